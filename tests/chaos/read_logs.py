@@ -6,6 +6,7 @@ from functools import partial
 
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import TransportError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
@@ -13,7 +14,6 @@ from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsPartition,

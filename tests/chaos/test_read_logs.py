@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from tests.chaos.read_logs import read_logs
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.testing.fake_broker import FakeBrokers
@@ -11,7 +12,6 @@ from zkconsumer.testing.fake_cluster import FakeCluster
 from zkconsumer.testing.fake_script import Answer, Fail
 from zkconsumer.testing.loopback import LoopbackServer
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 
 
 def test_a_leader_that_moves_is_asked_for_again() -> None:

@@ -8,6 +8,7 @@ from tests.support import requests as ask
 from tests.support.broker_worlds import LANES, TIMEOUT_MS, BrokerWorld, Client, broker_world
 from tests.support.clusters import fresh_name
 from tests.support.waiting import wait_until
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectionLost
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
@@ -15,7 +16,6 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.api import Request, Response
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest
 from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
 from zkconsumer.wire.messages.create_topics import CreateTopicsRequest

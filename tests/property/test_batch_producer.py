@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.fake_net import LONG_MS, FakeNet, fake_net
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import WriteFailed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
@@ -12,7 +13,6 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.testing.fake_script import Answer, Close, Cut, Fail, Step
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 
 PARTITIONS = [TopicPartition("t", number) for number in range(3)]
 

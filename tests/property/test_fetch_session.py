@@ -12,13 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.fetch_answers import asked, fetched, listed, together
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 

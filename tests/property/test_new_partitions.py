@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from zkconsumer.cluster.new_partitions import NewPartitions
 from zkconsumer.cluster.view import NOTHING_KNOWN
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 
 TOPICS = ("a", "b", "c")
 LAPSE_MS = 5

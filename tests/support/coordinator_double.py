@@ -16,6 +16,7 @@ from tests.support.offsets_double import OffsetsDouble
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.coordination.terms import from_wire, read_sticky_data, to_wire
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, UnsupportedVersion
 from zkconsumer.group import events as ev
 from zkconsumer.model import Broker, TopicPartition
@@ -28,7 +29,6 @@ from zkconsumer.wire.consumer_protocol import (
     decode_subscription,
     encode_assignment,
 )
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.framing import LENGTH_BYTES
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from zkconsumer.wire.messages.join_group import (

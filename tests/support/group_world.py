@@ -10,12 +10,12 @@ from random import Random
 
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS, Shares
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.group import events as ev
 from zkconsumer.group.membership import MembershipCore
 from zkconsumer.group.states import TRANSITIONS, GroupSettings, State
 from zkconsumer.model import TopicPartition
 from zkconsumer.testing.fake_group import FakeGroupCoordinator, GroupRequest, Terms
-from zkconsumer.wire.error_codes import ErrorCode
 
 SESSION_MS, INTERVAL_MS, POLL_MS = 1000, 300, 3000
 

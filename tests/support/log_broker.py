@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
@@ -20,7 +21,6 @@ from zkconsumer.records.entries import HEADER_BYTES
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.loopback import LOOPBACK
 from zkconsumer.wire.codec import RequestFrame, decode_request, encode_response
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchedTopic,

@@ -8,12 +8,12 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import Marker
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages import fetch as fe
 
 NO_PRODUCER = -1

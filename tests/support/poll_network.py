@@ -7,6 +7,7 @@ from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import EARLIEST as EARLIEST_TIME
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     ConnectionLost,
 )
@@ -19,7 +20,6 @@ from zkconsumer.wire.codec import (
     encode_request,
     encode_response,
 )
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.framing import LENGTH_BYTES
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 

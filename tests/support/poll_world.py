@@ -12,6 +12,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.poll_logs import ModelBroker, ModelLog
 from tests.support.poll_network import ModelClient, ModelConnection, ModelKeeper, NoThreads
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     ConnectFailed,
     LogTruncated,
@@ -28,7 +29,6 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.fetched import IsolationLevel, RecordOrigin
 from zkconsumer.records.transactions import Marker
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import LAST_BY_NAME
 
 PARTITIONS = tuple(TopicPartition(topic, number) for topic in "ab" for number in range(2))

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker
 from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey, Response
 from zkconsumer.wire.codec import REQUESTS, RequestFrame, decode_request, encode_response
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.framing import FrameReader
 from zkconsumer.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from zkconsumer.wire.messages.heartbeat import HeartbeatResponse

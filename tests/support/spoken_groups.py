@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tests.support.spoken_broker import Said
 from tests.support.spoken_cluster import SpokenCluster
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.consumer_protocol import (
@@ -14,7 +15,6 @@ from zkconsumer.wire.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.describe_groups import (
     DescribedGroup,
     DescribedMember,

@@ -31,9 +31,9 @@ from zkconsumer.cli.tables import (
     table,
 )
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import live_brokers
 

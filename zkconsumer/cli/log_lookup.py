@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import TransportError, UnsupportedVersion
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.planning import LogRange
-from zkconsumer.wire.error_codes import ErrorCode
 
 _WITHOUT_TIMES: Final = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
 _ALL_SEGMENTS: Final = 1 << 20

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConfigError, UnsupportedVersion
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

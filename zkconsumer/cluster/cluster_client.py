@@ -18,12 +18,12 @@ from zkconsumer.cluster.patience import Patience
 from zkconsumer.cluster.question_round import Question, QuestionRound
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, from_metadata, limited_to
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, TransportError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.repeats import Repeats
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,

@@ -6,8 +6,8 @@ Source: Kafka 3.9 ``OffsetsForLeaderEpochUtils``; KIP-320.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.offset_for_leader_epoch import (
     NO_EPOCH,
     EpochPartition,

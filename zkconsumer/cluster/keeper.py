@@ -14,11 +14,11 @@ from zkconsumer.cluster.new_partitions import LEAST_LAPSE_MS, NewPartitions
 from zkconsumer.cluster.refresh_pace import RefreshPace
 from zkconsumer.cluster.vanished import VanishedTopics
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, kept_current
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
 from zkconsumer.model import TopicPartition
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox, ThreadScope, naps
-from zkconsumer.wire.error_codes import ErrorCode
 
 log = logging.getLogger(__name__)
 

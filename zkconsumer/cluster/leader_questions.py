@@ -11,6 +11,7 @@ from zkconsumer.cluster.offset_lists import OffsetLists, offsets_question, read_
 from zkconsumer.cluster.offset_times import TimedOffset, least_version, read_times, times_question
 from zkconsumer.cluster.patience import Patience
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import TransportError, UnsupportedVersion, ZkConsumerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import InFlight
@@ -18,7 +19,6 @@ from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.api import Request
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.offset_for_leader_epoch import (
     FIRST_VERSION_FOR_CONSUMERS,
 )

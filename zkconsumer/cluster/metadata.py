@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.view import ClusterView, from_metadata
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     BrokerError,
     ConnectFailed,
@@ -22,7 +23,6 @@ from zkconsumer.net.connection import BrokerConnection, Heard
 from zkconsumer.net.connector import OpenConnection
 from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
 from zkconsumer.wire.versions import OLDEST, version_for
 

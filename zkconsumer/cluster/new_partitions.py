@@ -10,8 +10,8 @@ Source: Spark ``KafkaMicroBatchStream``, which reads new partitions from their b
 from typing import Final
 
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 
 LEAST_LAPSE_MS: Final = 600_000
 """For so long a partition is new: whoever gets it from another reader, who has committed nothing,

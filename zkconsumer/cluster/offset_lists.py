@@ -6,8 +6,8 @@ Source: Kafka 0.8.2.2 ``KafkaApis.fetchOffsetsBefore``.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,

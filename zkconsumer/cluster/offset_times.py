@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.transactions import IsolationLevel
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Final
 
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 
 BELIEVED_AFTER_MS: Final = 3_000
 _UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

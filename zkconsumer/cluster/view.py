@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.metadata import NO_EPOCH, NO_TOPIC_ID, MetadataResponse
 
 _NO_CONTROLLER = -1

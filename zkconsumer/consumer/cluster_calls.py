@@ -9,6 +9,7 @@ from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.consumer.settings_of import isolation_of
 from zkconsumer.consumer.subscription import INTERNAL_TOPICS
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
     BrokerTimedOut,
@@ -18,7 +19,6 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST
 from zkconsumer.model import OffsetAndTimestamp, TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 
 
 class ClusterCalls:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import error_name
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.loop import FetchLoop, LoopFactory, LoopKey
@@ -22,7 +23,6 @@ from zkconsumer.observe import SILENT, Observation
 from zkconsumer.observe import LeaderLost as LeaderLostEvent
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox, ScopedThread, ThreadScope
-from zkconsumer.wire.error_codes import error_name
 
 log = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.log_ends import EARLIEST, LATEST, LIST_OFFSETS_VERSION
 from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     LocalProtocolError,
     ProtocolError,
@@ -26,7 +27,6 @@ from zkconsumer.fetch.tries import Tries
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection, InFlight
 from zkconsumer.net.connection_cache import ConnectionCache
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchPartition,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Protocol, TypeAlias
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.error_codes import error_name
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.leader_line import LeaderLine, Way
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, decode_piece
@@ -20,7 +21,6 @@ from zkconsumer.fetch.ranges import Ask, RangeCursor, Verdict
 from zkconsumer.model import Broker, OffsetRange, TopicPartition
 from zkconsumer.net.connection_cache import ConnectionCache
 from zkconsumer.scope import wait_ms
-from zkconsumer.wire.error_codes import error_name
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
 __all__ = ["LineReader", "LostRange", "RangePart", "RangeReader", "RangeSettings"]

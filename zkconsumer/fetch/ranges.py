@@ -10,6 +10,7 @@ loss by what the leader says of its log, never by a time-out.
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import CorruptRecord, DataLost, MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.range_parts import (
     LostRange,
@@ -25,7 +26,6 @@ from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import OffsetRange
 from zkconsumer.records.engine import ENGINE, Engine, believed
 from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
 if ENGINE is Engine.NATIVE:

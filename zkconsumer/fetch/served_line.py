@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import LocalProtocolError, ProtocolError, TransportError, ZkConsumerError
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import Ask
@@ -18,7 +19,6 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import InFlight
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.scope import wait_ms
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.fetch import (
     LAST_BY_NAME,
     FetchedPartition,

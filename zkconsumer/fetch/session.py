@@ -15,6 +15,7 @@ that share a full queue each comes to its right.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.position import (
     FetchPosition,
@@ -26,7 +27,6 @@ from zkconsumer.fetch.position import (
 )
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchPartition,

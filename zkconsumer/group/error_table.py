@@ -9,8 +9,8 @@ poll tries again. The documents' codes are those of Kafka's ``JoinGroupResponseH
 from collections.abc import Mapping
 from enum import Enum, auto
 
-from zkconsumer.wire.error_codes import ErrorCode as E
-from zkconsumer.wire.error_codes import error_name
+from zkconsumer.error_codes import ErrorCode as E
+from zkconsumer.error_codes import error_name
 
 
 class Request(Enum):

@@ -20,6 +20,7 @@ Source: Kafka ``AbstractCoordinator``, ``ConsumerCoordinator``; KIP-62, 345, 394
 from collections.abc import Callable
 
 from zkconsumer.assignment.coordinated.strategy import Shares
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.group import events as ev
 from zkconsumer.group.error_table import Handling, Request, explain, handling
 from zkconsumer.group.heartbeat import Heartbeat
@@ -30,7 +31,6 @@ from zkconsumer.group.search import CoordinatorSearch
 from zkconsumer.group.states import HEARTBEATS, GroupSettings, State
 from zkconsumer.group.steps import Step, Steps
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 
 _LEAVING = 0
 """The round of a member that leaves: nobody waits for the answer."""

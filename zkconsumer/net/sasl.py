@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectionLost,
@@ -23,7 +24,6 @@ from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.sasl_mechanisms import mechanism_of
 from zkconsumer.net.security import SecuritySettings
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.framing import LENGTH_BYTES
 from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 from zkconsumer.wire.negotiation import BrokerVersions

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     ConnectionLost,
     RemoteProtocolError,
@@ -27,7 +28,6 @@ from zkconsumer.offsets.asking import Asking
 from zkconsumer.offsets.dialer import BrokerAccess, ConnectorDialer, Dialer, tcp_dialer
 from zkconsumer.scope import Mailbox
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
 from zkconsumer.wire.versions import BrokerGeneration, version_for
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias, assert_never
 
-from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.error_codes import ErrorCode
 
 TOO_OLD_ROUNDS: Final = 3
 """So many rounds in a row in which every broker hung up at the question: none of them knows it."""

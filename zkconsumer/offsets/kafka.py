@@ -18,13 +18,13 @@ bring all of them again; and a commit that fails is reported.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import RequestTimedOut, TransportError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator import Asking, CoordinatorChannel
 from zkconsumer.offsets.coordinator_state import Verdict, judge, passes
 from zkconsumer.offsets.store import FetchedOffset, commit_refusal
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of
 from zkconsumer.wire.offsets import is_committed_offset

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
     LocalProtocolError,
@@ -12,7 +13,6 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.produce import (
     ProducedPartition,
     ProducePartition,

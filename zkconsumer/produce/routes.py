@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 
 
 class Routes:

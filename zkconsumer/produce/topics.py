@@ -15,6 +15,7 @@ from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.patience import Patience
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
     ConfigError,
@@ -24,7 +25,6 @@ from zkconsumer.errors import (
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.create_topics import (
     BROKER_DEFAULT,
     FIRST_WITH_DEFAULTS,

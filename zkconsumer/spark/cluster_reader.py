@@ -16,6 +16,7 @@ from typing import Self, TypeVar
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
     ConfigError,
@@ -35,7 +36,6 @@ from zkconsumer.spark.leader_asker import OffsetAsker, OffsetsOf
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.subscription import Subscription
 from zkconsumer.spark.topic_creations import TopicCreations
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 log = logging.getLogger(__name__)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from zkconsumer.cluster.log_ends import LIST_OFFSETS_VERSION
 from zkconsumer.cluster.offset_lists import offsets_question, read_offset_lists
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, RemoteProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection, InFlight
 from zkconsumer.net.connection_cache import ConnectionCache
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
 OffsetsOf = dict[TopicPartition, tuple[int, ...]]

@@ -2,13 +2,13 @@
 
 import re
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import CorruptRecord, LocalProtocolError
 from zkconsumer.model import TopicPartition
 from zkconsumer.testing.fake_cluster import FakeCluster, FakePartition
 from zkconsumer.testing.fake_failures import failed_fetch
 from zkconsumer.testing.fake_offsets import OffsetAnswers
 from zkconsumer.wire.api import Request, Response
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages import consumer_metadata as cm
 from zkconsumer.wire.messages import fetch as fe
 from zkconsumer.wire.messages import heartbeat as hb

@@ -12,9 +12,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.group import events as ev
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 
 GroupRequest = ev.SendJoin | ev.SendSync | ev.SendHeartbeat | ev.SendLeave
 Addressed = tuple[str, ev.Event]

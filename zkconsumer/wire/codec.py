@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.encoding import CLASSIC, FLEXIBLE, Encoding
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.header import RequestHeader, ResponseHeader
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

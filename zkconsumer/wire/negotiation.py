@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, DecodeError, UnsupportedVersion
 from zkconsumer.version import __version__
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.codec import REQUESTS, decode_response, encode_request
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest

@@ -13,13 +13,13 @@ from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.keeper import MetadataKeeper
 from zkconsumer.cluster.offset_times import TimedOffset
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectionLost, RequestTimedOut, UnsupportedVersion
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.metadata import MetadataRequest
 
 pytestmark = pytest.mark.sandbox

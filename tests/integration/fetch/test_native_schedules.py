@@ -11,6 +11,7 @@ import pytest
 from tests.support.memory_probe import fetching
 from tests.support.queues import needs_native_engine
 from tests.support.waiting import wait_until
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import Record, TopicPartition
@@ -23,7 +24,6 @@ from zkconsumer.testing.fake_cluster import FakeCluster
 from zkconsumer.testing.fake_script import Close, Cut, Fail
 from zkconsumer.testing.loopback import LoopbackServer
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 
 pytestmark = needs_native_engine
 

@@ -12,11 +12,11 @@ from tests.simulation.coordinated.ledger import GroupLedger
 from tests.simulation.coordinated.style import GroupStyle
 from tests.simulation.ledger import Violation
 from tests.support.group_world import SESSION_MS, Client, GroupWorld, SendCommit
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.group import events as ev
 from zkconsumer.group.states import State
 from zkconsumer.model import TopicPartition
 from zkconsumer.testing.fake_group import GroupRequest
-from zkconsumer.wire.error_codes import ErrorCode
 
 Offsets = tuple[tuple[TopicPartition, int], ...]
 COMMIT_INTERVAL_MS = 200

@@ -11,9 +11,9 @@ from tests.support.spoken_cluster import SpokenCluster
 from zkconsumer.cli import get_offset
 from zkconsumer.cli.main import main
 from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.versions import VersionRange
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))

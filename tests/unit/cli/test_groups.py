@@ -11,9 +11,9 @@ from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import MEMBER, T0, StatusWorld
 from zkconsumer.cli.groups import command as groups
 from zkconsumer.cli.main import main
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.delete_groups import (
     DeletedGroup,
     DeleteGroupsRequest,

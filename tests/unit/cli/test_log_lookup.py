@@ -7,10 +7,10 @@ import pytest
 
 from zkconsumer.cli.log_lookup import LogLookup
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, UnsupportedVersion
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.planning import LogRange
-from zkconsumer.wire.error_codes import ErrorCode
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 LOGS = {A: LogRange(0, 30), B: LogRange(5, 9)}

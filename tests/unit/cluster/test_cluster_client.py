@@ -11,6 +11,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectFailed,
@@ -22,7 +23,6 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 

@@ -9,12 +9,12 @@ from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, LocalProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.fake_script import Close, Fail, Hang, Raw, Step
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.metadata import MetadataRequest
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from zkconsumer.cluster.new_partitions import LEAST_LAPSE_MS, NewPartitions
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 
 T = frozenset({"t"})
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))

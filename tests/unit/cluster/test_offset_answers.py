@@ -6,9 +6,9 @@ from zkconsumer.cluster.epoch_ends import EpochEnd, read_epoch_ends
 from zkconsumer.cluster.offset_lists import read_offset_lists
 from zkconsumer.cluster.offset_times import TimedOffset, read_times
 from zkconsumer.consumer.coordination.offset_requests import positions
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.reading.coordinator_answers import read_committed
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages import offset_for_leader_epoch as ends
 from zkconsumer.wire.messages.list_offsets import (
     ListedPartition,

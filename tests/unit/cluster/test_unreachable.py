@@ -8,10 +8,10 @@ from tests.support.spoken_cluster import PORT, SpokenCluster
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import LATEST
 from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import ThreadScope
-from zkconsumer.wire.error_codes import ErrorCode
 
 
 def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureFixture) -> None:

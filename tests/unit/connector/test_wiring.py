@@ -26,7 +26,7 @@ def assembled(server: MemoryZkServer | None = None, **settings: object) -> Parts
     """The parts of a connector with these settings."""
     wanted: Mapping[str, Any] = {"zookeeper_connect": "h:2181", "group_id": "g1", **settings}
 
-    def connect(*_args: object, **_timeouts: int) -> MemoryZkStore:
+    def connect(*_args: object, **_settings: object) -> MemoryZkStore:
         return (server or MemoryZkServer()).connect()
 
     return assemble(ConsumerConfig(None, **wanted), CLOCK, connect)

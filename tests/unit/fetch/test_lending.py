@@ -4,13 +4,13 @@ from tests.support.chunks import T0, T1, ListSink, claim_of
 from tests.support.fetch_answers import fetched, lost_in
 from tests.support.record_sets import records
 from tests.support.session_bench import OTHER, SETTINGS, request_of, session_with
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.lending import Lender, Loan, Returned
 from zkconsumer.fetch.position import Packed
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
-from zkconsumer.wire.error_codes import ErrorCode
 
 DATA = memoryview(build_message_set(records(0, 1)))
 

@@ -11,9 +11,9 @@ from tests.support.fetch_bench import (
     new_queue,
     wait_for,
 )
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 
 __all__ = ["each_loop"]
 

@@ -13,11 +13,11 @@ from tests.support.log_broker import LogBroker
 from tests.support.log_readers import SETTINGS, native_reader, offsets_in, wait_until_soon
 from tests.support.queues import needs_native_engine
 from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import Broker
 from zkconsumer.records.codecs import Codec
 from zkconsumer.testing.loopback import LOOPBACK
-from zkconsumer.wire.error_codes import ErrorCode
 
 pytestmark = needs_native_engine
 

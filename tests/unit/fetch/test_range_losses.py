@@ -15,13 +15,13 @@ from tests.support.ranges import (
     stretch,
     values,
 )
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DataLost
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.testing.fake_script import Close, Fail, Reply
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.metadata import MetadataResponse
 
 pytestmark = pytest.mark.parametrize("decoder", DECODERS)

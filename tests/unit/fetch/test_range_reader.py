@@ -17,6 +17,7 @@ from tests.support.ranges import (
     values,
 )
 from tests.support.record_sets import gzip_of, wrapper_around
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
 from zkconsumer.model import Record
@@ -25,7 +26,6 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, Reply
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FetchResponse
 
 pytestmark = pytest.mark.parametrize("decoder", DECODERS)

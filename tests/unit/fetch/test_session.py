@@ -20,10 +20,10 @@ from tests.support.session_bench import (
     request_of,
     session_with,
 )
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.session import FetchSession, LeaderLost
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.records.build import build_message_set
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FetchResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 

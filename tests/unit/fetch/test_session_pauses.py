@@ -21,13 +21,13 @@ from tests.support.session_bench import (
     session_with,
     stop_by_a_large_message,
 )
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.streams.chunk_queue import ChunkQueue
-from zkconsumer.wire.error_codes import ErrorCode
 
 # --- out of range --------------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.group.error_table import TABLE, Handling, Request, explain, handling
-from zkconsumer.wire.error_codes import ErrorCode as E
 
 
 @pytest.mark.parametrize("request_", list(Request))

@@ -1,9 +1,9 @@
 """A member's moves, one event at a time: what it does, and what it must not."""
 
 from tests.support.lone_member import A0, A1, B0, TOPICS, Member, eager, of_kind, parts
+from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.group import events as ev
 from zkconsumer.group.states import GroupSettings, State
-from zkconsumer.wire.error_codes import ErrorCode as E
 
 
 def test_nothing_happens_before_the_first_poll() -> None:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.lone_member import A0, TOPICS, Member, of_kind, parts
+from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.group import events as ev
 from zkconsumer.group.states import GroupSettings, State
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode as E
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from tests.support.mirror_world import ConsumerDouble, PlacesDouble, Step, World
 from tests.support.waiting import wait_until
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, ZkConsumerError
 from zkconsumer.mirror.books import Books
 from zkconsumer.mirror.settings import MirrorSettings, target_settings
 from zkconsumer.mirror.stream import MirrorStream
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import ThreadScope, wait_ms
-from zkconsumer.wire.error_codes import ErrorCode
 
 TP = TopicPartition("t", 0)
 _JOIN_MS = 10_000

@@ -5,6 +5,7 @@ import pytest
 from tests.support.manual_clock import ManualClock
 from tests.support.scram_server import ScramServer
 from tests.support.spoken_broker import MODERN, Said, Serves, SpokenBroker, Word
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ConfigError, ConnectFailed, ZkConsumerError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
@@ -13,7 +14,6 @@ from zkconsumer.net.security import SecurityProtocol, SecuritySettings
 from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
 from zkconsumer.wire.messages.sasl import (
     SaslAuthenticateRequest,

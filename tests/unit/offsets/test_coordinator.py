@@ -10,6 +10,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.offset_bench import CLIENT_ID, T0, OffsetBench
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, RegistryError, TransportError, UnsupportedVersion
 from zkconsumer.model import Broker
 from zkconsumer.net.transport import Transport
@@ -24,7 +25,6 @@ from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.fake_script import Close, Fail, Hang, Raw, Step
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
 
 NOTHING = {T0: FetchedOffset(None)}

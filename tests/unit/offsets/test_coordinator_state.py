@@ -2,9 +2,9 @@
 
 import pytest
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.offsets import coordinator_state as st
 from zkconsumer.offsets.coordinator_state import CoordinatorCall, Verdict, judge, passes
-from zkconsumer.wire.error_codes import ErrorCode
 
 DONE, AGAIN, ELSEWHERE = (
     st.Answered(verdict) for verdict in (Verdict.DONE, Verdict.ASK_AGAIN, Verdict.LOOK_UP)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.fake_net import FakeNet, fake_net
 from tests.support.waiting import wait_until
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConfigError, LocalProtocolError, WriteFailed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
@@ -18,7 +19,6 @@ from zkconsumer.records.rows import Headers
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.testing.fake_script import Answer, Close, Fail, Hang, Reply, Step
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.metadata import MetadataResponse
 from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
 

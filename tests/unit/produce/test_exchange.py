@@ -2,6 +2,7 @@
 
 import pytest
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
     BrokerError,
@@ -14,7 +15,6 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.produce.exchange import is_of_records, may_pass, outcomes_of, produce_request
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.produce import (
     ProducedPartition,
     ProducedTopic,

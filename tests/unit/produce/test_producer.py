@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.fake_net import FakeNet, fake_net
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     BrokerError,
     LocalProtocolError,
@@ -17,7 +18,6 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.testing.fake_script import Close, Fail, Hang, Reply, Step
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.produce import ProduceResponse
 
 TP = TopicPartition("t", 0)

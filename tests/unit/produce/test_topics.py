@@ -9,6 +9,7 @@ from tests.support.fake_net import LONG_MS, FakeNet, fake_net
 from tests.support.spoken_broker import Answer, Said, SpokenBroker, Word
 from tests.support.spoken_cluster import SpokenCluster
 from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
@@ -16,7 +17,6 @@ from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
 from zkconsumer.testing.fake_script import Reply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.create_topics import (
     CreatedTopic,
     CreateTopicsRequest,

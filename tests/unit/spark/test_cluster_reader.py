@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.fake_net import SHORT_MS, FakeNet, fake_net
 from tests.support.manual_clock import ManualClock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConfigError, ConnectFailed, TransportError
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.spark.address import ClusterAddress
@@ -16,7 +17,6 @@ from zkconsumer.testing.fake_answers import SEGMENT_TIME_MS
 from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Reply, Step
 from zkconsumer.testing.memory_transport import MemoryTransport
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.list_offsets import ListedPartition, ListedTopic, ListOffsetsResponse
 from zkconsumer.wire.messages.metadata import MetadataBroker, MetadataResponse
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.support import requests as ask
 from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, ConnectionLost, DecodeError, RequestTimedOut
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
@@ -12,7 +13,6 @@ from zkconsumer.testing.fake_failures import failure
 from zkconsumer.testing.fake_script import Answer, Close, Cut, Fail, Hang, Raw, Reply
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.codec import decode_response, encode_request
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
 from zkconsumer.wire.messages.fetch import FetchedPartition, FetchRequest, FetchResponse
 from zkconsumer.wire.messages.metadata import MetadataRequest

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.error_codes import ErrorCode, error_name
 
 
 def test_every_code_up_to_3_9_is_there() -> None:

@@ -8,6 +8,7 @@ from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.serialization import Connect, Exists
 
 from tests.support.manual_clock import ManualClock
+from zkconsumer.config_zookeeper import OPEN
 from zkconsumer.zk import kazoo_pings
 from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.kazoo_store import _KazooRawClient
@@ -15,7 +16,7 @@ from zkconsumer.zk.kazoo_store import _KazooRawClient
 
 def client() -> _KazooRawClient:
     """A client that has not been started."""
-    return _KazooRawClient(parse_connect_string("h:2181"), 6_000, 1_000, ManualClock())
+    return _KazooRawClient(parse_connect_string("h:2181"), 6_000, 1_000, ManualClock(), OPEN)
 
 
 def test_who_listens_late_hears_the_last_word_at_once() -> None:

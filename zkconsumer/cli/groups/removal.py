@@ -10,12 +10,12 @@ from typing import Final
 from zkconsumer.cli.formats.group_command import Deletion
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, RegistryError, UnsupportedVersion
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.delete_groups import DeleteGroupsRequest
 from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import CreateOp, DeleteOp, Op, OpError, ZkStore

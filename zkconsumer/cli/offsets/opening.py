@@ -9,6 +9,7 @@ from typing import Final
 
 from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
 from zkconsumer.cli.log_lookup import LogLookup
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, ConfigError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.migration.group import Group
@@ -19,7 +20,6 @@ from zkconsumer.offsets.migration.plan import Place
 from zkconsumer.offsets.planning import LogRange, ToTime
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.zk.paths import CONSUMERS, GroupPaths, is_segment
 

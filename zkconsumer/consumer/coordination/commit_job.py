@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from zkconsumer.consumer.coordination.claims import Stints
 from zkconsumer.consumer.membership import CommitDone
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     CommitFailed,
     GroupFailed,
@@ -14,7 +15,6 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 
 OVER = frozenset(
     {

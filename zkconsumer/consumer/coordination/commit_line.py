@@ -13,10 +13,10 @@ from zkconsumer.backoff import Backoff
 from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import OVER, CommitJob
 from zkconsumer.consumer.coordination.offset_requests import NOBODY, Signature
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import ZkConsumerError, without_frames
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator_state import passes
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 
 _OF_POSITION = frozenset(
     {ErrorCode.OFFSET_METADATA_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE}

@@ -9,6 +9,7 @@ from zkconsumer.consumer.coordination import requests
 from zkconsumer.consumer.coordination.lines import Cluster, Place
 from zkconsumer.consumer.coordination.offset_traffic import Located, OffsetTraffic
 from zkconsumer.consumer.coordination.seat import GroupOrder, Seat
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectionLost,
@@ -20,7 +21,6 @@ from zkconsumer.errors import (
 )
 from zkconsumer.group import events as ev
 from zkconsumer.group.error_table import Handling, Request, handling
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.leave_group import LeaveGroupRequest, leave_request
 
 log = logging.getLogger(__name__)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from zkconsumer.consumer.coordination import requests
 from zkconsumer.consumer.coordination.lines import Cluster, Connection, Place
 from zkconsumer.consumer.coordination.seat import JoinOrder, Seat
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
     TransportError,
@@ -17,7 +18,6 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.group import events as ev
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 log = logging.getLogger(__name__)

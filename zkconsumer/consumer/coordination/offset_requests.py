@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from zkconsumer.consumer.coordination.terms import by_topic
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.offset_commit import (
     OffsetCommitPartition,
     OffsetCommitRequest,

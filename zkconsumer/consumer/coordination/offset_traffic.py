@@ -9,6 +9,7 @@ from zkconsumer.consumer.coordination.commit_line import Batch
 from zkconsumer.consumer.coordination.lines import Place
 from zkconsumer.consumer.coordination.read_job import ReadJob
 from zkconsumer.consumer.coordination.seat import Seat
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectFailed,
@@ -23,7 +24,6 @@ from zkconsumer.group import events as ev
 from zkconsumer.group.error_table import Handling, Request, explain, handling
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.coordinator_state import Verdict, judge
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 log = logging.getLogger(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.consumer.coordination.offset_requests import Positions
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     GroupFailed,
     RequestTimedOut,
@@ -15,7 +16,6 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator_state import passes
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 
 _PASSES = frozenset({ErrorCode.UNSTABLE_OFFSET_COMMIT, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
 """A broker that has just started may not have heard of all topics: "nothing" would be a lie."""

@@ -18,6 +18,7 @@ from zkconsumer.consumer.coordination.terms import (
     sticky_data,
     to_wire,
 )
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError, UnsupportedVersion
 from zkconsumer.group import events as ev
 from zkconsumer.wire.consumer_protocol import (
@@ -28,7 +29,6 @@ from zkconsumer.wire.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.join_group import (
     CONSUMER_PROTOCOL_TYPE,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from zkconsumer.backoff import Backoff
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     CorruptRecord,
     LogTruncated,
@@ -23,7 +24,6 @@ from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, NO_EPOCH, PositionView
 from zkconsumer.fetch.polled.truncation import AheadGone, Gone, Sound, judge
 from zkconsumer.records.offset_order import BeyondEnd
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.fetch import NO_BROKER, NO_DIVERGENCE, FetchedPartition
 
 _MOST_DOUBTS = 3

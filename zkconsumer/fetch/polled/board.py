@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import TopicAuthorizationFailed, ZkConsumerError, without_frames
 from zkconsumer.fetch.polled.arrivals import Arrivals
 from zkconsumer.fetch.polled.completed import Asked, Unpacked
@@ -18,7 +19,6 @@ from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import NO_EPOCH, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.topic_checked import former_topic_warnings
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
 Arrived = tuple[Asked, FetchedPartition, Unpacked]

@@ -10,6 +10,7 @@ from typing import Final
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError, without_frames
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.completed import Asked, Unpacked, unpack
@@ -26,7 +27,6 @@ from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.model import Broker
 from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import (
     LAST_BY_NAME,
     FetchedPartition,

@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.polled.completed import Asked
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FIRST_EPOCH, NO_SESSION, SESSIONLESS_EPOCH
 from zkconsumer.wire.messages.metadata import NO_TOPIC_ID
 

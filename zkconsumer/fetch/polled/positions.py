@@ -10,6 +10,7 @@ from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.keeper import MetadataKeeper
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.desk import Desk
@@ -20,7 +21,6 @@ from zkconsumer.fetch.polled.starts import ByTime, ResetPolicy, timestamp_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.scope import Mailbox
-from zkconsumer.wire.error_codes import ErrorCode
 
 _ABOUT = "asking about positions"
 _FIRST_PATIENCE_MS = 3_000

@@ -13,6 +13,7 @@ from typing import Final, Generic, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, RemoteProtocolError, RequestTimedOut, TransportError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
@@ -21,7 +22,6 @@ from zkconsumer.offsets.migration.plan import Offset, Place
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages import describe_groups as dg
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.model import (
@@ -13,7 +14,6 @@ from zkconsumer.status.model import (
     MemberStatus,
 )
 from zkconsumer.wire.consumer_protocol import decode_assignment, decode_subscription
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribedMember
 from zkconsumer.wire.messages.list_groups import ListedGroup
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchResponse, OffsetFetchTopic

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.clock import Clock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
@@ -28,7 +29,6 @@ from zkconsumer.status.reading.coordinator_answers import (
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import CoordinatorsRead, GroupOffsets, OffsetsRead
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest

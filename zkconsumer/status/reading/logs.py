@@ -14,13 +14,13 @@ from zkconsumer.cluster.offset_times import (
     read_times,
     times_question,
 )
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import LogSpan, LogsRead
-from zkconsumer.wire.error_codes import ErrorCode, error_name
 
 
 class LogReader:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.clock import Clock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.records.decode_batches import decode_batches
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.deadline import Deadline
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import (
     LAST_BY_NAME,
     FetchedPartition,

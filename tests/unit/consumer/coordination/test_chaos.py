@@ -10,10 +10,10 @@ from tests.support.coordinator_double import HERE, CoordinatorDouble
 from tests.support.group_members import QUICK, MemberInTest, poll_until, tps
 from tests.unit.consumer.coordination.conftest import MakeMember
 from zkconsumer.consumer.membership import Offsets
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed
 from zkconsumer.model import OffsetAndMetadata
 from zkconsumer.scope import wait_ms
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.join_group import JoinGroupRequest
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest

@@ -8,6 +8,7 @@ from tests.support.group_members import MemberInTest, tps
 from tests.support.waiting import wait_until
 from tests.unit.consumer.coordination.conftest import MakeMember
 from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     CommitFailed,
     CommitFailedError,
@@ -22,7 +23,6 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import ThreadScope
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 

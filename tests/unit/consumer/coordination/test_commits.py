@@ -12,6 +12,7 @@ from tests.support.waiting import wait_until
 from tests.unit.consumer.coordination.conftest import MakeMember
 from zkconsumer.clock import SystemClock
 from zkconsumer.consumer.membership import Offsets, Why
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     CommitFailed,
     OffsetCommitFailed,
@@ -19,7 +20,6 @@ from zkconsumer.errors import (
     RequestTimedOut,
 )
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest

@@ -11,9 +11,9 @@ from tests.support.waiting import wait_until
 from tests.unit.consumer.coordination.conftest import MakeMember
 from zkconsumer.clock import SystemClock
 from zkconsumer.consumer.membership import Why
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConfigError, GroupFailed
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.join_group import JoinGroupRequest
 from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest

@@ -10,8 +10,8 @@ from tests.support.waiting import wait_until
 from tests.unit.consumer.coordination.conftest import MakeMember
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import GroupFailed
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.join_group import JoinGroupRequest
 from zkconsumer.wire.messages.leave_group import LeaveGroupRequest

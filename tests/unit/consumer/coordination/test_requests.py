@@ -11,6 +11,7 @@ from zkconsumer.consumer.coordination.terms import (
     sticky_data,
     to_wire,
 )
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError
 from zkconsumer.group import events as ev
 from zkconsumer.group.states import GroupSettings
@@ -22,7 +23,6 @@ from zkconsumer.wire.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.join_group import (
     JOIN_GROUP,
     JoinGroupMember,

@@ -18,6 +18,7 @@ from tests.support.polled import (
 )
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import LogTruncated, MessageTooLarge, OffsetOutOfRange, PartitionFailed
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.partition_state import Phase
@@ -25,7 +26,6 @@ from zkconsumer.fetch.polled.planning import plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, PositionView, Reset, ResetPolicy
 from zkconsumer.fetch.polled.turns import collect
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import DivergingEpoch
 
 OUT = ErrorCode.OFFSET_OUT_OF_RANGE

@@ -15,6 +15,7 @@ from tests.support.poll_rig import PollRig
 from tests.support.polled import BROKER, TP, batch, part, view
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectionLost,
@@ -35,7 +36,6 @@ from zkconsumer.testing.fake_cluster import FakeCluster
 from zkconsumer.testing.fake_script import Close, Fail, Hang
 from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FetchedTopic, FetchRequest, FetchResponse
 
 PARTITIONS = tuple(TopicPartition("t", number) for number in range(4))

@@ -1,11 +1,11 @@
 """A poll waits for the first answer about each partition that was just assigned, and no more."""
 
 from tests.support.polled import BROKER, OTHER, TP, TP1, answer, batch, board_of, part, plan, view
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.gathering import MOST_MS, gather_ms
 from zkconsumer.fetch.polled.starts import At
-from zkconsumer.wire.error_codes import ErrorCode
 
 
 def left(board: Board, now_ms: int = 0, enough: int = 500) -> int:

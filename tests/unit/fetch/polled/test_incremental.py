@@ -1,8 +1,8 @@
 """Fetch sessions: what is named in a request, and what becomes of the session."""
 
 from tests.support.polled import TP, TP1, asked_of
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.polled.incremental import FetchSessionBook
-from zkconsumer.wire.error_codes import ErrorCode
 
 _LAST = (1 << 31) - 1
 

@@ -13,12 +13,12 @@ from tests.support.polled import (
     plan,
     view,
 )
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.polled.planning import plan_fetch, plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, At, Reset
 from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.model import TopicPartition
-from zkconsumer.wire.error_codes import ErrorCode
 
 SMALL = PollFetchSettings(max_partition_bytes=100, max_bytes=10_000)
 

@@ -11,6 +11,7 @@ from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.keeper import MetadataKeeper
 from zkconsumer.cluster.offset_times import TimedOffset
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ConnectionLost
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.desk import Desk
@@ -28,7 +29,6 @@ from zkconsumer.fetch.polled.starts import (
 )
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
-from zkconsumer.wire.error_codes import ErrorCode
 
 Answer = TimedOffset | int
 COMMITTED = IsolationLevel.READ_COMMITTED

@@ -17,6 +17,7 @@ from tests.support.polled import (
     view,
 )
 from tests.support.polled import answer as answered
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, PartitionFailed, TopicAuthorizationFailed
 from zkconsumer.fetch.polled import completed
 from zkconsumer.fetch.polled.board import Board
@@ -25,7 +26,6 @@ from zkconsumer.fetch.polled.turns import Before, Taken, collect, is_ready, put_
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.transactions import Marker
-from zkconsumer.wire.error_codes import ErrorCode
 
 
 def take(board: Board, count: int = 500, among: Any = None) -> dict[TopicPartition, list[int]]:

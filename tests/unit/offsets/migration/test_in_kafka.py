@@ -6,13 +6,13 @@ from typing import Any, cast
 import pytest
 
 from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectionLost, RequestTimedOut
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.offsets.migration.in_kafka import KafkaPlace, Patience
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.wire.api import ApiKey, Request
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages import describe_groups as dg
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of

@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql.types import StructType
 
 from tests.support.fake_net import FakeNet, fake_net
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import RowRefused, WriteFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
@@ -17,7 +18,6 @@ from zkconsumer.spark.sink.rows import sink_columns
 from zkconsumer.spark.sink.task import SinkPlan, SinkTask
 from zkconsumer.testing.fake_script import Fail
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 
 SCHEMA = (
     StructType()

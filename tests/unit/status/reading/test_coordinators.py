@@ -9,13 +9,13 @@ from tests.support.spoken_broker import MODERN, Word
 from tests.support.spoken_cluster import SpokenCluster
 from tests.support.spoken_groups import SpokenGroup, SpokenGroups
 from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.model import Committed, GroupKind, GroupPartition
 from zkconsumer.status.reading.broker_round import BrokerRound
 from zkconsumer.status.reading.coordinators import CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
 LONG_MS, SHORT_MS = 10_000, 1_000

@@ -8,13 +8,13 @@ from tests.support.manual_clock import ManualClock
 from tests.support.spoken_broker import MODERN, Word
 from tests.support.spoken_cluster import END_OFFSET, SpokenCluster
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.reading.broker_round import BrokerRound
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.values import LogSpan
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.list_offsets import (
     ListedPartition,
     ListedTopic,

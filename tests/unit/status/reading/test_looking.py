@@ -10,6 +10,7 @@ from tests.support.spoken_cluster import END_OFFSET
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import MEMBER, T0, T1, StatusWorld
 from tests.support.waiting import wait_until
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState
 from zkconsumer.status.reading import snapshot as snapshot_module
@@ -18,7 +19,6 @@ from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import SnapshotReader
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.error_codes import ErrorCode
 
 G = GroupKey(GroupKind.ZOOKEEPER, "g")
 H = GroupKey(GroupKind.ZOOKEEPER, "h")

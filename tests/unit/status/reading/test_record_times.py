@@ -7,6 +7,7 @@ import pytest
 from tests.support.spoken_broker import Said, SpokenBroker, Word, old
 from tests.support.spoken_dialling import ADDRESS, dialer_to
 from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
@@ -15,7 +16,6 @@ from zkconsumer.records.transactions import Marker
 from zkconsumer.status.reading.record_times import RecordTimes
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchedTopic,

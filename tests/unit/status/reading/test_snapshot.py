@@ -9,6 +9,7 @@ from tests.support.spoken_broker import MODERN, Word
 from tests.support.spoken_cluster import END_OFFSET
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import B0, B1, T0, T1, StatusWorld
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import (
     ClusterSnapshot,
@@ -21,7 +22,6 @@ from zkconsumer.status.model import (
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import SnapshotReader
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.versions import VersionRange
 
 SHORT_MS = 1_000
