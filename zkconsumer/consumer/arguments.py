@@ -1,6 +1,6 @@
 """What callers give to the poll API, checked and in our own types. Pure.
 
-Any pair of a topic and a number is a partition, also kafka-python's own ``TopicPartition``.
+A partition is what has a topic and a partition, also kafka-python's own ``TopicPartition``.
 """
 
 import math
@@ -23,10 +23,15 @@ def partition_of(one: object) -> TopicPartition:
     Raises:
         IllegalArgumentError: it is none.
     """
-    if isinstance(one, tuple) and len(one) == 2 and legal_topic(one[0]):
-        number = one[1]
-        if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**31:
-            return TopicPartition(one[0], number)
+    topic, number = getattr(one, "topic", None), getattr(one, "partition", None)
+    if (
+        isinstance(topic, str)
+        and legal_topic(topic)
+        and isinstance(number, int)
+        and not isinstance(number, bool)
+        and 0 <= number < 2**31
+    ):
+        return TopicPartition(topic, number)
     raise IllegalArgumentError(f"{shown(one)} is no partition: give a TopicPartition('weblog', 0)")
 
 
@@ -93,15 +98,19 @@ def offset_of(one: object, what: str) -> int:
     Raises:
         IllegalArgumentError: it is none; names what it is for.
     """
-    if isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= _MOST_OFFSET:
-        return one
+    if isinstance(one, int) and 0 <= one <= _MOST_OFFSET:
+        return int(one)
     raise IllegalArgumentError(
         f"offset {shown(one)} of {what}: an offset is a whole number from 0 on"
     )
 
 
-def positions_of(offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Offsets to commit; kafka-python's ``OffsetAndMetadata``, and bare numbers, do too.
+def positions_of(offsets: object, *, bare: bool = True) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Offsets to commit; kafka-python's ``OffsetAndMetadata`` do, too.
+
+    Args:
+        offsets: by partition.
+        bare: whether bare numbers are taken.
 
     Raises:
         IllegalArgumentError: naming what is wrong.
@@ -116,6 +125,8 @@ def positions_of(offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
         tp = partition_of(one)
         metadata = getattr(it, "metadata", None) or ""
         epoch = getattr(it, "leader_epoch", -1)
+        if isinstance(it, int) and not bare:
+            raise IllegalArgumentError(f"offset {it} of {tp}: give OffsetAndMetadata({it})")
         if not isinstance(metadata, str):
             raise IllegalArgumentError(f"metadata {shown(metadata)} of {tp}: give a text")
         found[tp] = OffsetAndMetadata(
@@ -150,8 +161,8 @@ def count_of(max_records: object, default: int) -> int:
     """
     if max_records is None:
         return default
-    if isinstance(max_records, int) and not isinstance(max_records, bool) and max_records > 0:
-        return max_records
+    if isinstance(max_records, int) and max_records > 0:
+        return int(max_records)
     raise IllegalArgumentError(f"max_records {shown(max_records)}: give a whole number from 1 on")
 
 

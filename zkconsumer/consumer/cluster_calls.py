@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from zkconsumer.cluster.cluster_client import TimedOffset
+from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.config_spec import shown
 from zkconsumer.consumer.arguments import partition_of, partitions_of, time_of, timeout_of
 from zkconsumer.consumer.closing import public_call
@@ -115,6 +116,8 @@ class ClusterCalls:
         """
         parts = self._parts
         with parts.one_caller:
+            if not legal_topic(topic):
+                return set()  # no cluster has such a one
             known = parts.keeper.view.partitions.get(topic)
             if known is None:
                 limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)

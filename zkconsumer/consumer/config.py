@@ -90,6 +90,8 @@ class PollConfig(Mapping[str, object]):
     metadata_max_age_ms: int
     receive_buffer_bytes: int
     receive_message_max_bytes: int
+    metrics_enabled: bool
+    metric_group_prefix: str
     metrics_num_samples: int
     metrics_sample_window_ms: int
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -133,6 +135,8 @@ class PollConfig(Mapping[str, object]):
         if name in _REFUSED:
             return None
         value: object = getattr(self.objects if name in _OBJECTS else self, name)
+        if name == "consumer_timeout_ms" and value == -1:
+            return float("inf")  # as kafka-python says it
         return value
 
     def __iter__(self) -> Iterator[str]:

@@ -59,8 +59,8 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
         RegistryError: ZooKeeper, if asked for, does not answer.
 
     Attributes:
-        DEFAULT_CONFIG: all settings with their defaults, as kafka-python has it; changing it has
-            no effect.
+        DEFAULT_CONFIG: all settings with their defaults, as kafka-python has it. A subclass may
+            have one of its own; changing this one has no effect.
         config: what holds for this one, as attributes and as a map.
 
     Example:
@@ -76,7 +76,7 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
     ) -> None:
         if topics and isinstance(topics[0], Mapping):
             raise IllegalArgumentError(advice_on_dict(topics[0]))
-        self.config = PollConfig(config, **settings)
+        self.config = PollConfig(config, **{**self._own_defaults(), **settings})
         self._parts: Parts = assemble(self.config)
         self._walk = self._parts.session.walk
         try:
@@ -92,6 +92,19 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
 
         def __getattr__(self, name: str) -> NoReturn:
             refuse_method(type(self).__name__, name)
+
+    @classmethod
+    def _own_defaults(cls) -> dict[str, object]:
+        """What a subclass changed in ``DEFAULT_CONFIG``."""
+        usual = KafkaConsumer.DEFAULT_CONFIG
+        if cls.DEFAULT_CONFIG is usual:
+            return {}
+        absent = object()
+        return {
+            name: value
+            for name, value in cls.DEFAULT_CONFIG.items()
+            if usual.get(name, absent) != value
+        }
 
     @public_call
     def subscribe(
@@ -126,7 +139,8 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
         Raises:
             IllegalState: topics are subscribed.
         """
-        chosen = partitions_of(partitions)
+        # None is kafka-python's, too.
+        chosen = partitions_of(partitions or ())
         if not chosen:
             self.unsubscribe()
             return
@@ -214,6 +228,8 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
 
         def run(starts: Starts) -> dict[TopicPartition, list[ConsumerRecord]]:
             count = count_of(max_records, self.config.max_poll_records)
+            if timeout_ms is None:
+                raise IllegalArgumentError("timeout_ms is None: give milliseconds, 0 not to wait")
 
             def take() -> dict[TopicPartition, list[ConsumerRecord]]:
                 taken = self._take(count, starts)
@@ -292,13 +308,21 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
         Args:
             raw: whether to give all of them in one map, by names that say their group, too.
         """
+        if not self.config.metrics_enabled:
+            return None  # type: ignore[return-value]  # kafka-python's answer to who wants none
         found = self._numbers()
         return raw_of(found) if raw else found
 
     @public_call
     def _numbers(self) -> dict[str, dict[str, float]]:
         self._parts.one_caller.look_in()
-        return metrics_of(self._parts)
+        if self._parts.one_caller.closed:
+            return {}
+        prefix = self.config.metric_group_prefix
+        return {
+            prefix + group.removeprefix("consumer"): numbers
+            for group, numbers in metrics_of(self._parts).items()
+        }
 
     def close(
         self,

@@ -56,7 +56,7 @@ class OffsetCalls:
         """
         parts = self._parts
         with parts.one_caller:
-            due = self._due(offsets)
+            due = self._due(offsets, bare=False)
             limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
             if due or parts.config.group_id is None:
                 parts.session.membership.commit(due, timeout_ms=limit_ms)
@@ -312,11 +312,13 @@ class OffsetCalls:
             limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
             return parts.session.membership.committed((tp,), timeout_ms=limit_ms).get(tp)
 
-    def _due(self, offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
+    def _due(
+        self, offsets: object, *, bare: bool = True
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
         session = self._parts.session
         if offsets is None:
             return session.consumed(session.assignment())
-        return positions_of(offsets)
+        return positions_of(offsets, bare=bare)
 
     def _reset(self, partitions: tuple[TopicPartition, ...], policy: ResetPolicy) -> None:
         with self._parts.one_caller:

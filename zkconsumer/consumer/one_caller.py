@@ -142,14 +142,13 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
         self._guard.check()
 
     def look_in(self) -> None:
-        """Without coming in: for what any thread may ask.
+        """Without coming in: for what any thread may ask, also of a consumer that was closed.
 
         Raises:
             ConsumerForked: this is a forked child.
-            ConsumerClosed: the consumer was closed, or another thread is closing it.
+            ConsumerClosed: another thread is closing the consumer.
         """
         self._guard.check()
-        self._check_open()
         if self.is_closing and not self.is_inside:
             raise ConsumerClosed(f"{self.owner} is being closed by another thread")
 

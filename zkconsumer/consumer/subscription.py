@@ -107,10 +107,9 @@ class Subscription:
         return self.topics | {tp.topic for tp in self.assigned}
 
     def _enter(self, mode: Mode) -> None:
-        # Topics and a pattern take each other's place, as two lists of topics do.
-        if self.mode not in (Mode.NONE, mode) and Mode.ASSIGNED in (self.mode, mode):
+        if self.mode not in (Mode.NONE, mode):
             raise IllegalState(
-                f"this consumer reads {self.mode.value} already: a subscription and partitions "
+                f"this consumer reads {self.mode.value} already: topics, a pattern and partitions "
                 "can't be mixed; call unsubscribe() before"
             )
         self.mode = mode

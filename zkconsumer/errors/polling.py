@@ -10,8 +10,11 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 _SHOWN = 10
 
 
-class NotAssigned(IllegalStateError, ValueError):
+class NotAssigned(IllegalStateError, ValueError, KeyError):
     """The partition is not read by this consumer (now, or yet)."""
+
+    __str__ = BaseException.__str__
+    """Not that of a ``KeyError``, which shows a key."""
 
 
 class Woken(ZkConsumerError):

@@ -31,6 +31,6 @@ class GroupCounts:
             "commit-total": self.commits,
             "lost-total": self.lost,
         }
-        if self.last_heartbeat_ms is not None:
-            found["last-heartbeat-seconds-ago"] = (now_ms - self.last_heartbeat_ms) / 1000
+        last_ms = self.last_heartbeat_ms
+        found["last-heartbeat-seconds-ago"] = -1 if last_ms is None else (now_ms - last_ms) / 1000
         return found

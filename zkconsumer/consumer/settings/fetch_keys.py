@@ -150,6 +150,20 @@ NETWORK: tuple[ConfigKey, ...] = (
         "partitions.",
     ),
     ConfigKey(
+        key="metrics.enabled",
+        kind="bool",
+        default=True,
+        since="kafka-python",
+        doc="Whether `metrics()` gives numbers; else it gives None.",
+    ),
+    ConfigKey(
+        key="metric.group.prefix",
+        kind="text",
+        default="consumer",
+        since="kafka-python",
+        doc="What the names of groups in `metrics()` begin with.",
+    ),
+    ConfigKey(
         key="metrics.num.samples",
         kind="int",
         default=2,

@@ -35,8 +35,6 @@ INERT: tuple[ConfigKey, ...] = (
     _inert("sock.chunk.buffer.count", "As above.", default=1_000),
     _inert("legacy.iterator", "There is one iterator.", default=False),
     _inert("metric.reporters", "`metrics()` gives the numbers.", "0.9.0"),
-    _inert("metrics.enabled", "They cost next to nothing.", default=True),
-    _inert("metric.group.prefix", "Groups are called as in kafka-python.", default="consumer"),
     _inert("selector", "Threads wait in sockets here."),
     _inert("net", "As above."),
     _inert("kafka.client", "As above."),

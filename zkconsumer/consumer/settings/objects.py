@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zkconsumer.config_spec import shown
-from zkconsumer.errors import ConfigError
+from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.records.consumer_record import Deserializer, RecordOrigin
 
@@ -101,9 +101,11 @@ def read_objects(given: Mapping[str, object]) -> GivenObjects:
     )
 
 
-def _refused(key: str, one: object) -> ConfigError:
+def _refused(key: str, one: object) -> IllegalArgumentError:
     name = key.replace(".", "_")
-    return ConfigError(f"{name} is {shown(one)}: give {OBJECTS[key].allowed.replace('`', '')}")
+    return IllegalArgumentError(
+        f"{name} is {shown(one)}: give {OBJECTS[key].allowed.replace('`', '')}"
+    )
 
 
 def _method_of(one: object) -> Callable[..., Any] | None:
