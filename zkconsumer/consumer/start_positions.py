@@ -187,7 +187,7 @@ class StartPositions:
             self._to_judge.add(tp)
             return
         elif is_new:
-            log.info("%s: read from its beginning, as it came to be after the first look", tp)
+            log.info("%s: read from its beginning, as it came to be after the first look", f"{tp}")
             self._engine.seek(tp, Reset(EARLIEST))
         else:
             self._engine.seek(tp, Reset(self._policy))

@@ -45,6 +45,8 @@ class PureRecordIterator(Iterator[ConsumerRecord]):
     _walk: PureWalk
 
     def __iter__(self) -> Self:
+        # Whoever begins a loop looks around first.
+        self._walk.steps = None
         return self
 
     def __next__(self) -> ConsumerRecord:

@@ -45,7 +45,7 @@ def picture(
 
 def _row(line: PartitionLine, names: Mapping[str, str]) -> str:
     return (
-        f"{line.topic_partition!s:<14}{_owner_name(line.owner, names):<14}"
+        f"{line.topic_partition:<14}{_owner_name(line.owner, names):<14}"
         f"{_number(line.committed_offset):>10}{_number(line.log_end_offset):>10}"
         f"{_number(line.lag):>7}"
     )

@@ -38,6 +38,9 @@ cdef class RecordIterator:
     cdef public Walk _walk
 
     def __iter__(self):
+        # Whoever begins a loop looks around first.
+        if self._walk is not None:
+            self._walk.steps = None
         return self
 
     def __next__(self):

@@ -198,7 +198,7 @@ class GroupProgress:
                 self._told[tp] = there
                 log.warning(
                     "group %s: somebody else has committed %d for %s, this query is at %d: kept",
-                    *(self.group_id, there, tp, offset),
+                    *(self.group_id, there, f"{tp}", offset),
                 )
         return wanted
 

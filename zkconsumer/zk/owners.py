@@ -65,7 +65,7 @@ class PartitionOwners:
         needs all of them, and an owner that gives them up one after the other would wake us, and
         be disturbed, as many times.
         """
-        last = {self._in_the_way.get(tp, str(tp)): tp for tp in partitions}
+        last = {self._in_the_way.get(tp, f"{tp}"): tp for tp in partitions}
         watched = list(last.values())
         stats = self._store.exists_many([self._paths.owner(tp) for tp in watched], watch=watch)
         return tuple(tp for tp, stat in zip(watched, stats, strict=True) if stat is None)

@@ -43,7 +43,7 @@ def test_a_traceback_keeps_its_lines() -> None:
 def test_values_print_themselves_safely() -> None:
     """Wherever they come to stand: in the log of whoever embeds us, too."""
     assert str(Broker(1, HOSTILE, 9092)) == f"broker 1 ({SAFE}:9092)"
-    assert str(TopicPartition(HOSTILE, 3)) == f"{SAFE}-3"
+    assert f"{TopicPartition(HOSTILE, 3)}" == f"{SAFE}-3"
 
 
 def test_an_address_in_an_error() -> None:

@@ -8,6 +8,7 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.testing.fake_script import Fail, Hang
 from zkconsumer.wire.api import ApiKey
 
+LONG_MS = 30_000
 TPS = [TopicPartition("t", number) for number in range(3)]
 
 
@@ -22,16 +23,16 @@ def net() -> FakeNet:
     return net
 
 
-def read(net: FakeNet, time: int = LATEST) -> dict[TopicPartition, int]:
+def read(net: FakeNet, time: int = LATEST, timeout_ms: int = SHORT_MS) -> dict[TopicPartition, int]:
     """Ask the leaders of all three."""
     leaders = {tp: net.brokers[tp.partition].address for tp in TPS}
-    return LogEndReader(net.connector.open, timeout_ms=SHORT_MS).read(leaders, time)
+    return LogEndReader(net.connector.open, timeout_ms=timeout_ms).read(leaders, time)
 
 
 def test_every_leader_is_asked(net: FakeNet) -> None:
     """Ends and starts come from the leaders of each partition."""
-    assert read(net) == dict(zip(TPS, (10, 20, 30), strict=True))
-    assert read(net, EARLIEST) == dict.fromkeys(TPS, 1)
+    assert read(net, LATEST, LONG_MS) == dict(zip(TPS, (10, 20, 30), strict=True))
+    assert read(net, EARLIEST, LONG_MS) == dict.fromkeys(TPS, 1)
 
 
 def test_what_cannot_be_told_is_left_out(net: FakeNet) -> None:

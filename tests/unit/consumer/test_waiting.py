@@ -115,9 +115,9 @@ def test_a_poll_gathers_before_it_takes_and_never_past_its_time() -> None:
     bell.waits.clear()
     always = PollLoop(rounds, bell, clock, most_ms=300, gather_ms=lambda: 250)
     assert always.run(100, lambda: "x") == "x"
-    assert bell.waits == [100]
+    assert bell.waits == [101]
     assert always.run(0, lambda: "x") == "x"
-    assert bell.waits == [100]
+    assert bell.waits == [101]
 
 
 def test_a_poll_that_is_woken_hands_out_nothing() -> None:

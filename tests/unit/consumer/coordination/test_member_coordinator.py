@@ -25,8 +25,8 @@ def test_a_lost_coordinator_costs_nothing(broker: CoordinatorDouble, make: MakeM
     """Connections break, the coordinator is another broker for a while, then nobody: all passes."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
-    broker.break_lines()
     searched = broker.searches
+    broker.break_lines()
     wait_until(lambda: broker.searches > searched, what="it looks for the coordinator")
     broker.refuse(HeartbeatRequest, ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_COORDINATOR)
     broker.deaf = True
