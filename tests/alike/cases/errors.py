@@ -72,6 +72,28 @@ for _name in RAISED:
     _catches(_name)
 
 
+def _coded() -> list[str]:
+    """The other errors that stand for a broker's code."""
+    from kafka import errors as theirs  # noqa: PLC0415 - the list to look for
+
+    return sorted(
+        name
+        for name, kind in _of(theirs).items()
+        if isinstance(getattr(kind, "errno", None), int) and name not in RAISED
+    )
+
+
+def _says(name: str) -> None:
+    @case(f"what a broker's {name} says")
+    def _(s: Scene) -> object:
+        kind = _kinds(s)[name]
+        return [kind.errno, kind.retriable, kind.invalid_metadata, kind("text").args]
+
+
+for _name in _coded():
+    _says(_name)
+
+
 @case("all of its names")
 def _(s: Scene) -> object:
     return sorted(_kinds(s))
