@@ -31,6 +31,7 @@ from zkconsumer.wire.messages.find_coordinator import (
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse, all_topics
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from zkconsumer.wire.negotiation import PROBE_GROUP
+from zkconsumer.wire.releases import Release
 
 __all__ = ["EARLIEST", "LATEST", "ClusterClient", "EpochEnd", "TimedOffset"]
 
@@ -54,6 +55,9 @@ class ClusterClient:
         retry_backoff_ms: between two rounds of trying.
         clock: for deadlines.
         shuffle: puts brokers into random order, in place, so that not all ask the same one.
+
+    Attributes:
+        release: which Kafka that broker is that told last who leads; None before one did.
     """
 
     def __init__(
@@ -73,6 +77,7 @@ class ClusterClient:
         self._order = BrokerOrder(bootstrap, shuffle, self._pool.failed_last)
         self._stop = StopFlag()
         self._last_view = NOTHING_KNOWN
+        self.release: Release | None = None
         self._repeats = Repeats(log, self._clock)
         self._leaders = LeaderQuestions(
             self._pool,
@@ -241,7 +246,7 @@ class ClusterClient:
         reasons: dict[Broker, str] = {}
         while True:
             try:
-                view = self._ask_round(question, patience, reasons)
+                view, self.release = self._ask_round(question, patience, reasons)
             except TransportError as error:
                 if not patience.pause():
                     raise
@@ -269,7 +274,11 @@ class ClusterClient:
         return asking.ask()
 
 
-def _metadata_question(topics: Collection[str] | None, *, creating: bool) -> Question[ClusterView]:
+def _metadata_question(
+    topics: Collection[str] | None, *, creating: bool
+) -> Question[tuple[ClusterView, Release]]:
+    """Ask who leads; what comes is that, and the release of who says it."""
+
     def spares(connection: NegotiatedConnection) -> bool:
         return connection.version_of(MetadataRequest) >= _FIRST_NOT_TO_CREATE
 
@@ -284,13 +293,17 @@ def _metadata_question(topics: Collection[str] | None, *, creating: bool) -> Que
         may_create = creating if spares(connection) else True
         return MetadataRequest(topics=names, allow_auto_topic_creation=may_create)
 
-    def read(connection: NegotiatedConnection, answer: MetadataResponse) -> ClusterView:
+    def read(
+        connection: NegotiatedConnection, answer: MetadataResponse
+    ) -> tuple[ClusterView, Release]:
         if not answer.brokers and connection.versions.generation is None:
             # It has just started. (In 0.8 it may also be that there is no topic: nothing to wait
             # for.)
             raise ConnectFailed(f"{connection.broker}: knows of no brokers yet")
         view = from_metadata(answer)
-        return view if topics is None or is_by_name(connection) else limited_to(view, topics)
+        if topics is not None and not is_by_name(connection):
+            view = limited_to(view, topics)
+        return view, connection.versions.release
 
     what = "what topics there are" if topics is None else f"topics {_some(topics)}"
     if topics is not None and not topics:

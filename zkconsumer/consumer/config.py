@@ -1,5 +1,6 @@
 """What a ``KafkaConsumer`` was told, read once, checked once, and frozen."""
 
+import copy
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from zkconsumer.consumer.settings.reading import (
 )
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
+from zkconsumer.wire.releases import Release
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +46,8 @@ class PollConfig(Mapping[str, object]):
         zookeeper: settings of ``ConsumerConfig`` that were given for a ZooKeeper group.
         inert: what was given of settings without effect, by their names.
         given: the keys that were given, with dots.
+        found_version: the release of the broker that was found, (2, 8) say; None before one was,
+            or where nobody looks for one (``connects_at_once``).
 
     Raises:
         ConfigError: names the setting, its value and what is allowed.
@@ -113,6 +117,7 @@ class PollConfig(Mapping[str, object]):
     zookeeper: Mapping[str, object]
     inert: Mapping[str, object]
     given: frozenset[str]
+    found_version: Release | None
 
     def __init__(self, config: Mapping[str, object] | None = None, /, **settings: object) -> None:
         given = merged(config, settings)
@@ -124,12 +129,15 @@ class PollConfig(Mapping[str, object]):
         object.__setattr__(self, "zookeeper", zookeeper_values(given))
         object.__setattr__(self, "inert", inert_values(given))
         object.__setattr__(self, "given", frozenset(given))
+        object.__setattr__(self, "found_version", None)
         _check(self)
 
     def __getitem__(self, name: str) -> object:
         """By its name; what has no effect is as it was given, or as kafka-python has it."""
         if name not in _NAMES:
             raise KeyError(name)
+        if name == "api_version" and self.found_version is not None:
+            return self.found_version
         if name in _INERT:
             return self.inert.get(name, _INERT[name])
         if name in _REFUSED:
@@ -146,6 +154,12 @@ class PollConfig(Mapping[str, object]):
     def __len__(self) -> int:
         """How many settings there are."""
         return len(_NAMES)
+
+    def with_found(self, release: Release | None) -> "PollConfig":
+        """The same settings, and what ``config["api_version"]`` is once a broker was found."""
+        found = copy.copy(self)
+        object.__setattr__(found, "found_version", release)
+        return found
 
     @property
     def connects_at_once(self) -> bool:

@@ -61,7 +61,8 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
     Attributes:
         DEFAULT_CONFIG: all settings with their defaults, as kafka-python has it. A subclass may
             have one of its own; changing this one has no effect.
-        config: what holds for this one, as attributes and as a map.
+        config: what holds for this one, as attributes and as a map; ``config["api_version"]`` is
+            the release of the broker that was found, (2, 8) say, where none was given.
 
     Example:
         >>> with KafkaConsumer("clicks", bootstrap_servers="kafka1:9092", group_id="g") as consumer:
@@ -81,7 +82,7 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
         self._walk = self._parts.session.walk
         try:
             if self.config.connects_at_once:
-                connect(self._parts, topics)
+                self.config = self.config.with_found(connect(self._parts, topics))
             if topics:
                 self.subscribe(topics)
         except BaseException:

@@ -35,6 +35,7 @@ from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+from zkconsumer.wire.releases import Release, release_of
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
 
 PROBE_GROUP: Final = "zkconsumer-probe"
@@ -47,10 +48,12 @@ class BrokerVersions:
 
     Attributes:
         common: the versions of each API; one that is not there can't be used.
+        release: which Kafka it is taken for, for those who ask; nothing is sent by it.
         generation: what the broker is, where it can't say what it serves; else None.
     """
 
     common: Mapping[ApiKey, VersionRange]
+    release: Release
     generation: BrokerGeneration | None = None
 
     def has(self, api: ApiKey, *, at_least: int = 0, at_most: int | None = None) -> bool:
@@ -207,12 +210,18 @@ def after_close(probe: Probe) -> Probe:
 
 def of_answer(response: ApiVersionsResponse) -> BrokerVersions:
     """What a broker serves, by its own words."""
-    return BrokerVersions(common=_common(_served(response)))
+    # Of the whole answer: what tells releases apart is also in APIs that we never use.
+    newest = {each.api_key: each.max_version for each in response.api_versions}
+    return BrokerVersions(common=_common(_served(response)), release=release_of(newest))
 
 
 def of_generation(generation: BrokerGeneration) -> BrokerVersions:
     """What the brokers of a generation serve that can't say it."""
-    return BrokerVersions(common=_common(KNOWN_VERSIONS[generation]), generation=generation)
+    return BrokerVersions(
+        common=_common(KNOWN_VERSIONS[generation]),
+        generation=generation,
+        release=tuple(int(part) for part in generation.value.split(".")),
+    )
 
 
 def _served(response: ApiVersionsResponse) -> dict[ApiKey, VersionRange]:

@@ -6,8 +6,9 @@ What would weaken a program if it were passed over in silence is not here: it is
 from zkconsumer.config_spec import ConfigKey, Value
 
 _VERSION = (
-    "Versions are asked for. A consumer that is given one connects when it is used, not when it "
-    "is made, as in kafka-python."
+    'Versions are asked for; `config["api_version"]` is the release that was found when the '
+    "consumer was made, `(2, 8)` say. A consumer that is given one connects when it is used, not "
+    "when it is made, as in kafka-python."
 )
 _GSSAPI = "Only GSSAPI has a use for it."
 _IDLE = (

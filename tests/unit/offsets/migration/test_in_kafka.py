@@ -40,7 +40,7 @@ class Script:
     """
 
     def __init__(self, versions: dict[ApiKey, VersionRange], *answers: object) -> None:
-        self.versions = BrokerVersions(common=versions)
+        self.versions = BrokerVersions(common=versions, release=(0, 8, 2))
         self.found: list[Broker | int] = [COORDINATOR]
         self.answers = list(answers)
         self.asked: list[Any] = []

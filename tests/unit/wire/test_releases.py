@@ -1,0 +1,84 @@
+"""Which release a broker is taken for, by what real ones answer."""
+
+import gzip
+import json
+
+import pytest
+
+from tests.golden.jvm import DATA
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import decode_response
+from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from zkconsumer.wire.negotiation import of_answer, of_generation
+from zkconsumer.wire.releases import Release, release_of
+from zkconsumer.wire.versions import BrokerGeneration
+
+LEADER_AND_ISR = 4
+NEWEST_OF_3_4 = {
+    ApiKey.PRODUCE: 9,
+    ApiKey.FETCH: 13,
+    ApiKey.LIST_OFFSETS: 7,
+    ApiKey.METADATA: 12,
+    LEADER_AND_ISR: 7,
+    ApiKey.OFFSET_FETCH: 8,
+    ApiKey.JOIN_GROUP: 9,
+    24: 3,
+    29: 3,
+    35: 4,
+    48: 1,
+}
+"""What a 3.4 answers, as far as it matters."""
+
+
+def answered(kafka: str) -> ApiVersionsResponse:
+    """What a broker of that release answered when these frames were captured."""
+    frames = json.loads(gzip.decompress((DATA / f"negotiated-{kafka}.json.gz").read_bytes()))
+    frame = next(one for one in frames if one["name"] == "ApiVersionsRequest v0")
+    request = ApiVersionsRequest(client_software_name="", client_software_version="")
+    return decode_response(request, 0, bytes.fromhex(frame["response"])[4:])[1]
+
+
+@pytest.mark.parametrize(
+    ("kafka", "release"),
+    [
+        ("0.10.2.2", (0, 10, 2)),
+        ("0.11.0.3", (0, 11)),
+        ("1.1.1", (1, 1)),
+        ("2.8.2", (2, 8)),
+        ("3.9.1", (3, 9)),
+    ],
+)
+def test_a_broker_is_told_by_its_whole_answer(kafka: str, release: Release) -> None:
+    """Also by what the codec does without."""
+    assert of_answer(answered(kafka)).release == release
+
+
+@pytest.mark.parametrize(
+    ("generation", "release"),
+    [
+        (BrokerGeneration.V0_8_0, (0, 8, 0)),
+        (BrokerGeneration.V0_8_1, (0, 8, 1)),
+        (BrokerGeneration.V0_8_2, (0, 8, 2)),
+        (BrokerGeneration.V0_9, (0, 9)),
+    ],
+)
+def test_a_broker_that_cannot_say_it_is_its_generation(
+    generation: BrokerGeneration, release: Release
+) -> None:
+    """As kafka-python calls it."""
+    assert of_generation(generation).release == release
+
+
+def test_what_shows_no_mark_is_the_first_that_answers() -> None:
+    """Whatever else it serves: it answered the question that came with 0.10."""
+    assert release_of({}) == (0, 10, 0)
+    assert release_of({ApiKey.API_VERSIONS: 0, ApiKey.FETCH: 2, 9_999: 9}) == (0, 10, 0)
+
+
+def test_the_newest_mark_counts() -> None:
+    """Brokers keep what they had; a version newer than the mark proves it, too."""
+    assert release_of(NEWEST_OF_3_4) == (3, 4)
+    without = {key: last for key, last in NEWEST_OF_3_4.items() if key != LEADER_AND_ISR}
+    assert release_of(without) == (3, 3)
+    assert release_of({**NEWEST_OF_3_4, ApiKey.PRODUCE: 13}) == (4, 1)
+    assert release_of({**NEWEST_OF_3_4, ApiKey.PRODUCE: 99}) == (4, 1)

@@ -1,0 +1,77 @@
+"""Which release of Kafka a broker is, by the versions of the APIs that it serves.
+
+No broker says its release. Programs for kafka-python read it from ``config["api_version"]`` all the
+same, to know what they may ask: so it is told here by the marks that kafka-python 3.0.12 goes by,
+and comes out alike. What we send never follows from it, but from what the broker serves.
+
+A release without a mark of its own counts as the one before it. So does one that hides its mark: a
+3.4 of a cluster without ZooKeeper, say, no longer lists LeaderAndIsr, and counts as 3.3.
+
+Source: KIP-35; ``broker_version`` of kafka-python 3.0.12; Kafka's release notes.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from zkconsumer.wire.api import ApiKey
+
+Release = tuple[int, ...]
+"""The numbers of a release that tell it from others: (0, 10, 2), (2, 8)."""
+
+# APIs that the codec does without: only that a broker serves them says something.
+_LEADER_AND_ISR: Final = 4
+_ADD_PARTITIONS_TO_TXN: Final = 24
+_DESCRIBE_ACLS: Final = 29
+_DESCRIBE_LOG_DIRS: Final = 35
+_DESCRIBE_CLIENT_QUOTAS: Final = 48
+
+_FIRST_THAT_SAYS: Final[Release] = (0, 10, 0)
+"""The first release that names what it serves."""
+
+_MARKS: Final[Mapping[int, Mapping[int, Release]]] = MappingProxyType(
+    {
+        ApiKey.PRODUCE: {8: (2, 4), 9: (2, 8), 11: (3, 8), 13: (4, 1)},
+        ApiKey.FETCH: {
+            7: (1, 1),
+            8: (2, 0),
+            10: (2, 1),
+            11: (2, 3),
+            12: (2, 7),
+            13: (3, 1),
+            15: (3, 5),
+            16: (3, 7),
+            17: (3, 9),
+        },
+        ApiKey.LIST_OFFSETS: {5: (2, 2), 7: (3, 0), 10: (4, 0), 11: (4, 2)},
+        ApiKey.METADATA: {2: (0, 10, 1), 4: (0, 11), 5: (1, 0)},
+        ApiKey.OFFSET_FETCH: {2: (0, 10, 2)},
+        ApiKey.JOIN_GROUP: {9: (3, 2)},
+        _LEADER_AND_ISR: {7: (3, 4)},
+        _ADD_PARTITIONS_TO_TXN: {4: (3, 6)},
+        _DESCRIBE_ACLS: {2: (2, 5), 3: (3, 3)},
+        _DESCRIBE_LOG_DIRS: {5: (4, 3)},
+        _DESCRIBE_CLIENT_QUOTAS: {0: (2, 6)},
+    }
+)
+"""The release in which a version of an API came to be, by the API's key."""
+
+
+def release_of(newest: Mapping[int, int]) -> Release:
+    """The newest release of which the broker shows a mark.
+
+    Args:
+        newest: the last version that it serves of each API, by the API's key; of all that it named,
+            not only of what the codec knows.
+
+    Example:
+        >>> release_of({ApiKey.FETCH: 12, ApiKey.PRODUCE: 9})
+        (2, 8)
+    """
+    shown = (
+        release
+        for key, marks in _MARKS.items()
+        for version, release in marks.items()
+        if newest.get(key, -1) >= version
+    )
+    return max(shown, default=_FIRST_THAT_SAYS)
