@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from zkconsumer.consumer.settings.inert_keys import REFUSED
-from zkconsumer.consumer.settings.keys import KEYS, split_list
+from zkconsumer.consumer.settings.keys import BY_KEY, KEYS, split_list
 from zkconsumer.consumer.settings.objects import OBJECTS, GivenObjects, read_objects
 from zkconsumer.consumer.settings.reading import (
     inert_values,
@@ -232,7 +232,15 @@ def _check_order_as_there(config: PollConfig) -> None:
             f"({config.request_timeout_ms})"
         )
     both = {"session.timeout.ms", "request.timeout.ms"} <= config.given
-    if both and config.group_id is not None and _is_old(config.inert.get("api_version")):
+    # A copy of all settings has the version that was found, and our default, which the member
+    # lowers by itself where the broker takes no more.
+    is_ours = config.session_timeout_ms == BY_KEY["session.timeout.ms"].default
+    if (
+        both
+        and not is_ours
+        and config.group_id is not None
+        and _is_old(config.inert.get("api_version"))
+    ):
         # Such a broker answers a JoinGroup when the session's time is over.
         _check_order(config, "session_timeout_ms", "request_timeout_ms")
 

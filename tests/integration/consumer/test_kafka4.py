@@ -105,6 +105,7 @@ def test_offsets_are_found_by_time_and_kept_with_their_metadata(
     ) as consumer:
         consumer.assign([tp])
         assert consumer.beginning_offsets([tp]) == {tp: 0}
+        assert consumer.config["api_version"] == (4, 1)
         found = consumer.offsets_for_times({tp: 0})[tp]
         assert found is not None
         assert found.offset == 0

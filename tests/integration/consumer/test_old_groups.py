@@ -99,6 +99,29 @@ def test_each_goes_on_where_the_other_committed(broker_of: BrokerOf, version: st
     assert ours(tp, **by_zookeeper) == piece(4)
 
 
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [
+        ("0.8.1.1", (0, 8, 1)),
+        ("0.8.2.2", (0, 8, 2)),
+        ("0.9.0.1", (0, 9)),
+        ("0.10.2.2", (0, 10, 2)),
+        ("2.8.2", (2, 8)),
+        ("3.9.1", (3, 9)),
+    ],
+)
+def test_the_release_that_was_found_is_in_the_settings(
+    broker_of: BrokerOf, version: str, release: tuple[int, ...]
+) -> None:
+    """By the name under which programs for kafka-python look for it; a copy makes another one."""
+    where = broker_of(version).bootstrap_servers
+    with KafkaConsumer(bootstrap_servers=where, group_id=fresh_name("g")) as consumer:
+        assert consumer.config["api_version"] == release
+        with KafkaConsumer(config=consumer.config) as another:
+            assert dict(another.config) == dict(consumer.config)
+            assert another.topics() is not None
+
+
 @pytest.mark.parametrize("version", ["0.8.1.1", "0.8.2.2"])
 def test_members_are_sent_to_zookeeper(broker_of: BrokerOf, version: str) -> None:
     """With the setting by which they find what is committed."""

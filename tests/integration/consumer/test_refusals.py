@@ -105,6 +105,7 @@ def test_somebody_listens_and_is_silent(broker: Sandbox) -> None:
         for told in ({"bootstrap_timeout_ms": 0}, {"api_version": (2, 8)}):
             with consumer_of(broker, "t", **told) as consumer:
                 assert not consumer.bootstrap_connected()
+                assert consumer.config["api_version"] == told.get("api_version")
     finally:
         broker.resume_broker(0)
 

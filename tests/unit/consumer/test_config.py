@@ -301,6 +301,32 @@ def test_when_a_consumer_connects() -> None:
     assert not PollConfig(zookeeper_connect="z", group_id="g").connects_at_once
 
 
+def test_the_release_that_was_found_is_in_the_map() -> None:
+    """In a copy: the settings that were given stay as they are."""
+    config = PollConfig(group_id="g", ssl_password="p", value_deserializer=bytes.decode)
+    found = config.with_found((2, 8))
+    assert (config["api_version"], found["api_version"]) == (None, (2, 8))
+    assert dict(found) == {**config, "api_version": (2, 8)}
+    assert found.inert == config.inert
+    assert PollConfig(api_version="auto").with_found((0, 9))["api_version"] == (0, 9)
+
+
+def test_the_version_that_was_given_is_in_the_map() -> None:
+    """As it was given; no broker is looked for that could say another."""
+    assert PollConfig(api_version=(2, 8, 2))["api_version"] == (2, 8, 2)
+    assert PollConfig(bootstrap_timeout_ms=0)["api_version"] is None
+    assert PollConfig(zookeeper_connect="z", group_id="g")["api_version"] is None
+
+
+@pytest.mark.parametrize("release", [(0, 9), (0, 10, 0), (2, 8), (3, 9)])
+def test_a_copy_of_what_was_found_makes_another_consumer(release: tuple[int, ...]) -> None:
+    """Whatever broker it was: its settings hold together, and it connects when it is used."""
+    found = PollConfig(group_id="g", request_timeout_ms=40_000).with_found(release)
+    again = PollConfig(**dict(found))
+    assert dict(again) == dict(found)
+    assert not again.connects_at_once
+
+
 @pytest.mark.parametrize(
     ("key", "here"), [("ssl.ca.location", "ssl_cafile"), ("sasl.username", "sasl_plain_username")]
 )
