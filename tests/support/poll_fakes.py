@@ -217,6 +217,7 @@ class FakeParts:
         self.engine = PaperEngine()
         self.keeper = FakeKeeper()
         self.client: Any = None
+        self.release = (2, 8)
         self.group = FakeMembership()
         self.lookup = QuickLookup(self.group)
         in_group = self.config.group_id is not None
