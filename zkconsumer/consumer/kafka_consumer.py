@@ -321,7 +321,7 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
             return {}
         prefix = self.config.metric_group_prefix
         return {
-            prefix + group.removeprefix("consumer"): numbers
+            prefix + group[len("consumer") :] if group.startswith("consumer") else group: numbers
             for group, numbers in metrics_of(self._parts).items()
         }
 

@@ -334,5 +334,6 @@ class OffsetCalls:
         if tp not in self._parts.session.assignment():
             # By a close of another thread, it may be, at this moment.
             self._parts.one_caller.look_in()
+            self._parts.one_caller.check_open()
             raise NotAssigned(f"{tp} is not assigned to this consumer (now, or yet)")
         return tp

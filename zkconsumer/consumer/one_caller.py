@@ -131,7 +131,7 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
                 "subscription, position, highwater, paused, pause, resume, group_metadata, "
                 "metrics, wakeup and close may come from any thread"
             )
-        self._check_open()
+        self.check_open()
 
     def check_process(self) -> None:
         """Go on where this is the process that made the consumer.
@@ -152,6 +152,11 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
         if self.is_closing and not self.is_inside:
             raise ConsumerClosed(f"{self.owner} is being closed by another thread")
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Go on where the consumer was not closed.
+
+        Raises:
+            ConsumerClosed: it was.
+        """
         if self.closed:
             raise ConsumerClosed(f"{self.owner} was closed")

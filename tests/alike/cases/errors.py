@@ -1,5 +1,6 @@
 """Errors by kafka-python's names: where they are, what they derive from, what carries them."""
 
+import warnings
 from typing import Any
 
 from tests.alike.casebook import case
@@ -74,7 +75,9 @@ for _name in RAISED:
 
 def _coded() -> list[str]:
     """The other errors that stand for a broker's code."""
-    from kafka import errors as theirs  # noqa: PLC0415 - the list to look for
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from kafka import errors as theirs  # noqa: PLC0415 - the list to look for
 
     return sorted(
         name

@@ -1,7 +1,7 @@
 """The small pure parts: arguments, subscription, the timer of commits, the shelf."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -24,15 +24,26 @@ A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b",
 # --- arguments ---------------------------------------------------------------------------------
 
 
-def test_any_pair_is_a_partition() -> None:
-    """kafka-python's own class is one, too."""
-    assert args.partition_of(("a", 0)) == A0
-    assert type(args.partition_of(("a", 0))) is TopicPartition
-    assert args.partitions_of([("a", 1), A0, ("a", 1)]) == (A1, A0)
+class Theirs(NamedTuple):
+    """Another library's class of the same."""
+
+    topic: object
+    partition: object
+
+
+def test_a_partition_of_another_library_is_one() -> None:
+    """Such as kafka-python's own class."""
+    assert args.partition_of(Theirs("a", 0)) == A0
+    assert type(args.partition_of(Theirs("a", 0))) is TopicPartition
+    assert args.partitions_of([Theirs("a", 1), A0, Theirs("a", 1)]) == (A1, A0)
 
 
 @pytest.mark.parametrize(
-    "wrong", ["a", ("a",), ("a", -1), ("a", True), ("a", "0"), ("", 0), (0, "a"), None, ["a", 0]]
+    "wrong",
+    [
+        *("a", ("a",), ("a", 0), None, ["a", 0]),
+        *(Theirs("a", -1), Theirs("a", True), Theirs("a", "0"), Theirs("", 0), Theirs(0, "a")),
+    ],
 )
 def test_what_is_no_partition(wrong: Any) -> None:
     """It is shown."""
@@ -70,16 +81,20 @@ def test_patterns() -> None:
 def test_positions_of_other_classes() -> None:
     """kafka-python's OffsetAndMetadata has the same attributes; a number alone is an offset."""
 
-    class Theirs:
+    class Position:
         offset, metadata, leader_epoch = 7, None, 2
 
-    found = args.positions_of({("a", 0): Theirs(), A1: 5, B0: OffsetAndMetadata(1, "m", 4)})
+    found = args.positions_of({A0: Position(), A1: 5, B0: OffsetAndMetadata(1, "m", 4)})
     assert found == {
         A0: OffsetAndMetadata(7, "", 2),
         A1: OffsetAndMetadata(5),
         B0: OffsetAndMetadata(1, "m", 4),
     }
-    for wrong in ({A0: -1}, {A0: "x"}, {A0: True}, {"a": 1}, [A0], {A0: OffsetAndMetadata(1, 3)}):  # type: ignore[arg-type]
+    wrong_text: Any = 3
+    for wrong in (
+        *({A0: -1}, {A0: "x"}, {("a", 0): 1}, {"a": 1}, [A0]),
+        {A0: OffsetAndMetadata(1, wrong_text)},
+    ):
         with pytest.raises(ConfigError):
             args.positions_of(wrong)
 
@@ -96,7 +111,8 @@ def test_numbers() -> None:
             args.timeout_of(wrong, 7)
         with pytest.raises(ConfigError):
             args.time_of(wrong, "x")
-    for no_count in (0, -1, 1.0, True):
+    assert args.count_of(True, 3) == 1
+    for no_count in (0, -1, 1.0, False):
         with pytest.raises(ConfigError):
             args.count_of(no_count, 3)
 
@@ -123,10 +139,13 @@ def test_only_one_way_at_a_time() -> None:
     assert one.topics == {"b"}
     with pytest.raises(IllegalState, match=r"reads topics already.*unsubscribe\(\)"):
         one.assign([A0])
+    with pytest.raises(IllegalState, match=r"reads topics already.*unsubscribe\(\)"):
+        one.subscribe((), "^a")
+    one.clear()
     one.subscribe((), "^a")
     assert facts_of(one) == (Mode.PATTERN, [], [], ["everything"])
-    one.subscribe(["b"], None)
-    assert facts_of(one) == (Mode.TOPICS, ["b"], [], ["b"])
+    with pytest.raises(IllegalState, match=r"already.*unsubscribe\(\)"):
+        one.subscribe(["b"], None)
     with pytest.raises(IllegalState, match="not to both"):
         one.subscribe(["a"], "^a")
     one.clear()
