@@ -87,7 +87,7 @@ def test_a_partition_that_another_session_took_stops_and_comes_back(cluster: San
         write(cluster, kept, TEN)
         wait_until(lambda: len(member.got(kept)) == 10, what="the other partition")
         assert member.claims() == {kept: claims[kept]}
-        with pytest.raises(OffsetCommitFailed, match=str(taken)):
+        with pytest.raises(OffsetCommitFailed, match=f"{taken}"):
             member.connector.commit_offsets({taken: OffsetAndMetadata(10)})
         assert len(member.got(taken)) == 10
         tree.put(offset_path(group, taken), b"15")

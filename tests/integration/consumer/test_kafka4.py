@@ -11,7 +11,7 @@ from tests.support.written_records import Keeps, check_what_is_there, write_in_e
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import WriteFailed
-from zkconsumer.model import Broker, Record
+from zkconsumer.model import Broker, MemberState, Record
 from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.produce.routes import dialer_over
 from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
@@ -63,7 +63,7 @@ def test_a_group_reads_commits_and_goes_on(kraft: KraftNode, topic: str) -> None
     with KafkaConsumer(topic, **settings) as consumer:
         assert consumer.poll(3_000) == {}
         me = consumer.group_metadata()
-        assert (me.group_id, me.state) == (group, "stable")
+        assert (me.group_id, me.state) == (group, MemberState.STABLE)
         assert me.generation_id > 0
         assert me.member_id
         ends = consumer.end_offsets(sorted(consumer.assignment()))

@@ -162,6 +162,7 @@ def test_what_can_never_work_is_raised_within_the_time_of_a_request(
             security_protocol=refusal.protocol,
             ssl_cafile=trusted,
             request_timeout_ms=PROMPT_MS,
+            bootstrap_timeout_ms=0,
         )
     ) as refused:
         calls = (lambda: refused.poll(timeout_ms=LONG_MS), refused.topics)

@@ -64,7 +64,7 @@ def position_at_end(consumer: KafkaConsumer, tp: TopicPartition) -> int:
     consumer.seek_to_end(tp)
     position = consumer.position(tp, timeout_ms=500)
     if position is None:
-        raise RequestTimedOut("None is how it tells")
+        raise RequestTimedOut("not known in time, which None says")
     return position
 
 
