@@ -196,6 +196,7 @@ class OffsetCalls:
                 # His bell, and what is due, are not ours.
                 wait_ms(min(left_ms, _LOOK_MS))
                 gate.look_in()
+                gate.check_open()
             else:
                 with gate:
                     # It rings for records, not for a position that was found.
