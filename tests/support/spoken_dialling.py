@@ -7,6 +7,7 @@ from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey, Response
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
+from zkconsumer.wire.negotiation import BrokerVersions
 
 ADDRESS = Broker(-1, "b", 9092)
 LONG_MS = 10_000
@@ -20,12 +21,18 @@ def answering(frame: RequestFrame) -> Response | None:
     return NOTHING if frame.api_key is ApiKey.METADATA else None
 
 
-def dialer_to(broker: SpokenBroker, *, timeout_ms: int = LONG_MS) -> BrokerDialer:
+def dialer_to(
+    broker: SpokenBroker, *, timeout_ms: int = LONG_MS, assumed: BrokerVersions | None = None
+) -> BrokerDialer:
     """A way to a broker."""
     network = MemoryNetwork()
     broker.listen(network)
     return BrokerDialer(
-        network, client_id="test", connect_timeout_ms=LONG_MS, request_timeout_ms=timeout_ms
+        network,
+        client_id="test",
+        connect_timeout_ms=LONG_MS,
+        request_timeout_ms=timeout_ms,
+        assumed=assumed,
     )
 
 

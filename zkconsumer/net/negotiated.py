@@ -46,6 +46,8 @@ class BrokerDialer:
         max_entry_bytes: how large a single entry of a log may be.
         clock: for deadlines.
         traffic: hears of each connection and request.
+        assumed: what every broker is known to serve, at least: then none is asked, but for one that
+            wants SASL, whose exchange depends on what it is. None: each is asked.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -60,7 +62,9 @@ class BrokerDialer:
         max_entry_bytes: int = LARGEST_ENTRY_BYTES,
         clock: Clock | None = None,
         traffic: Traffic = NO_TRAFFIC,
+        assumed: BrokerVersions | None = None,
     ) -> None:
+        self._assumed = assumed
         self._connector = connector
         self._traffic = traffic
         self._client_id = client_id
@@ -144,6 +148,7 @@ class BrokerDialer:
             max_entry_bytes=self._max_entry_bytes,
             clock=self._clock,
             traffic=self._traffic,
+            assumed=self._assumed,
         )
         twin._tls, twin._known = self._tls, self._known
         with self._lock:
@@ -189,6 +194,8 @@ class BrokerDialer:
     def _find(
         self, broker: Broker, deadline_ms: int, connect: Callable[[], BrokerConnection]
     ) -> Found:
+        if self._assumed is not None and not self._security.uses_sasl:
+            return Found(self._assumed, self._assumed, None)
         known = self._known.of((broker.host, broker.port))
         if isinstance(known, BrokerVersions):
             return Found(known, known, None)

@@ -8,6 +8,7 @@ from tests.support.spoken_dialling import (
     LONG_MS,
     QUESTION,
     answering,
+    dialer_to,
     version_sent,
 )
 from zkconsumer.errors import (
@@ -19,6 +20,7 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.metadata import MetadataRequest
+from zkconsumer.wire.negotiation import of_generation
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
 KAFKA_0_10_2: Serves = {
@@ -59,6 +61,19 @@ def test_a_broker_of_0_10_refuses_the_newest_question_once(
     assert broker.accepted == 3
     first.close()
     second.close()
+
+
+def test_a_broker_whose_version_is_known_is_asked_nothing(broker: SpokenBroker) -> None:
+    """The first bytes on the first connection are the request itself, in the known version."""
+    assumed = of_generation(BrokerGeneration.V0_8_0)
+    dialer = dialer_to(broker, assumed=assumed)
+    for one in (dialer, dialer.twin()):
+        connection = one.dial(ADDRESS)
+        assert connection.versions is assumed
+        assert version_sent(broker, connection) == 0
+        connection.close()
+    assert broker.accepted == 2
+    assert not broker.asked(ApiKey.API_VERSIONS)
 
 
 @pytest.mark.parametrize(
