@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Self
 
 from zkconsumer.config_keys import BY_KEY, KEYS
+from zkconsumer.config_security import JAVA_KEYS, by_our_names
 from zkconsumer.config_spec import Value, shown
 from zkconsumer.config_values import read_value
 from zkconsumer.config_zookeeper import SECURITY_KEYS, ZookeeperSecurity, security_in
@@ -55,6 +56,21 @@ class ConsumerConfig:
     zookeeper_ssl_keystore_location: str | None
     zookeeper_ssl_keystore_password: str | None = field(repr=False)
     zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""]
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+    ssl_cafile: str | None
+    ssl_certfile: str | None
+    ssl_keyfile: str | None
+    ssl_password: str | None = field(repr=False)
+    ssl_check_hostname: bool
+    ssl_ciphers: str | None
+    ssl_crlfile: str | None
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None
+    sasl_plain_username: str | None
+    sasl_plain_password: str | None = field(repr=False)
+    sasl_oauthbearer_token_endpoint_url: str | None
+    sasl_oauthbearer_client_credentials_client_id: str | None
+    sasl_oauthbearer_client_credentials_client_secret: str | None = field(repr=False)
+    sasl_oauthbearer_scope: str | None
     consumer_id: str | None
     client_id: str
     fetch_wait_max_ms: int
@@ -169,7 +185,7 @@ def _merged(props: Mapping[str, object], settings: Mapping[str, object]) -> dict
     for name, value in settings.items():
         if value is not None:
             merged[name.replace("_", ".")] = value
-    return merged
+    return by_our_names(merged)
 
 
 def _note_ineffective(given: Mapping[str, object]) -> None:
@@ -180,7 +196,7 @@ def _note_ineffective(given: Mapping[str, object]) -> None:
 
 
 def _is_known(key: str) -> bool:
-    return key in BY_KEY or key.startswith(_EXTERNAL)
+    return key in BY_KEY or key in JAVA_KEYS or key.startswith(_EXTERNAL)
 
 
 def _require_known(props: Iterable[object], settings: Iterable[str]) -> None:

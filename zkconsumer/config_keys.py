@@ -8,6 +8,7 @@
 import re
 from collections.abc import Mapping
 
+from zkconsumer.config_security import SECURITY_KEYS as BROKER_SECURITY
 from zkconsumer.config_spec import ConfigKey, Value, Values
 from zkconsumer.config_zookeeper import SECURITY_KEYS
 
@@ -83,6 +84,7 @@ KEYS: tuple[ConfigKey, ...] = (
         doc="Only the default of `rebalance.backoff.ms`.",
     ),
     *SECURITY_KEYS,
+    *BROKER_SECURITY,
     ConfigKey(
         key="consumer.id",
         kind="text",

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from zkconsumer.config_spec import ConfigKey, Value
 from zkconsumer.errors import ConfigError
+from zkconsumer.pem_files import require_pem
 
 AuthScheme = Literal["none", "digest", "sasl"]
 
@@ -161,13 +162,7 @@ class ZookeeperSecurity:
                 continue
             if not self.tls:
                 raise ConfigError(f"{key} has no use without zookeeper.ssl.client.enable=true")
-            if path.lower().endswith((".jks", ".p12", ".pfx")):
-                raise ConfigError(
-                    f"{key} is {path!r}: give a PEM file. Of a JKS store keytool makes one of "
-                    "PKCS12 (keytool -importkeystore -srckeystore OLD -destkeystore NEW.p12 "
-                    "-deststoretype PKCS12), and openssl makes PEM of that (openssl pkcs12 -in "
-                    "NEW.p12 -out NEW.pem)"
-                )
+            require_pem(key, path)
 
 
 OPEN: Final = ZookeeperSecurity()

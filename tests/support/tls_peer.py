@@ -4,6 +4,7 @@ import ssl
 
 from tests.support.certificates import Certificates
 from tests.support.scripted_peer import ScriptedPeer
+from zkconsumer.net.security import TlsSettings
 from zkconsumer.net.tls import TlsTransport, context_of
 from zkconsumer.net.transport import Connector, Transport
 from zkconsumer.testing.conversation import Conversation
@@ -90,7 +91,7 @@ class TlsWorld:
     def __init__(self, certificates: Certificates) -> None:
         self._network = MemoryNetwork()
         self._server = server_context(certificates)
-        client = context_of(cafile=certificates.authority)
+        client = context_of(TlsSettings(cafile=certificates.authority))
         self.connector: Connector = TlsConnector(self._network, client)
         self._ports = iter(range(1, 1000))
 

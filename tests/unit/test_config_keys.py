@@ -19,7 +19,8 @@ def type_of(spec: ConfigKey) -> object:
         case "bool":
             return bool
         case "choice":
-            return typing.Literal[spec.choices]
+            one = typing.Literal[spec.choices]
+            return one | None if spec.optional else one
         case "text":
             return str | None if spec.optional else str
 

@@ -14,11 +14,11 @@ from contextlib import ExitStack, contextmanager
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config_zookeeper import ZookeeperSecurity
-from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.security import security_of
 from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
 from zkconsumer.model import Broker
 from zkconsumer.nearest import did_you_mean
+from zkconsumer.net.client_settings import ClientSettings, read_client_settings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.printable import printable
@@ -40,7 +40,7 @@ from zkconsumer.status.reading.zookeeper_cluster import read_brokers as status_b
 from zkconsumer.status.reading.zookeeper_cluster import read_topics
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.zk import kazoo_store
-from zkconsumer.zk.access import SECURITY_NAMES, read_security
+from zkconsumer.zk.access import read_security
 from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster, why_no_brokers
 from zkconsumer.zk.store import ZkStore
@@ -271,13 +271,10 @@ def open_cluster(
     """
     if not args.zookeeper:
         raise ConfigError("no ZooKeeper given: say where it is with --zookeeper host:port/chroot")
-    config = broker_settings(args)
-    bootstrap: Sequence[Broker] = ()
-    if "bootstrap.servers" in config.given:
-        bootstrap = config.bootstrap_brokers()
-    elif config.security_protocol != "PLAINTEXT":
+    client = broker_settings(args)
+    if not client.bootstrap and client.security.protocol != "PLAINTEXT":
         raise ConfigError(
-            f"security.protocol is {config.security_protocol}, but ZooKeeper names listeners "
+            f"security.protocol is {client.security.protocol}, but ZooKeeper names listeners "
             "without it: say with --bootstrap-servers where brokers speak it"
         )
     with ExitStack() as stack:
@@ -292,10 +289,10 @@ def open_cluster(
             require_cluster(store, args.zookeeper)
         access = ClusterAccess(
             store=store,
-            dialer=stack.enter_context(open_dialer(config, args.timeout_ms)),
+            dialer=stack.enter_context(open_dialer(client)),
             zookeeper_connect=args.zookeeper,
             timeout_ms=args.timeout_ms,
-            bootstrap=bootstrap,
+            bootstrap=client.bootstrap,
             times_most=times_most,
             abandoned_after_ms=getattr(args, "abandoned_after_ms", ABANDONED_AFTER_MS),
             sessions=EnsembleSessions(
@@ -309,15 +306,23 @@ def open_cluster(
         yield access
 
 
-def broker_settings(args: argparse.Namespace) -> PollConfig:
+def broker_settings(args: argparse.Namespace, *, timeout_ms: int | None = None) -> ClientSettings:
     """The settings of the file for brokers, and the brokers of the command line.
+
+    Args:
+        args: with what ``add_broker_arguments`` added.
+        timeout_ms: how long a broker may take; None: as the command line says.
 
     Raises:
         ConfigError: a setting makes no sense.
         OSError: the file can't be read.
     """
-    file = {key: value for key, value in _file(args).items() if key not in SECURITY_NAMES}
-    return PollConfig(file, bootstrap_servers=args.bootstrap_servers)
+    return read_client_settings(
+        _file(args),
+        client_id="zkconsumer-tools",
+        timeout_ms=timeout_ms or args.timeout_ms,
+        servers=args.bootstrap_servers,
+    )
 
 
 def zookeeper_security(args: argparse.Namespace) -> ZookeeperSecurity:
@@ -335,19 +340,13 @@ def _file(args: argparse.Namespace) -> Mapping[str, str]:
 
 
 @contextmanager
-def open_dialer(config: PollConfig, timeout_ms: int) -> Iterator[BrokerDialer]:
+def open_dialer(client: ClientSettings) -> Iterator[BrokerDialer]:
     """The way to brokers; it is stopped at the end.
 
     Raises:
         ConfigError: a file of its security settings can't be used.
     """
-    dialer = BrokerDialer(
-        TcpConnector(),
-        client_id="zkconsumer-tools",
-        security=security_of(config),
-        connect_timeout_ms=timeout_ms,
-        request_timeout_ms=timeout_ms,
-    )
+    dialer = dialer_of(client)
     try:
         yield dialer
     finally:

@@ -159,9 +159,9 @@ def run(args: argparse.Namespace) -> int:
 def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
     timeout_ms = args.max_wait_ms or args.timeout_ms
     args.bootstrap_servers = args.broker_list or args.bootstrap_servers
-    config = broker_settings(args)
-    if "bootstrap.servers" in config.given:
-        brokers: Sequence[Broker] = config.bootstrap_brokers()
+    settings = broker_settings(args, timeout_ms=timeout_ms)
+    if settings.bootstrap:
+        brokers: Sequence[Broker] = settings.bootstrap
     elif args.zookeeper:
         store = kazoo_store.connect(
             args.zookeeper,
@@ -175,7 +175,7 @@ def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
             store.close()
     else:
         raise ConfigError("nobody to ask: give --broker-list host:port, or --zookeeper")
-    with open_dialer(config, timeout_ms) as dialer:
+    with open_dialer(settings) as dialer:
         client = client_of(dialer, brokers, timeout_ms)
         try:
             yield client

@@ -17,11 +17,10 @@ from zkconsumer.consumer.settings.reading import (
 )
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.wire.releases import Release
 
 log = logging.getLogger(__name__)
-
-DEFAULT_PORT = 9092
 
 _INERT = {spec.attribute: spec.default for spec in KEYS if spec.inert}
 _WORKING = tuple(spec.attribute for spec in KEYS if not spec.inert)
@@ -174,22 +173,7 @@ class PollConfig(Mapping[str, object]):
 
     def bootstrap_brokers(self) -> tuple[Broker, ...]:
         """The brokers to start from; what is known of them is the address, so their ids are < 0."""
-        return tuple(
-            Broker(-1 - number, *_address(one))
-            for number, one in enumerate(split_list(self.bootstrap_servers))
-        )
-
-
-def _address(text: str) -> tuple[str, int]:
-    if text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        port = rest[1:]
-    else:
-        host, _, port = text.partition(":")
-    number = int(port) if port else DEFAULT_PORT
-    if not 0 < number < 65_536:
-        raise ConfigError(f"bootstrap_servers has {text}: a port is a number from 1 to 65535")
-    return host, number
+        return parse_bootstrap("bootstrap_servers", self.bootstrap_servers)
 
 
 def _check(config: PollConfig) -> None:

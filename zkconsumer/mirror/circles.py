@@ -4,15 +4,15 @@ import logging
 import random
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.security import security_of
 from zkconsumer.errors import ConfigError
-from zkconsumer.mirror.settings import MirrorSettings
-from zkconsumer.model import Broker
-from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.mirror.settings import CLIENT_ID, MirrorSettings
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.access import read_security
 from zkconsumer.zk.live_brokers import live_brokers
@@ -20,6 +20,7 @@ from zkconsumer.zk.live_brokers import live_brokers
 log = logging.getLogger(__name__)
 
 _SESSION_MS = 10_000
+_BACKOFF_MS = 100
 
 Address = tuple[str, int]
 
@@ -31,8 +32,7 @@ def refuse_circles(settings: MirrorSettings) -> None:
         ConfigError: a topic would be mirrored into one that is mirrored, too.
         ZkConsumerError: a cluster can't be asked.
     """
-    target = settings.target
-    there = _brokers(target.brokers, timeout_ms=target.timeout_ms)[0]
+    there = _brokers(settings.target.client)[0]
     for consumer in settings.consumers:
         here, topics = _source(consumer)
         if not any(settings.topics.allows(one, exclude_internal=True) for one in topics):
@@ -69,8 +69,14 @@ def circle_of(settings: MirrorSettings, topics: Collection[str]) -> tuple[str, s
 def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozenset[str]]:
     """The brokers of a source, and its topics."""
     config = PollConfig(consumer)
+    client = ClientSettings(
+        client_id=CLIENT_ID,
+        timeout_ms=config.request_timeout_ms,
+        bootstrap=config.bootstrap_brokers(),
+        security=security_of(config),
+    )
     if config.zookeeper_connect is None:
-        return _brokers(config, timeout_ms=config.request_timeout_ms)
+        return _brokers(client)
     store = kazoo_store.connect(
         config.zookeeper_connect,
         session_timeout_ms=_SESSION_MS,
@@ -81,31 +87,23 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
         registered = live_brokers(store, config.zookeeper_connect)
     finally:
         store.close()
-    here, topics = _brokers(config, registered, timeout_ms=config.request_timeout_ms)
+    here, topics = _brokers(replace(client, bootstrap=tuple(registered)))
     return here | {(one.host, one.port) for one in registered}, topics
 
 
-def _brokers(
-    config: PollConfig, bootstrap: Collection[Broker] | None = None, *, timeout_ms: int
-) -> tuple[frozenset[Address], frozenset[str]]:
+def _brokers(client: ClientSettings) -> tuple[frozenset[Address], frozenset[str]]:
     """The addresses of a cluster's brokers, and its topics."""
     with ExitStack() as stack:
-        dialer = BrokerDialer(
-            TcpConnector(),
-            client_id="zkconsumer-mirror",
-            security=security_of(config),
-            connect_timeout_ms=timeout_ms,
-            request_timeout_ms=timeout_ms,
-        )
+        dialer = dialer_of(client)
         stack.callback(dialer.stop)
-        client = ClusterClient(
+        cluster = ClusterClient(
             dialer,
-            tuple(config.bootstrap_brokers() if bootstrap is None else bootstrap),
-            request_timeout_ms=timeout_ms,
-            retry_backoff_ms=config.retry_backoff_ms,
+            client.bootstrap,
+            request_timeout_ms=client.timeout_ms,
+            retry_backoff_ms=_BACKOFF_MS,
             shuffle=random.shuffle,
         )
-        stack.callback(client.stop)
-        view = client.view(None, timeout_ms=timeout_ms)
+        stack.callback(cluster.stop)
+        view = cluster.view(None, timeout_ms=client.timeout_ms)
         addresses = frozenset((one.host, one.port) for one in view.brokers.values())
         return addresses, frozenset(view.partitions)

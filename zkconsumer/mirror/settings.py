@@ -11,16 +11,18 @@ from typing import Final
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.config_keys import BY_KEY as STREAM_KEYS
-from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.settings.keys import BY_KEY as POLL_KEYS
 from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.routing import Partitioning
+from zkconsumer.net.client_settings import ClientSettings, read_client_settings
 from zkconsumer.produce.settings import SET_BYTES
 from zkconsumer.records.codecs import Codec
 
 log = logging.getLogger(__name__)
 
 DEFAULT_COMMIT_INTERVAL_MS: Final = 10_000
+CLIENT_ID: Final = "zkconsumer-mirror"
+_TIMEOUT_MS: Final = 10_000
 
 _RENAMED: Final = {
     "fetch.wait.max.ms": "fetch.max.wait.ms",
@@ -45,22 +47,18 @@ class TargetSettings:
     """Where messages go, and how they are written; always with ``acks=-1``.
 
     Attributes:
-        brokers: brokers to begin with, and who we are to them.
-        client_id: sent with every request.
+        client: brokers to begin with, who we are to them, and how long one may take to acknowledge.
         codec: what sets are compressed with.
         retries: how often a set is tried again for reasons that pass; None: without end.
         backoff_ms: the pause between two tries.
-        timeout_ms: how long a broker may take to acknowledge.
         set_bytes: how large a set may become before it is compressed.
         request_bytes: how many bytes go to a broker at once.
     """
 
-    brokers: PollConfig
-    client_id: str = "zkconsumer-mirror"
+    client: ClientSettings
     codec: Codec = Codec.NONE
     retries: int | None = None
     backoff_ms: int = 200
-    timeout_ms: int = 10_000
     set_bytes: int = SET_BYTES
     request_bytes: int = 1 << 25
 
@@ -214,8 +212,12 @@ def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> T
         log.warning("setting %s of the producer has no effect on a mirror", key)
     make: Callable[..., TargetSettings] = TargetSettings
     return make(
-        brokers=PollConfig({**security, "bootstrap.servers": servers}),
-        client_id=given.get("client.id", "zkconsumer-mirror"),
+        client=read_client_settings(
+            security,
+            client_id=given.get("client.id", CLIENT_ID),
+            timeout_ms=numbers.pop("timeout_ms", _TIMEOUT_MS),
+            servers=servers,
+        ),
         codec=codecs[-1] if codecs else Codec.NONE,
         **numbers,
     )

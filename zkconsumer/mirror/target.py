@@ -5,11 +5,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.consumer.security import security_of
 from zkconsumer.errors import ConfigError, MirrorError
-from zkconsumer.mirror.settings import MirrorSettings, TargetSettings
-from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.mirror.settings import MirrorSettings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.settings import ProducerSettings
 from zkconsumer.produce.topics import TopicWishes, ensure_topics
@@ -36,16 +34,16 @@ class Target:
         self._settings = settings
         self._closing = ExitStack()
         target = settings.target
-        bootstrap = target.brokers.bootstrap_brokers()
-        self._dialer = dialer = _dialer(target)
+        client = target.client
+        self._dialer = dialer = dialer_of(client)
         self._closing.callback(dialer.stop)
         self.producer = BatchProducer(
-            bootstrap,
+            client.bootstrap,
             dialer=dialer,
             settings=BatchSettings(
                 producer=ProducerSettings(
-                    client_id=target.client_id,
-                    timeout_ms=target.timeout_ms,
+                    client_id=client.client_id,
+                    timeout_ms=client.timeout_ms,
                     retries=_TRIES if target.retries is None else min(_TRIES, target.retries),
                     backoff_ms=target.backoff_ms,
                 ),
@@ -58,8 +56,8 @@ class Target:
         self._closing.callback(self.producer.close)
         self._client = ClusterClient(
             dialer,
-            bootstrap,
-            request_timeout_ms=target.timeout_ms,
+            client.bootstrap,
+            request_timeout_ms=client.timeout_ms,
             retry_backoff_ms=target.backoff_ms,
             shuffle=random.shuffle,
         )
@@ -119,14 +117,4 @@ class Target:
 
     @property
     def _patience_ms(self) -> int:
-        return _PATIENCE * self._settings.target.timeout_ms
-
-
-def _dialer(target: TargetSettings) -> BrokerDialer:
-    return BrokerDialer(
-        TcpConnector(),
-        client_id=target.client_id,
-        security=security_of(target.brokers),
-        connect_timeout_ms=target.timeout_ms,
-        request_timeout_ms=target.timeout_ms,
-    )
+        return _PATIENCE * self._settings.target.client.timeout_ms

@@ -3,6 +3,7 @@
 import threading
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import (
@@ -21,7 +22,7 @@ from zkconsumer.net.known_versions import Finding, KnownVersions
 from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
 from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
-from zkconsumer.net.tls import TlsTransport, context_of
+from zkconsumer.net.tls import TlsTransport, context_for
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
 from zkconsumer.net.version_search import Found, VersionSearch
@@ -68,8 +69,8 @@ class BrokerDialer:
         self._connector = connector
         self._traffic = traffic
         self._client_id = client_id
-        self._security = security
-        self._tls = (security.ssl_context or context_of()) if security.uses_tls else None
+        self._security = _with_tokens(security, request_timeout_ms)
+        self._tls = context_for(security) if security.uses_tls else None
         self._connect_timeout_ms = connect_timeout_ms
         self._request_timeout_ms = request_timeout_ms
         self._max_response_bytes = max_response_bytes
@@ -332,3 +333,15 @@ class BrokerDialer:
     def _check_running(self, broker: Broker) -> None:
         if self._stopped:
             raise ConnectionLost(f"{broker}: connecting was broken off")
+
+
+def _with_tokens(security: SecuritySettings, timeout_ms: int) -> SecuritySettings:
+    """The same, with what fetches tokens in place of who may."""
+    credentials = security.client_credentials
+    if credentials is None:
+        return security
+    # What speaks HTTP is a third of what loading a consumer costs; few need it.
+    from zkconsumer.net.oauth import FetchedTokens  # noqa: PLC0415
+
+    tokens = FetchedTokens(credentials, timeout_ms=timeout_ms)
+    return replace(security, client_credentials=None, token_source=tokens.token)

@@ -1,11 +1,16 @@
 """How to make oneself known to brokers, and their names to oneself. Pure."""
 
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from pathlib import Path
+from typing import Any, Final, Literal
 
+from zkconsumer.config_security import read_values
+from zkconsumer.config_spec import Value
 from zkconsumer.errors import ConfigError
+from zkconsumer.net.client_credentials import ClientCredentials
+from zkconsumer.pem_files import require_pem
 
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 
@@ -18,28 +23,66 @@ TokenSource = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TlsSettings:
+    """Which files TLS is made of, all PEM; ``repr`` hides the password.
+
+    Attributes:
+        cafile: the authorities that are trusted; None: those of the machine.
+        certfile: our own certificate; None: we have none.
+        keyfile: its private key; None: it is in ``certfile``.
+        password: that the key is encrypted with; None: it is not.
+        check_hostname: whether a broker's certificate has to be for the host that is called.
+        ciphers: those allowed, as OpenSSL lists them; None: Python's own choice.
+        crlfile: certificates that were revoked; None: none are looked for.
+
+    Raises:
+        ConfigError: a file is a store of Java's, by its name.
+    """
+
+    cafile: str | Path | None = None
+    certfile: str | Path | None = None
+    keyfile: str | Path | None = None
+    password: str | None = field(default=None, repr=False)
+    check_hostname: bool = True
+    ciphers: str | None = None
+    crlfile: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("cafile", "certfile", "keyfile", "crlfile"):
+            path = getattr(self, name)
+            if path is not None:
+                require_pem(f"ssl_{name}", str(path))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SecuritySettings:
-    """TLS and SASL, by the names that Kafka gives them; ``repr`` hides the password.
+    """TLS and SASL, by the names that Kafka gives them; ``repr`` hides what is secret.
+
+    Without ``ssl_context`` and ``token_source`` it is plain values, which may be sent to another
+    process.
 
     Attributes:
         protocol: what the port speaks that is connected to.
-        ssl_context: checks brokers, and holds our own certificate where they want one; None takes
-            the machine's trusted authorities. ``tls.context_of`` makes one from files.
+        tls: files to check brokers by, and to be checked by them.
+        ssl_context: takes the place of these.
         sasl_mechanism: one of ``MECHANISMS``.
         sasl_username: who we are.
         sasl_password: what proves it.
         token_source: with ``OAUTHBEARER``, instead of the two.
+        client_credentials: or who fetches tokens, and where.
 
     Raises:
         ConfigError: parts are missing, or of no use with this protocol.
     """
 
     protocol: SecurityProtocol = "PLAINTEXT"
+    tls: TlsSettings = field(default_factory=TlsSettings)
     ssl_context: ssl.SSLContext | None = field(default=None, compare=False)
     sasl_mechanism: str | None = None
     sasl_username: str | None = None
     sasl_password: str | None = field(default=None, repr=False)
     token_source: TokenSource | None = field(default=None, repr=False, compare=False)
+    client_credentials: ClientCredentials | None = None
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
@@ -64,14 +107,25 @@ class SecuritySettings:
             raise ConfigError(
                 f"sasl.mechanism={self.sasl_mechanism!r}: give one of {', '.join(MECHANISMS)}"
             )
+        tokens = [self.token_source, self.client_credentials]
         if self.sasl_mechanism == OAUTHBEARER:
-            if self.token_source is None:
+            if tokens == [None, None]:
                 raise ConfigError(
                     "sasl.mechanism=OAUTHBEARER needs tokens: give sasl_oauth_token_provider, or "
                     "sasl_oauthbearer_token_endpoint_url with client id and secret"
                 )
+            if None not in tokens:
+                raise ConfigError(
+                    "give sasl_oauth_token_provider or sasl_oauthbearer_token_endpoint_url, not "
+                    "both"
+                )
+            if self.sasl_username or self.sasl_password is not None:
+                raise ConfigError(
+                    "sasl_plain_username and sasl_plain_password are of no use with "
+                    "sasl.mechanism=OAUTHBEARER: give them or tokens, not both"
+                )
             return
-        if self.token_source is not None:
+        if tokens != [None, None]:
             raise ConfigError(
                 f"tokens are of no use with sasl.mechanism={self.sasl_mechanism}: give OAUTHBEARER"
             )
@@ -86,3 +140,64 @@ class SecuritySettings:
 
 PLAINTEXT: Final = SecuritySettings()
 """Neither TLS nor SASL."""
+
+
+def read_security(given: Mapping[str, object]) -> SecuritySettings:
+    """Read them out of settings, in Kafka's or in kafka-python's spelling; others are passed over.
+
+    Args:
+        given: settings by their keys with dots.
+
+    Raises:
+        ConfigError: one makes no sense, or parts are missing; names it.
+    """
+    return security_in(read_values(given))
+
+
+def security_in(values: Mapping[str, Value], **objects: Any) -> SecuritySettings:
+    """Read them out of the values of ``config_security.SECURITY_KEYS``.
+
+    Args:
+        values: by their keys with dots.
+        **objects: ``ssl_context`` and ``token_source``, see ``SecuritySettings``.
+
+    Raises:
+        ConfigError: parts are missing, or of no use together; names them.
+    """
+
+    def text(key: str) -> str | None:
+        value = values[key]
+        return value if isinstance(value, str) else None
+
+    protocol: SecurityProtocol = "PLAINTEXT"
+    for one in PROTOCOLS:
+        protocol = one if one == values["security.protocol"] else protocol
+    return SecuritySettings(
+        protocol=protocol,
+        tls=TlsSettings(
+            cafile=text("ssl.cafile"),
+            certfile=text("ssl.certfile"),
+            keyfile=text("ssl.keyfile"),
+            password=text("ssl.password"),
+            check_hostname=values["ssl.check.hostname"] is True,
+            ciphers=text("ssl.ciphers"),
+            crlfile=text("ssl.crlfile"),
+        ),
+        sasl_mechanism=text("sasl.mechanism"),
+        sasl_username=text("sasl.plain.username"),
+        sasl_password=text("sasl.plain.password"),
+        client_credentials=_credentials(text),
+        **objects,
+    )
+
+
+def _credentials(text: Callable[[str], str | None]) -> ClientCredentials | None:
+    url = text("sasl.oauthbearer.token.endpoint.url")
+    if url is None:
+        return None
+    return ClientCredentials(
+        endpoint_url=url,
+        client_id=text("sasl.oauthbearer.client.credentials.client.id") or "",
+        client_secret=text("sasl.oauthbearer.client.credentials.client.secret") or "",
+        scope=text("sasl.oauthbearer.scope"),
+    )

@@ -6,7 +6,6 @@ So it is closed from another thread, woken and timed out just as what lies below
 import contextlib
 import ssl
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from zkconsumer.clock import Clock, SystemClock
@@ -18,6 +17,7 @@ from zkconsumer.errors import (
     RequestTimedOut,
     TransportError,
 )
+from zkconsumer.net.security import SecuritySettings, TlsSettings
 from zkconsumer.net.transport import Transport
 
 _READ_BYTES = 1 << 17
@@ -41,46 +41,66 @@ class FileSettings(NamedTuple):
 
 
 def context_of(
+    files: TlsSettings,
     *,
-    cafile: str | Path | None = None,
-    certfile: str | Path | None = None,
-    keyfile: str | Path | None = None,
-    password: str | None = None,
-    check_hostname: bool = True,
     names: FileSettings = FileSettings(),  # noqa: B008 - it never changes
 ) -> ssl.SSLContext:
-    """What checks servers, and holds our own certificate.
+    """Make what checks servers, and holds our own certificate.
 
     Args:
-        cafile: the authorities that are trusted (PEM); None: those of the machine.
-        certfile: our certificate, with those between it and its authority (PEM); None: we have
-            none, and a broker that wants one refuses us.
-        keyfile: its private key (PEM), if it is not in ``certfile``.
-        password: that the key is encrypted with.
-        check_hostname: whether a server's certificate has to be for the host that is called.
+        files: what it is made of.
         names: of the settings, for errors.
 
     Raises:
         ConfigError: a file can't be read, or is not what it should be; names it.
     """
+    cafile, certfile, keyfile = files.cafile, files.certfile, files.keyfile
     try:
         context = ssl.create_default_context(cafile=None if cafile is None else str(cafile))
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(f"{names.authorities}={str(cafile)!r}: {error}") from error
-    context.check_hostname = check_hostname
+    context.check_hostname = files.check_hostname
     if certfile is not None:
         try:
             # A key that wants a password must not ask the terminal for one.
-            context.load_cert_chain(certfile, keyfile, password if password is not None else "")
+            context.load_cert_chain(certfile, keyfile, files.password or "")
         except (OSError, ssl.SSLError) as error:
-            files = f"{names.certificate}={str(certfile)!r}"
-            files += f", {names.key}={str(keyfile)!r}" if keyfile is not None else ""
-            raise ConfigError(f"{files}: {error}") from error
+            told = f"{names.certificate}={str(certfile)!r}"
+            told += f", {names.key}={str(keyfile)!r}" if keyfile is not None else ""
+            raise ConfigError(f"{told}: {error}") from error
     elif keyfile is not None:
         raise ConfigError(
             f"{names.key}={str(keyfile)!r} needs its certificate: {names.certificate}"
         )
+    _restrict(context, files)
     return context
+
+
+def context_for(security: SecuritySettings) -> ssl.SSLContext | None:
+    """What TLS with brokers is made of; None where none is wanted.
+
+    Raises:
+        ConfigError: a file can't be read, or is not what it should be; names it.
+    """
+    if not security.uses_tls or security.ssl_context is not None:
+        return security.ssl_context
+    return context_of(security.tls)
+
+
+def _restrict(context: ssl.SSLContext, files: TlsSettings) -> None:
+    ciphers, crlfile = files.ciphers, files.crlfile
+    if ciphers is not None:
+        try:
+            context.set_ciphers(ciphers)
+        except ssl.SSLError as error:
+            raise ConfigError(f"ssl_ciphers={ciphers!r}: {error}") from error
+    if crlfile is not None:
+        try:
+            context.load_verify_locations(crlfile)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(f"ssl_crlfile={str(crlfile)!r}: {error}") from error
+        # As kafka-python: of the broker's own certificate, not of the authorities above it.
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
 
 class TlsTransport:

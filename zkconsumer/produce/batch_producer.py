@@ -25,6 +25,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import InFlight
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.transport import Connector
 from zkconsumer.produce.exchange import (
@@ -36,7 +37,7 @@ from zkconsumer.produce.exchange import (
 )
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, build_set, least_version
 from zkconsumer.produce.pending import Pending, WrittenSet
-from zkconsumer.produce.routes import Routes, dialer_over
+from zkconsumer.produce.routes import Routes
 from zkconsumer.produce.settings import ACKS_NONE, BatchSettings
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
@@ -82,8 +83,7 @@ class BatchProducer:
         self._producer = producer
         self._routes = Routes(
             brokers,
-            dialer=dialer
-            or dialer_over(connector, client_id=producer.client_id, timeout_ms=producer.timeout_ms),
+            dialer=dialer or dialer_of(producer.client, connector=connector),
             timeout_ms=producer.timeout_ms,
             creating=False,
         )

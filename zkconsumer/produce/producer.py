@@ -15,11 +15,12 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.transport import Connector
 from zkconsumer.produce.exchange import may_pass, outcomes_of, produce_request
 from zkconsumer.produce.outgoing import Outgoing, build_set, least_version
-from zkconsumer.produce.routes import Routes, dialer_over
+from zkconsumer.produce.routes import Routes
 from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, ACKS_NONE, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import wait_ms
@@ -53,8 +54,7 @@ class Producer:
         settings = settings or ProducerSettings()
         self._routes = Routes(
             brokers,
-            dialer=dialer
-            or dialer_over(connector, client_id=settings.client_id, timeout_ms=settings.timeout_ms),
+            dialer=dialer or dialer_of(settings.client, connector=connector),
             timeout_ms=settings.timeout_ms,
         )
         self._settings = settings

@@ -8,8 +8,6 @@ from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
-from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.net.transport import Connector
 
 
 class Routes:
@@ -125,16 +123,6 @@ class Routes:
         # The thread that works may open or hang up one at this moment: a copy, taken at once.
         for connection in list(self._connections.values()):
             connection.close()
-
-
-def dialer_over(connector: Connector | None, *, client_id: str, timeout_ms: int) -> BrokerDialer:
-    """The dialer of a producer that was given none: no TLS, no SASL."""
-    return BrokerDialer(
-        connector or TcpConnector(),
-        client_id=client_id,
-        connect_timeout_ms=timeout_ms,
-        request_timeout_ms=timeout_ms,
-    )
 
 
 def _no_leader(tp: TopicPartition, view: ClusterView) -> BrokerError:

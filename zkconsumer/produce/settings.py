@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.records.codecs import Codec
 
 ACKS_NONE: Final = 0
@@ -20,6 +22,7 @@ class ProducerSettings:
 
     Attributes:
         client_id: sent with every request, unless the producer was given a dialer.
+        security: TLS and SASL, unless it was given one.
         acks: ``ACKS_ALL`` waits for all in-sync replicas, ``ACKS_LEADER`` for the leader's log,
             ``ACKS_NONE`` for nothing (the base offset is then -1, and a failure goes unnoticed).
         timeout_ms: how long the broker, and then the answer, may take.
@@ -29,10 +32,18 @@ class ProducerSettings:
     """
 
     client_id: str = "zkconsumer-producer"
+    security: SecuritySettings = PLAINTEXT
     acks: int = ACKS_ALL
     timeout_ms: int = 10_000
     retries: int = 20
     backoff_ms: int = 200
+
+    @property
+    def client(self) -> ClientSettings:
+        """What it shares with every client of brokers."""
+        return ClientSettings(
+            client_id=self.client_id, timeout_ms=self.timeout_ms, security=self.security
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.errors import ConfigError
+from zkconsumer.net.security import TlsSettings
 from zkconsumer.net.tls import FileSettings, context_of
 
 _FILES: Final = FileSettings(
@@ -85,10 +86,12 @@ def install(kazoo: Any, security: ZookeeperSecurity) -> TlsDoor | None:
         return None
     handler = kazoo.handler
     context = context_of(
-        cafile=security.cafile,
-        certfile=security.certfile,
-        password=security.key_password,
-        check_hostname=security.check_hostname,
+        TlsSettings(
+            cafile=security.cafile,
+            certfile=security.certfile,
+            password=security.key_password,
+            check_hostname=security.check_hostname,
+        ),
         names=_FILES,
     )
     door = TlsDoor(context, handler.create_connection)

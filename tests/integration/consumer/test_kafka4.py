@@ -12,8 +12,9 @@ from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import WriteFailed
 from zkconsumer.model import Broker, MemberState, Record
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer
-from zkconsumer.produce.routes import dialer_over
 from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox.kraft import KraftNode
@@ -121,7 +122,7 @@ def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
     """In every codec, with timestamps and headers; found by its address alone."""
     host, _, port = kraft.bootstrap_servers.partition(":")
     node = Broker(-1, host, int(port))
-    dialer = dialer_over(None, client_id="test", timeout_ms=PATIENCE_MS)
+    dialer = dialer_of(ClientSettings(client_id="test", timeout_ms=PATIENCE_MS))
     client = ClusterClient(
         dialer,
         [node],

@@ -18,7 +18,7 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.errors import AuthenticationFailed, SaslAuthenticationFailedError, WriteFailed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.security import SecuritySettings
+from zkconsumer.net.security import SecuritySettings, TlsSettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.tls import context_of
 from zkconsumer.produce.batch_producer import BatchProducer
@@ -218,7 +218,7 @@ def dialer(certificates: Certificates, password: str) -> Iterator[BrokerDialer]:
     """A way to brokers that says who we are."""
     security = SecuritySettings(
         protocol="SASL_SSL",
-        ssl_context=context_of(cafile=str(certificates.authority)),
+        ssl_context=context_of(TlsSettings(cafile=str(certificates.authority))),
         sasl_mechanism="SCRAM-SHA-256",
         sasl_username=SCRAM_USER,
         sasl_password=password,

@@ -21,7 +21,7 @@ from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import AuthenticationFailed, ConnectFailed, ConnectionLost
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.security import PLAINTEXT, SecurityProtocol, SecuritySettings
+from zkconsumer.net.security import PLAINTEXT, SecurityProtocol, SecuritySettings, TlsSettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.tls import context_of
 from zkconsumer.scope import wait_ms
@@ -59,7 +59,9 @@ def ask(broker: SecureBroker, listener: str, security: SecuritySettings) -> None
 
 def tls(certificates: Certificates) -> SecuritySettings:
     """Trust the brokers' authority."""
-    return SecuritySettings(protocol="SSL", ssl_context=context_of(cafile=certificates.authority))
+    return SecuritySettings(
+        protocol="SSL", ssl_context=context_of(TlsSettings(cafile=certificates.authority))
+    )
 
 
 def user(
@@ -72,7 +74,7 @@ def user(
     """The user that the brokers know, by that mechanism."""
     return SecuritySettings(
         protocol=protocol,
-        ssl_context=context_of(cafile=certificates.authority),
+        ssl_context=context_of(TlsSettings(cafile=certificates.authority)),
         sasl_mechanism=mechanism,
         sasl_username=USERS[mechanism],
         sasl_password=password,
@@ -88,7 +90,9 @@ def test_tls(secure_broker_of: SecureBrokerOf, certificates: Certificates, versi
         ask(
             broker,
             "SSL",
-            SecuritySettings(protocol="SSL", ssl_context=context_of(cafile=certificates.stranger)),
+            SecuritySettings(
+                protocol="SSL", ssl_context=context_of(TlsSettings(cafile=certificates.stranger))
+            ),
         )
 
 
@@ -173,10 +177,12 @@ def test_a_port_that_wants_a_certificate(
     """Ours is shown; without one we are refused, in words."""
     broker = secure_broker_of("3.9.1")
     context = context_of(
-        cafile=certificates.authority,
-        certfile=certificates.client,
-        keyfile=certificates.client_key,
-        password=KEY_PASSWORD,
+        TlsSettings(
+            cafile=certificates.authority,
+            certfile=certificates.client,
+            keyfile=certificates.client_key,
+            password=KEY_PASSWORD,
+        )
     )
     ask(broker, "MUTUAL", SecuritySettings(protocol="SSL", ssl_context=context))
     with pytest.raises((AuthenticationFailed, ConnectFailed, ConnectionLost)) as caught:
@@ -197,7 +203,7 @@ def test_tokens(
 
     security = SecuritySettings(
         protocol=listener,
-        ssl_context=context_of(cafile=certificates.authority),
+        ssl_context=context_of(TlsSettings(cafile=certificates.authority)),
         sasl_mechanism="OAUTHBEARER",
         token_source=token,
     )

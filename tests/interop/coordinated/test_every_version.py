@@ -14,10 +14,11 @@ from zkconsumer import KafkaConsumer
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import BrokerError, ConfigError, GroupFailed, WriteFailed
 from zkconsumer.model import Record, TopicPartition
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
 from zkconsumer.produce.outgoing import Outgoing
 from zkconsumer.produce.producer import Producer
-from zkconsumer.produce.routes import dialer_over
 from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import VERSIONS, Sandbox
@@ -167,7 +168,7 @@ def written_with(
 
 def create(cluster: Sandbox, topic: str, partitions: int) -> None:
     """Let the brokers create a topic where they can; where not, that is said."""
-    dialer = dialer_over(None, client_id="test", timeout_ms=LONG_MS)
+    dialer = dialer_of(ClientSettings(client_id="test", timeout_ms=LONG_MS))
     client = ClusterClient(
         dialer,
         cluster.brokers,

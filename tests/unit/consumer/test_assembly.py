@@ -17,6 +17,7 @@ from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST
+from zkconsumer.net.tls import context_for
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.scope import ThreadScope
 
@@ -88,8 +89,9 @@ def test_security() -> None:
         )
     )
     assert (found.protocol, found.sasl_username) == ("SASL_SSL", "u")
-    assert found.ssl_context is not None
-    assert found.ssl_context.check_hostname is False
+    context = context_for(found)
+    assert context is not None
+    assert context.check_hostname is False
     for wrong in (
         {"security_protocol": "SASL_PLAINTEXT"},
         {"security_protocol": "SSL", "ssl_cafile": "/nowhere"},
@@ -97,7 +99,7 @@ def test_security() -> None:
         {"security_protocol": "SSL", "ssl_ciphers": "none of these"},
     ):
         with pytest.raises(ConfigError):
-            security_of(PollConfig(wrong))
+            context_for(security_of(PollConfig(wrong)))
 
 
 @pytest.mark.parametrize(("group_id", "kind"), [("g", GroupMember), (None, NoGroup)])

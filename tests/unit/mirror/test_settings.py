@@ -72,14 +72,14 @@ def test_files_of_both_producers_are_understood(new: bool) -> None:
         "acks": "all",
     }
     target = target_settings(file, None)
-    assert [(one.host, one.port) for one in target.brokers.bootstrap_brokers()] == [
+    assert [(one.host, one.port) for one in target.client.bootstrap] == [
         ("a", 1),
         ("b", 2),
     ]
     assert target.codec is (Codec.GZIP if new else Codec.SNAPPY)
-    assert (target.retries, target.backoff_ms, target.timeout_ms) == (7, 50, 4_000)
-    assert target.client_id == "me"
-    assert target.brokers.security_protocol == "SASL_PLAINTEXT"
+    assert (target.retries, target.backoff_ms, target.client.timeout_ms) == (7, 50, 4_000)
+    assert target.client.client_id == "me"
+    assert target.client.security.protocol == "SASL_PLAINTEXT"
 
 
 def test_the_command_line_wins_and_acks_are_always_all(caplog: pytest.LogCaptureFixture) -> None:
@@ -87,7 +87,7 @@ def test_the_command_line_wins_and_acks_are_always_all(caplog: pytest.LogCapture
     target = target_settings(
         {"metadata.broker.list": "a:1", "request.required.acks": "1", "odd": "1"}, "c:3"
     )
-    assert target.brokers.bootstrap_servers == "c:3"
+    assert [(one.host, one.port) for one in target.client.bootstrap] == [("c", 3)]
     assert [record.getMessage() for record in caplog.records] == [
         "request.required.acks=1: a mirror always waits for all replicas (-1)",
         "setting odd of the producer has no effect on a mirror",

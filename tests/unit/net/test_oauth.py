@@ -8,7 +8,8 @@ import pytest
 from tests.support.manual_clock import ManualClock
 from tests.support.token_endpoint import TokenEndpoint, granted
 from zkconsumer.errors import AuthenticationFailed, ConfigError, ConnectFailed, TransportError
-from zkconsumer.net.oauth import ClientCredentials, FetchedTokens
+from zkconsumer.net.client_credentials import ClientCredentials
+from zkconsumer.net.oauth import FetchedTokens
 from zkconsumer.net.sasl_mechanisms import OAuthBearer, mechanism_of
 from zkconsumer.net.security import SecuritySettings
 

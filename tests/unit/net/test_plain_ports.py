@@ -10,7 +10,7 @@ from tests.support.spoken_broker import SpokenBroker, Word, old
 from tests.support.spoken_dialling import ADDRESS, LONG_MS
 from zkconsumer.errors import AuthenticationFailed, ConnectFailed
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.security import SecuritySettings
+from zkconsumer.net.security import SecuritySettings, TlsSettings
 from zkconsumer.net.tls import context_of
 from zkconsumer.testing.conversation import Conversation
 from zkconsumer.testing.memory_transport import MemoryNetwork
@@ -48,7 +48,7 @@ def dial(port: ClosesFirst, certificates: Certificates) -> None:
     """Dial it by TLS."""
     network = MemoryNetwork()
     network.listen(ADDRESS.host, ADDRESS.port, port.accept)
-    context = context_of(cafile=certificates.authority)
+    context = context_of(TlsSettings(cafile=certificates.authority))
     dialer = BrokerDialer(
         network,
         client_id="secret-name",

@@ -16,6 +16,7 @@ from zkconsumer.errors import (
     ConnectionLost,
     RequestTimedOut,
 )
+from zkconsumer.net.security import TlsSettings
 from zkconsumer.net.tls import TlsTransport, context_of
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.conversation import Conversation
@@ -53,12 +54,14 @@ def talk(transport: TlsTransport) -> None:
 def test_both_trust_each_other(certificates: Certificates) -> None:
     """Our certificate is shown where it is wanted, from one file, or two, one of them encrypted."""
     for context in (
-        context_of(cafile=certificates.authority, certfile=certificates.client),
+        context_of(TlsSettings(cafile=certificates.authority, certfile=certificates.client)),
         context_of(
-            cafile=certificates.authority,
-            certfile=certificates.client,
-            keyfile=certificates.client_key,
-            password=KEY_PASSWORD,
+            TlsSettings(
+                cafile=certificates.authority,
+                certfile=certificates.client,
+                keyfile=certificates.client_key,
+                password=KEY_PASSWORD,
+            )
         ),
     ):
         talk(connected(peer_of(certificates, wants_client=True), context, HOST))
@@ -66,7 +69,9 @@ def test_both_trust_each_other(certificates: Certificates) -> None:
 
 def test_an_authority_that_is_not_trusted(certificates: Certificates) -> None:
     """Said as what it is, with what to do; nothing of ours is sent."""
-    transport = connected(peer_of(certificates), context_of(cafile=certificates.stranger), HOST)
+    transport = connected(
+        peer_of(certificates), context_of(TlsSettings(cafile=certificates.stranger)), HOST
+    )
     with pytest.raises(AuthenticationFailed, match=r"127.0.0.1:1: .*not to be trusted.*ssl_cafile"):
         transport.shake_hands(timeout_ms=LONG_MS)
     transport.close()
@@ -74,18 +79,18 @@ def test_an_authority_that_is_not_trusted(certificates: Certificates) -> None:
 
 def test_a_certificate_for_another_host(certificates: Certificates) -> None:
     """The name that was called counts, unless the caller says it does not."""
-    strict = context_of(cafile=certificates.authority)
+    strict = context_of(TlsSettings(cafile=certificates.authority))
     transport = connected(peer_of(certificates), strict, "other")
     with pytest.raises(AuthenticationFailed, match="ssl_check_hostname"):
         transport.shake_hands(timeout_ms=LONG_MS)
     transport.close()
-    lax = context_of(cafile=certificates.authority, check_hostname=False)
+    lax = context_of(TlsSettings(cafile=certificates.authority, check_hostname=False))
     talk(connected(peer_of(certificates), lax, "other"))
 
 
 def test_a_peer_that_wants_to_know_us(certificates: Certificates) -> None:
     """Without a certificate we are refused: in TLS 1.3 behind the handshake only."""
-    context = context_of(cafile=certificates.authority)
+    context = context_of(TlsSettings(cafile=certificates.authority))
     refusing = peer_of(certificates, wants_client=True)
     with pytest.raises(AuthenticationFailed, match=r"refuses us.*ssl_certfile"):
         talk(connected(refusing, context, HOST))
@@ -97,7 +102,7 @@ def test_a_peer_that_wants_to_know_us(certificates: Certificates) -> None:
 
 def test_peers_without_tls(certificates: Certificates) -> None:
     """One that answers otherwise is told from one that closes: that one may work later."""
-    context = context_of(cafile=certificates.authority)
+    context = context_of(TlsSettings(cafile=certificates.authority))
     other = ScriptedPeer()
     other.say(b"HTTP/1.1 400 Bad Request\r\n\r\n")
     with pytest.raises(AuthenticationFailed, match=r"speaks no TLS.*security_protocol"):
@@ -112,7 +117,9 @@ def test_peers_without_tls(certificates: Certificates) -> None:
 
 def test_close_wakes_a_handshake(certificates: Certificates) -> None:
     """A peer that says nothing holds nobody up."""
-    transport = connected(ScriptedPeer(), context_of(cafile=certificates.authority), HOST)
+    transport = connected(
+        ScriptedPeer(), context_of(TlsSettings(cafile=certificates.authority)), HOST
+    )
     ended: list[BaseException] = []
     begun: list[bool] = []
 
@@ -137,13 +144,15 @@ def test_files_that_are_not_what_they_should_be(certificates: Certificates, tmp_
     empty.touch()
     for file in (missing, empty):
         with pytest.raises(ConfigError, match=rf"ssl_cafile='{file}'"):
-            context_of(cafile=file)
+            context_of(TlsSettings(cafile=file))
         with pytest.raises(ConfigError, match=rf"ssl_certfile='{file}'"):
-            context_of(certfile=file)
+            context_of(TlsSettings(certfile=file))
     for password in ("wrong", None):
         with pytest.raises(ConfigError, match="ssl_keyfile"):
             context_of(
-                certfile=certificates.client, keyfile=certificates.client_key, password=password
+                TlsSettings(
+                    certfile=certificates.client, keyfile=certificates.client_key, password=password
+                )
             )
     with pytest.raises(ConfigError, match="ssl_certfile"):
-        context_of(keyfile=certificates.client_key)
+        context_of(TlsSettings(keyfile=certificates.client_key))

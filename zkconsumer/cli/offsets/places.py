@@ -62,7 +62,7 @@ def open_places(args: argparse.Namespace, group_id: str, zookeeper: str) -> Iter
         ConfigError: the servers, the group or the file can't be used.
         RegistryError: ZooKeeper does not answer, or names no broker that can be reached.
     """
-    config = broker_settings(args)
+    settings = broker_settings(args, timeout_ms=DEFAULT_TIMEOUT_MS)
     with ExitStack() as stack:
         store = kazoo_store.connect(
             zookeeper,
@@ -72,10 +72,9 @@ def open_places(args: argparse.Namespace, group_id: str, zookeeper: str) -> Iter
         )
         stack.callback(store.close)
         in_zookeeper = ZookeeperPlace(store, group_id)
-        dialer = stack.enter_context(open_dialer(config, DEFAULT_TIMEOUT_MS))
-        given = "bootstrap.servers" in config.given
+        dialer = stack.enter_context(open_dialer(settings))
         require_cluster(store, zookeeper)
-        brokers = config.bootstrap_brokers() if given else live_brokers(store, zookeeper)
+        brokers = settings.bootstrap or live_brokers(store, zookeeper)
         client = client_of(dialer, brokers, DEFAULT_TIMEOUT_MS)
         stack.callback(client.stop)
         in_kafka = KafkaPlace(client, dialer, group_id)

@@ -15,7 +15,8 @@ from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.errors import ConfigError, ConnectFailed, ConsumerClosed, ConsumerTimeout, Woken
 from zkconsumer.model import TopicPartition
-from zkconsumer.produce.routes import dialer_over
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 
@@ -129,7 +130,7 @@ class _Connected(Source):
         with ExitStack() as stack:
             config = self._connector.config
             store = stack.enter_context(open_store(config))
-            dialer = dialer_over(None, client_id="zkconsumer-perf", timeout_ms=_CHECK_MS)
+            dialer = dialer_of(ClientSettings(client_id="zkconsumer-perf", timeout_ms=_CHECK_MS))
             stack.callback(dialer.stop)
             brokers = live_brokers(store, config.zookeeper_connect)
             client = client_of(dialer, brokers, _CHECK_MS)

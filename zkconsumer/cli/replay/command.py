@@ -204,18 +204,18 @@ def run(args: argparse.Namespace) -> int:
 @contextmanager
 def _open(args: argparse.Namespace) -> Iterator[_Brokers]:
     """The brokers that are named, or those that ZooKeeper names."""
-    config = broker_settings(args)
+    settings = broker_settings(args)
     if args.zookeeper:
         with open_cluster(args) as access:
             yield _Brokers(access.client, access.dialer)
         return
-    if "bootstrap.servers" not in config.given:
+    if not settings.bootstrap:
         raise ConfigError(
             "no cluster given: say where it is with --zookeeper or --bootstrap-servers"
         )
     with ExitStack() as stack:
-        dialer = stack.enter_context(open_dialer(config, args.timeout_ms))
-        client = client_of(dialer, config.bootstrap_brokers(), args.timeout_ms)
+        dialer = stack.enter_context(open_dialer(settings))
+        client = client_of(dialer, settings.bootstrap, args.timeout_ms)
         stack.callback(client.stop)
         yield _Brokers(client, dialer)
 

@@ -15,7 +15,6 @@ KEYS: Mapping[str, str] = {
     "ssl.ca.location": "ssl_cafile",
     "ssl.certificate.location": "ssl_certfile",
     "ssl.key.location": "ssl_keyfile",
-    "ssl.key.password": "ssl_password",
     "ssl.crl.location": "ssl_crlfile",
     "ssl.cipher.suites": "ssl_ciphers",
     "fetch.wait.max.ms": "fetch_max_wait_ms",

@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping
 
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.config_security import SECURITY_KEYS
 from zkconsumer.config_spec import ConfigKey
-from zkconsumer.consumer.settings.fetch_keys import FETCH, NETWORK, SECURITY
+from zkconsumer.consumer.settings.fetch_keys import FETCH, NETWORK
 from zkconsumer.consumer.settings.inert_keys import INERT
 
 _ADDRESS = re.compile(r"(\[[^\s,\[\]]+\]|[^\s,:\[\]]+)(:[0-9]{1,5})?")
@@ -238,7 +239,7 @@ KEYS: tuple[ConfigKey, ...] = (
     *_POLL,
     *FETCH,
     *NETWORK,
-    *SECURITY,
+    *SECURITY_KEYS,
     *INERT,
 )
 

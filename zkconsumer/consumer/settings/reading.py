@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 from zkconsumer.config_keys import BY_KEY as ZOOKEEPER_KEYS
+from zkconsumer.config_security import JAVA_KEYS, by_our_names
 from zkconsumer.config_spec import INT_MAX, ConfigKey, Value, shown
 from zkconsumer.config_values import read_value
 from zkconsumer.consumer.settings.confluent_names import KEYS as CONFLUENT_KEYS
@@ -49,7 +50,7 @@ def merged(
             key = name.replace("_", ".")
             if value is not None:
                 given[_known(name, key)] = value
-    return given
+    return by_our_names(given)
 
 
 def plain_values(given: Mapping[str, object]) -> dict[str, Value]:
@@ -94,7 +95,7 @@ def zookeeper_values(given: Mapping[str, object]) -> dict[str, object]:
 def _known(name: str, key: str) -> str:
     if key in REFUSED:
         raise ConfigError(f"{name} can't be used: {REFUSED[key]}")
-    if key in BY_KEY or key in OBJECTS or key in ZOOKEEPER_KEYS:
+    if key in BY_KEY or key in OBJECTS or key in ZOOKEEPER_KEYS or key in JAVA_KEYS:
         return key
     if key in CONFLUENT_KEYS:
         raise ConfigError(f"there is no setting {name}: here it is called {CONFLUENT_KEYS[key]}")

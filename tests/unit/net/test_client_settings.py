@@ -1,0 +1,101 @@
+"""What every client of brokers is told, and how it gets there."""
+
+import pickle
+
+import pytest
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import Broker
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
+from zkconsumer.net.client_settings import ClientSettings, read_client_settings
+from zkconsumer.net.security import SecuritySettings, read_security
+from zkconsumer.produce.settings import ProducerSettings
+
+SECRET = "s3cr3t"
+SECURED = {
+    "security.protocol": "SASL_SSL",
+    "ssl.cafile": "/etc/ca.pem",
+    "ssl.password": SECRET,
+    "sasl.mechanism": "SCRAM-SHA-256",
+    "sasl.plain.username": "me",
+    "sasl.plain.password": SECRET,
+}
+
+
+def test_a_file_that_is_shared_with_other_clients() -> None:
+    """What is theirs is passed over; servers of the command line win."""
+    file = {**SECURED, "bootstrap.servers": "a:1", "group.id": "g", "linger.ms": "5"}
+    found = read_client_settings(file, client_id="c", timeout_ms=7)
+    assert (found.client_id, found.timeout_ms) == ("c", 7)
+    assert found.bootstrap == (Broker(-1, "a", 1),)
+    assert found.security == read_security(SECURED)
+    other = read_client_settings(file, client_id="c", timeout_ms=7, servers="b:2")
+    assert other.bootstrap == (Broker(-1, "b", 2),)
+    assert read_client_settings({}, client_id="c", timeout_ms=7).bootstrap == ()
+
+
+@pytest.mark.parametrize("key", ["security.protocl", "ssl.cafil", "sasl.user"])
+def test_a_misspelt_setting_of_security_is_refused(key: str) -> None:
+    """Passed over, it would leave open what was to be closed."""
+    with pytest.raises(ConfigError, match=key):
+        read_client_settings({key: "x"}, client_id="c", timeout_ms=1)
+
+
+def test_settings_may_be_sent_to_another_process_and_show_no_secret() -> None:
+    """As Spark sends them to its tasks, and as a log may show them."""
+    client = ClientSettings(client_id="c", timeout_ms=7, security=read_security(SECURED))
+    assert pickle.loads(pickle.dumps(client)) == client
+    assert SECRET not in repr(client)
+    tokens = read_security(
+        {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "OAUTHBEARER",
+            "sasl.oauthbearer.token.endpoint.url": "https://idp.example/token",
+            "sasl.oauthbearer.client.credentials.client.id": "me",
+            "sasl.oauthbearer.client.credentials.client.secret": SECRET,
+        }
+    )
+    assert pickle.loads(pickle.dumps(tokens)) == tokens
+    assert SECRET not in repr(tokens)
+
+
+def test_a_producer_has_the_security_of_its_settings() -> None:
+    """And no other way to give it is needed."""
+    security = read_security(SECURED)
+    client = ProducerSettings(client_id="p", timeout_ms=3, security=security).client
+    assert client == ClientSettings(client_id="p", timeout_ms=3, security=security)
+
+
+def test_two_ways_to_say_who_one_is_are_refused() -> None:
+    """Which of them would be meant is not known."""
+    with pytest.raises(ConfigError, match=r"sasl_plain_username.*not both"):
+        SecuritySettings(
+            protocol="SASL_SSL",
+            sasl_mechanism="OAUTHBEARER",
+            sasl_username="u",
+            token_source=lambda: "t",
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a:1", [("a", 1)]),
+        (" a , b:2,,a:9092", [("a", 9092), ("b", 2)]),
+        ("SASL_SSL://a:1", [("a", 1)]),
+        ("[::1]:5,[fe80::1%eth0]", [("::1", 5), ("fe80::1%eth0", 9092)]),
+    ],
+)
+def test_servers_as_people_write_them(text: str, found: list[tuple[str, int]]) -> None:
+    """Each once, in order, with ids that no broker has."""
+    brokers = parse_bootstrap("s", text)
+    assert [(one.host, one.port) for one in brokers] == found
+    assert [one.id for one in brokers] == [-1 - place for place in range(len(found))]
+    assert parse_bootstrap("s", text.split(",")) == brokers
+
+
+@pytest.mark.parametrize("text", ["", ",", "a:0", "a:65536", "a:b", "a b", "::1", "[::1", "a:1:2"])
+def test_servers_that_are_none(text: str) -> None:
+    """The setting is named."""
+    with pytest.raises(ConfigError, match=r"my\.setting"):
+        parse_bootstrap("my.setting", text)

@@ -1,0 +1,203 @@
+"""How to get into secured brokers: the settings, by kafka-python's names and by Java's. Pure.
+
+Each value has one name here, kafka-python's; what Kafka's own files call it is turned into that. So
+a file that serves Kafka's own tools serves here, once its stores are PEM.
+Source: Kafka 3.9 ``SslConfigs``, ``SaslConfigs``, ``CommonClientConfigs``; KIP-651, KIP-85.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from zkconsumer.config_spec import ConfigKey, Value, shown
+from zkconsumer.config_values import read_value
+from zkconsumer.errors import ConfigError
+from zkconsumer.jaas_config import settings_in_jaas
+from zkconsumer.pem_files import require_pem
+
+SECURITY_KEYS: Final[tuple[ConfigKey, ...]] = (
+    ConfigKey(
+        key="security.protocol",
+        kind="choice",
+        default="PLAINTEXT",
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+        since="0.9.0",
+        doc="What the brokers' port speaks.",
+    ),
+    ConfigKey(
+        key="ssl.cafile",
+        kind="text",
+        since="kafka-python",
+        doc="A PEM file with the authorities that signed the brokers' certificates; without it "
+        "those that the machine trusts.",
+    ),
+    ConfigKey(
+        key="ssl.certfile",
+        kind="text",
+        since="kafka-python",
+        doc="A PEM file with our own certificate, where brokers want one.",
+    ),
+    ConfigKey(
+        key="ssl.keyfile",
+        kind="text",
+        since="kafka-python",
+        doc="A PEM file with its private key, unless that is in `ssl.certfile`.",
+    ),
+    ConfigKey(
+        key="ssl.password",
+        kind="text",
+        since="kafka-python",
+        secret=True,
+        doc="The password of the private key; never shown or logged.",
+    ),
+    ConfigKey(
+        key="ssl.check.hostname",
+        kind="bool",
+        default=True,
+        since="kafka-python",
+        doc="Whether a broker's certificate must bear the name by which it is reached.",
+    ),
+    ConfigKey(
+        key="ssl.ciphers",
+        kind="text",
+        since="kafka-python",
+        doc="The ciphers allowed, as a list of OpenSSL's.",
+    ),
+    ConfigKey(
+        key="ssl.crlfile",
+        kind="text",
+        since="kafka-python",
+        doc="A PEM file with revoked certificates.",
+    ),
+    ConfigKey(
+        key="sasl.mechanism",
+        kind="choice",
+        choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"),
+        since="0.10.0",
+        doc="How to say who we are, with the protocols that begin with SASL.",
+    ),
+    ConfigKey(
+        key="sasl.plain.username",
+        kind="text",
+        since="kafka-python",
+        doc="The user's name, for each of these mechanisms.",
+    ),
+    ConfigKey(
+        key="sasl.plain.password",
+        kind="text",
+        since="kafka-python",
+        secret=True,
+        doc="The user's password; never shown or logged.",
+    ),
+    ConfigKey(
+        key="sasl.oauthbearer.token.endpoint.url",
+        kind="text",
+        since="3.1.0",
+        doc="Where tokens are fetched by the grant of client credentials, with `OAUTHBEARER` and "
+        "without a provider of tokens.",
+    ),
+    ConfigKey(
+        key="sasl.oauthbearer.client.credentials.client.id",
+        kind="text",
+        since="4.1.0",
+        doc="Who we are there.",
+    ),
+    ConfigKey(
+        key="sasl.oauthbearer.client.credentials.client.secret",
+        kind="text",
+        since="4.1.0",
+        secret=True,
+        doc="What proves it; never shown or logged.",
+    ),
+    ConfigKey(
+        key="sasl.oauthbearer.scope",
+        kind="text",
+        since="4.1.0",
+        doc="What the tokens are for; without it the endpoint decides.",
+    ),
+)
+"""The settings, as rows of every table that has them."""
+
+Translation = Callable[[str, str], Mapping[str, str]]
+
+
+def _store(ours: str) -> Translation:
+    def translate(key: str, value: str) -> Mapping[str, str]:
+        require_pem(key, value)
+        return {ours: value}
+
+    return translate
+
+
+def _store_type(key: str, value: str) -> Mapping[str, str]:
+    if value.strip().upper() != "PEM":
+        raise ConfigError(f"{key} is {shown(value)}: only PEM files are read here, set it to PEM")
+    return {}
+
+
+def _check_of_names(key: str, value: str) -> Mapping[str, str]:
+    if value.strip().lower() not in {"", "https"}:
+        raise ConfigError(f"{key} is {shown(value)}: it is https, or empty for no check of names")
+    return {"ssl.check.hostname": "true" if value.strip() else "false"}
+
+
+JAVA_KEYS: Final[Mapping[str, Translation]] = {
+    "ssl.truststore.location": _store("ssl.cafile"),
+    "ssl.truststore.type": _store_type,
+    # A PEM file of certificates holds no secret.
+    "ssl.truststore.password": lambda _key, _value: {},
+    "ssl.keystore.location": _store("ssl.certfile"),
+    "ssl.keystore.type": _store_type,
+    "ssl.keystore.password": lambda _key, value: {"ssl.password": value},
+    "ssl.key.password": lambda _key, value: {"ssl.password": value},
+    "ssl.endpoint.identification.algorithm": _check_of_names,
+    "sasl.jaas.config": settings_in_jaas,
+}
+"""What Kafka's own clients call these settings, and what each comes to by our names."""
+
+SECURITY_NAMES: Final = frozenset((*(spec.key for spec in SECURITY_KEYS), *JAVA_KEYS))
+"""The settings by their keys with dots, in either spelling."""
+
+
+def by_our_names(given: Mapping[str, object]) -> dict[str, object]:
+    """Turn Java's names into ours; whatever else was given stays as it is.
+
+    Args:
+        given: settings by their keys with dots, None where one is not set.
+
+    Raises:
+        ConfigError: a store is none of PEM, a JAAS configuration can't be read, or one thing was
+            given twice by two names; names the settings.
+    """
+    ours = {key: value for key, value in given.items() if key not in JAVA_KEYS}
+    sources: dict[str, str] = {}
+    for key, value in given.items():
+        if key not in JAVA_KEYS or value is None:
+            continue
+        if not isinstance(value, str):
+            raise ConfigError(f"{key} is no text")
+        for name, text in JAVA_KEYS[key](key, value).items():
+            known = ours.get(name)
+            if name == "sasl.mechanism" and known is not None:
+                continue  # the module only says which ones it could be for
+            if known is not None and known != text:
+                raise ConfigError(
+                    f"{key} and {sources.get(name, name)} are both given, and they differ: give one"
+                )
+            ours[name], sources[name] = text, key
+    return ours
+
+
+def read_values(given: Mapping[str, object]) -> dict[str, Value]:
+    """The value of each of ``SECURITY_KEYS``, defaults filled in; other settings are passed over.
+
+    Args:
+        given: settings by their keys with dots, in either spelling.
+
+    Raises:
+        ConfigError: names the setting, its value unless that is secret, and what is allowed.
+    """
+    ours = by_our_names({key: one for key, one in given.items() if key in SECURITY_NAMES})
+    return {
+        spec.key: spec.default if (raw := ours.get(spec.key)) is None else read_value(spec, raw)
+        for spec in SECURITY_KEYS
+    }

@@ -1,0 +1,67 @@
+"""What every client of brokers is told, whatever it is for: a value that tasks can be sent. Pure.
+
+Source: Kafka ``CommonClientConfigs``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.config_security import SECURITY_NAMES
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import Broker
+from zkconsumer.nearest import did_you_mean
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings, read_security
+
+BOOTSTRAP: Final = "bootstrap.servers"
+_OF_SECURITY: Final = ("security.", "ssl.", "sasl.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings:
+    """Where brokers are, how they are met, and how long they may take.
+
+    Attributes:
+        client_id: sent with every request.
+        timeout_ms: how long connecting, and each answer, may take.
+        bootstrap: brokers to begin with; empty: none were given.
+        security: TLS and SASL.
+    """
+
+    client_id: str
+    timeout_ms: int
+    bootstrap: tuple[Broker, ...] = ()
+    security: SecuritySettings = PLAINTEXT
+
+
+def read_client_settings(
+    given: Mapping[str, object],
+    *,
+    client_id: str,
+    timeout_ms: int,
+    servers: str | None = None,
+) -> ClientSettings:
+    """Read them out of a file that other clients may share; all else in it is passed over.
+
+    Args:
+        given: settings by their keys with dots, security in Kafka's or kafka-python's spelling.
+        client_id: sent with every request.
+        timeout_ms: how long connecting, and each answer, may take.
+        servers: brokers to begin with, instead of those that are given there.
+
+    Raises:
+        ConfigError: a setting makes no sense, or one of security is not known: passed over, it
+            might leave open what somebody meant to close.
+    """
+    for key in given:
+        if key.startswith(_OF_SECURITY) and key not in SECURITY_NAMES:
+            hint = did_you_mean(key, sorted(SECURITY_NAMES))
+            raise ConfigError(f"setting {key} is not known here{hint}")
+    listed = servers or given.get(BOOTSTRAP)
+    return ClientSettings(
+        client_id=client_id,
+        timeout_ms=timeout_ms,
+        bootstrap=parse_bootstrap(BOOTSTRAP, str(listed)) if listed else (),
+        security=read_security(given),
+    )

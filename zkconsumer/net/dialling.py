@@ -1,0 +1,37 @@
+"""The way to brokers, out of a client's settings."""
+
+from zkconsumer.clock import Clock
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.transport import Connector
+from zkconsumer.wire.negotiation import BrokerVersions
+
+
+def dialer_of(
+    client: ClientSettings,
+    *,
+    connector: Connector | None = None,
+    clock: Clock | None = None,
+    assumed: BrokerVersions | None = None,
+) -> BrokerDialer:
+    """Make the dialer of a client; whoever made it stops it.
+
+    Args:
+        client: who it is, and how it gets in.
+        connector: makes the transports; None: TCP.
+        clock: for deadlines.
+        assumed: see ``BrokerDialer``.
+
+    Raises:
+        ConfigError: a file of its security settings can't be used.
+    """
+    return BrokerDialer(
+        connector or TcpConnector(),
+        client_id=client.client_id,
+        security=client.security,
+        connect_timeout_ms=client.timeout_ms,
+        request_timeout_ms=client.timeout_ms,
+        clock=clock,
+        assumed=assumed,
+    )
