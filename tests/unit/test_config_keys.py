@@ -19,7 +19,7 @@ def type_of(spec: ConfigKey) -> object:
         case "bool":
             return bool
         case "choice":
-            one = typing.Literal[spec.choices]
+            one: Any = typing.Literal[spec.choices]
             return one | None if spec.optional else one
         case "text":
             return str | None if spec.optional else str
