@@ -1,6 +1,7 @@
 import dataclasses
 import typing
 from pathlib import Path
+from typing import Any
 
 import zkconsumer
 from zkconsumer.config import ConsumerConfig
