@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from tests.support.plain_ways import plain_client, plain_dialer
 from tests.support.waiting import wait_until
-from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import TransportError
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.sandbox import Sandbox
@@ -45,7 +44,6 @@ def replica_ends(broker: Broker, partitions: Sequence[TopicPartition]) -> dict[T
 
     Source: Kafka 0.8.2.2 ``KafkaApis.handleOffsetRequest`` for ``Request.DebuggingConsumerId``.
     """
-    opener = BrokerConnector(TcpConnector(), client_id="chaos-judge", timeout_ms=_TIMEOUT_MS)
     request = ListOffsetsRequest(
         replica_id=_DEBUGGING_ID,
         topics=tuple(
@@ -57,11 +55,11 @@ def replica_ends(broker: Broker, partitions: Sequence[TopicPartition]) -> dict[T
         ),
     )
     try:
-        connection = opener.open(broker)
+        connection = plain_dialer(TcpConnector(), timeout_ms=_TIMEOUT_MS).dial(broker)
     except TransportError:
         return {}
     try:
-        response = connection.request(request, version=0, timeout_ms=_TIMEOUT_MS)
+        response = connection.call(request, timeout_ms=_TIMEOUT_MS)
     except TransportError:
         return {}
     finally:
@@ -80,14 +78,14 @@ def read_logs(cluster: Sandbox, partitions: Sequence[TopicPartition]) -> Logs:
     Raises:
         AssertionError: a leader refused, or what it sent makes no sense.
     """
-    opener = BrokerConnector(TcpConnector(), client_id="chaos-judge", timeout_ms=_TIMEOUT_MS)
-    reader = MetadataReader(opener.open, timeout_ms=_TIMEOUT_MS, shuffle=lambda _brokers: None)
+    dialer = plain_dialer(TcpConnector(), timeout_ms=_TIMEOUT_MS)
+    client = plain_client(dialer, timeout_ms=_TIMEOUT_MS)
 
     def read(tp: TopicPartition) -> Logs | None:
-        leader = reader.read(cluster.brokers, [tp.topic]).leaders.get(tp)
+        leader = client.view_by(cluster.brokers, [tp.topic]).leaders.get(tp)
         if leader is None:
             return None
-        connection = opener.open(leader)
+        connection = dialer.dial(leader)
         try:
             return _read(connection, tp)
         finally:
@@ -104,7 +102,7 @@ def read_logs(cluster: Sandbox, partitions: Sequence[TopicPartition]) -> Logs:
     return logs
 
 
-def _read(connection: BrokerConnection, tp: TopicPartition) -> Logs | None:
+def _read(connection: NegotiatedConnection, tp: TopicPartition) -> Logs | None:
     """Read one partition; None where its leader has changed: the controller moves it at will."""
     logs, offset = Logs(), 0
     while True:
@@ -114,7 +112,7 @@ def _read(connection: BrokerConnection, tp: TopicPartition) -> Logs | None:
             min_bytes=1,
             topics=(FetchTopic(topic=tp.topic, partitions=(wanted,)),),
         )
-        response = connection.request(request, version=0, timeout_ms=_TIMEOUT_MS)
+        response = connection.call(request, timeout_ms=_TIMEOUT_MS)
         fetched = response.topics[0].partitions[0]
         if fetched.error_code == ErrorCode.NOT_LEADER_FOR_PARTITION:
             return None

@@ -15,10 +15,10 @@ import pytest
 
 from tests.support.chunks import T0
 from tests.support.fetch_answers import asked
+from tests.support.plain_ways import plain_client, plain_dialer
 from tests.support.queues import native_of, needs_native_engine, waiters_of
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
-from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import ClusterAccess
@@ -27,8 +27,7 @@ from zkconsumer.fetch.loops import loop_class
 from zkconsumer.fetch.session import LeaderLost
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import Broker, Record, TopicPartition
-from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.observe import SILENT, Observation
@@ -105,7 +104,7 @@ class FetchBench:
         self.cluster.create_topic("t", partitions)
         self.brokers = FakeBrokers(self.cluster)
         self._servers = ExitStack()
-        self.connector = BrokerConnector(self._listen(), client_id="bench", timeout_ms=2_000)
+        self.dialer = plain_dialer(self._listen(), client_id="bench", timeout_ms=2_000)
         self.scope = ThreadScope("bench")
         self.lost: list[LeaderLost] = []
         self.opened = 0
@@ -137,11 +136,10 @@ class FetchBench:
     @property
     def access(self) -> ClusterAccess:
         """What a leader finder asks."""
-        metadata = MetadataReader(self.connector.open, timeout_ms=2_000, shuffle=lambda _: None)
         return ClusterAccess(
             list_brokers=lambda: self.brokers.addresses,
-            read_metadata=metadata.read,
-            open_connection=self.connector.open,
+            read_metadata=plain_client(self.dialer, timeout_ms=2_000).view_by,
+            dial=self.dialer.dial,
         )
 
     def loop(self, broker: int = 0, settings: FetchSettings = SETTINGS) -> PythonFetchLoop:
@@ -165,14 +163,14 @@ class FetchBench:
             key,
             report,
             settings=settings,
-            open_connection=self.open_connection,
+            dial=self.dial,
             observation=observation,
         )
 
-    def open_connection(self, broker: Broker, *, timeout_ms: int | None = None) -> BrokerConnection:
+    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
         """Connect, and count it."""
         self.opened += 1
-        return self.connector.open(broker, timeout_ms=timeout_ms)
+        return self.dialer.dial(broker, timeout_ms=timeout_ms)
 
     def run(self, loop: PythonFetchLoop) -> PythonFetchLoop:
         """Start a loop's thread."""

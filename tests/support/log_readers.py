@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.support.log_broker import LogBroker
+from tests.support.plain_ways import plain_dialer
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
@@ -15,7 +16,6 @@ from zkconsumer.fetch.loops import loop_class
 from zkconsumer.fetch.session import LeaderLost
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import Record
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.engine import Engine
 from zkconsumer.scope import ThreadScope
@@ -75,12 +75,11 @@ class LogReader:
         self.scope = ThreadScope("reader")
         self.lost: list[LeaderLost] = []
         self.claims: list[PartitionClaim] = []
-        connector = BrokerConnector(TcpConnector(), client_id="reader", timeout_ms=5_000)
         self.loop: PythonFetchLoop = loop_class(engine)(
             LoopKey(broker.address, 0),
             lambda _key, lost: self.lost.extend(lost),
             settings=settings,
-            open_connection=connector.open,
+            dial=plain_dialer(TcpConnector()).dial,
         )
 
     @staticmethod

@@ -9,15 +9,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.support.plain_ways import plain_client, plain_dialer
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
-from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.leader_finder import ClusterAccess
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
@@ -37,12 +36,9 @@ def memory_bytes(name: str) -> int:
 
 def fetching(broker: Broker, settings: FetchSettings, scope: ThreadScope) -> FetchManager:
     """A fetch manager that knows one broker."""
-    connector = BrokerConnector(TcpConnector(), client_id="probe", timeout_ms=5_000)
-    metadata = MetadataReader(connector.open, timeout_ms=5_000, shuffle=lambda _: None)
+    dialer = plain_dialer(TcpConnector())
     access = ClusterAccess(
-        list_brokers=lambda: [broker],
-        read_metadata=metadata.read,
-        open_connection=connector.open,
+        list_brokers=lambda: [broker], read_metadata=plain_client(dialer).view_by, dial=dialer.dial
     )
     return FetchManager(access=access, settings=settings, scope=scope, clock=SystemClock())
 

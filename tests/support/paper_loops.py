@@ -72,7 +72,7 @@ class Paper:
             access=ClusterAccess(
                 list_brokers=lambda: self.brokers,
                 read_metadata=self.read,
-                open_connection=lambda broker, **_: pytest.fail(f"connected to {broker}"),
+                dial=lambda broker, **_: pytest.fail(f"connected to {broker}"),
             ),
             new_loop=self.new_loop,
             settings=replace(SETTINGS, leader_backoff_ms=200),

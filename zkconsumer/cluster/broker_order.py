@@ -30,13 +30,16 @@ class BrokerOrder:
         if brokers:
             self._known = tuple(brokers)
 
+    def round_of(self, brokers: Sequence[Broker]) -> list[Broker]:
+        """Each of these brokers once, those that failed last at the end."""
+        ordered = list(brokers)
+        self._shuffle(ordered)
+        ordered.sort(key=self._failed_last)
+        return ordered
+
     def next_round(self) -> list[Broker]:
         """Every broker once: those that are known to live, then the rest of the bootstrap."""
         known = self._known
         addresses = {(one.host, one.port) for one in known}
-        first = list(known)
         rest = [one for one in self._bootstrap if (one.host, one.port) not in addresses]
-        for brokers in (first, rest):
-            self._shuffle(brokers)
-            brokers.sort(key=self._failed_last)
-        return first + rest
+        return self.round_of(known) + self.round_of(rest)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.broker_order import BrokerOrder
-from zkconsumer.cluster.connection_pool import ConnectionPool
+from zkconsumer.cluster.connection_pool import IDLE_PER_BROKER, ConnectionPool
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.leader_questions import LeaderQuestions
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
@@ -19,8 +19,9 @@ from zkconsumer.cluster.question_round import Question, QuestionRound
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, from_metadata, limited_to
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import ConnectFailed, TransportError
+from zkconsumer.errors import BrokerError, ConnectFailed, LocalProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.hedging import HedgePace
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.repeats import Repeats
@@ -55,12 +56,13 @@ class ClusterClient:
         retry_backoff_ms: between two rounds of trying.
         clock: for deadlines.
         shuffle: puts brokers into random order, in place, so that not all ask the same one.
+        idle_per_broker: so many connections are kept for the next question; 0: each has its own.
 
     Attributes:
         release: which Kafka that broker is that told last who leads; None before one did.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one part a line
         self,
         dialer: BrokerDialer,
         bootstrap: Sequence[Broker],
@@ -69,11 +71,12 @@ class ClusterClient:
         retry_backoff_ms: int,
         clock: Clock | None = None,
         shuffle: Callable[[list[Broker]], None],
+        idle_per_broker: int = IDLE_PER_BROKER,
     ) -> None:
         self._clock = clock or SystemClock()
         self._request_timeout_ms = request_timeout_ms
         self._retry_backoff_ms = retry_backoff_ms
-        self._pool = ConnectionPool(dialer, self._clock)
+        self._pool = ConnectionPool(dialer, self._clock, idle_per_broker=idle_per_broker)
         self._order = BrokerOrder(bootstrap, shuffle, self._pool.failed_last)
         self._stop = StopFlag()
         self._last_view = NOTHING_KNOWN
@@ -108,6 +111,35 @@ class ClusterClient:
         """
         patience = self._patience(timeout_ms)
         return self._view(topics, patience, allow_auto_create=allow_auto_create)
+
+    def view_by(self, brokers: Sequence[Broker], topics: Collection[str]) -> ClusterView:
+        """Who leads these topics, by the word of one of these brokers; one round, no pauses.
+
+        Brokers that are set up so create topics that do not exist.
+
+        Args:
+            brokers: whom to ask, in any order: those that ZooKeeper names now.
+            topics: must not be empty, which to a broker of 0.8 means all topics.
+
+        Raises:
+            LocalProtocolError: there is no topic to ask about.
+            BrokerError: the broker refused the whole question because of one illegal topic name.
+            ZkConsumerError: as ``view``.
+        """
+        if not topics:
+            raise LocalProtocolError("a question about leaders has to name topics (field topics)")
+        if not brokers:
+            raise ConnectFailed("no broker is registered, so none can be asked for metadata")
+        # Who is asked last, and that is for the second time, has as long as the first one.
+        silences_ms = 2 * len(brokers) * HedgePace(self._request_timeout_ms).quiet_ms
+        view, self.release = self._ask_round(
+            _metadata_question(topics, creating=True),
+            self._patience(self._request_timeout_ms + silences_ms),
+            {},
+            self._order.round_of(brokers),
+        )
+        self._know(view)
+        return view
 
     def list_offsets(
         self,
@@ -254,18 +286,25 @@ class ClusterClient:
                 self._repeats.happened(_ABOUT, f"{error}; trying again")
             else:
                 self._repeats.works(_ABOUT)
-                self._last_view = view
-                self._order.know(view.brokers.values())
+                self._know(view)
                 return view
 
+    def _know(self, view: ClusterView) -> None:
+        self._last_view = view
+        self._order.know(view.brokers.values())
+
     def _ask_round(
-        self, question: Question[T], patience: Patience, reasons: dict[Broker, str]
+        self,
+        question: Question[T],
+        patience: Patience,
+        reasons: dict[Broker, str],
+        brokers: Sequence[Broker] | None = None,
     ) -> T:
         """Ask one broker after the other, until one answers; ``reasons``: why each did not."""
         asking = QuestionRound(
             question,
             pool=self._pool,
-            brokers=self._order.next_round(),
+            brokers=self._order.next_round() if brokers is None else brokers,
             patience=patience,
             request_timeout_ms=self._request_timeout_ms,
             clock=self._clock,
@@ -296,6 +335,14 @@ def _metadata_question(
     def read(
         connection: NegotiatedConnection, answer: MetadataResponse
     ) -> tuple[ClusterView, Release]:
+        codes = {topic.error_code for topic in answer.topics}
+        if codes == {ErrorCode.INVALID_TOPIC} and not answer.brokers:
+            # In 0.8 one such name keeps it from saying anything of the others.
+            raise BrokerError(
+                ErrorCode.INVALID_TOPIC,
+                "Metadata",
+                f"{connection.broker}: one of these topic names is illegal: {_some(topics or ())}",
+            )
         if not answer.brokers and connection.versions.generation is None:
             # It has just started. (In 0.8 it may also be that there is no topic: nothing to wait
             # for.)

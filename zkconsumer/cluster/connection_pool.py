@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 _KEPT_IDLE_MS = 60_000
 """A machine that vanished says nothing: what was idle for longer is not trusted any more."""
 
-_IDLE_PER_BROKER = 2
+IDLE_PER_BROKER = 2
 
 T = TypeVar("T")
 
@@ -27,9 +27,13 @@ class ConnectionPool:
     Args:
         dialer: opens connections, by a twin that is stopped with this pool.
         clock: for how long a connection was idle.
+        idle_per_broker: so many connections are kept for the next question; 0: each has its own.
     """
 
-    def __init__(self, dialer: BrokerDialer, clock: Clock) -> None:
+    def __init__(
+        self, dialer: BrokerDialer, clock: Clock, *, idle_per_broker: int = IDLE_PER_BROKER
+    ) -> None:
+        self._idle_per_broker = idle_per_broker
         self._dialer = dialer.twin()
         self._clock = clock
         self._repeats = Repeats(log, clock)
@@ -85,7 +89,7 @@ class ConnectionPool:
             self._in_use.discard(connection)
             idle = self._idle.setdefault(connection.broker, [])
             sound = connection.is_idle
-            kept = sound and not self._stopped and len(idle) < _IDLE_PER_BROKER
+            kept = sound and not self._stopped and len(idle) < self._idle_per_broker
             if kept:
                 idle.append((connection, self._clock.now_ms()))
         if sound:

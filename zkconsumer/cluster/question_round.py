@@ -80,6 +80,7 @@ class QuestionRound(Generic[T]):
         self._clock = clock
         self._reasons = reasons
         self._quiet_ms = HedgePace(request_timeout_ms).quiet_ms
+        self._has_others = len(self._line) > 1
         self._taken: list[NegotiatedConnection] = []
         self._final: Exception | None = None
         self._passing = False
@@ -106,8 +107,8 @@ class QuestionRound(Generic[T]):
             for connection in sorted(self._taken, key=lambda one: one.is_idle):
                 self._pool.give_back(connection)
 
-    def failed(self, broker: Broker, error: ZkConsumerError) -> None:
-        """Note why a broker did not answer; it is not asked again in this round."""
+    def failed(self, broker: Broker, error: ZkConsumerError, *, again: bool = False) -> None:
+        """Note why a broker did not answer; ``again``: it may be asked once more in this round."""
         if isinstance(error, TransportError):
             self._passing = True
             # That the time was over says less than what was there before.
@@ -116,7 +117,7 @@ class QuestionRound(Generic[T]):
         else:
             self._final = self._final or error
             self._reasons[broker] = _named(broker, error)
-        if broker in self._again:
+        if broker in self._again and not again:
             self._again.remove(broker)
 
     def closed_idle(self, broker: Broker) -> None:
@@ -142,25 +143,31 @@ class QuestionRound(Generic[T]):
             if is_over and (self._reasons or self._taken):
                 self._passing = True
                 return None
+            is_hurried = bool(self._line) and self._has_others
             line = self._line or self._again
             # One whose connect hangs must leave some time for the others.
             share_ms = max(1, self._patience.left_ms // len(line))
+            limit_ms = min(self._request_timeout_ms, share_ms)
+            # Nobody listens meanwhile; at the end of the line it may take longer.
+            dial_ms = min(limit_ms, self._quiet_ms) if is_hurried else limit_ms
             broker = line.popleft()
+            began_ms = self._clock.now_ms()
             try:
-                return self._begin(broker, min(self._request_timeout_ms, share_ms))
+                return self._begin(broker, limit_ms, dial_ms)
             except (TransportError, UnsupportedVersion, ProtocolError, BrokerError) as error:
-                self.failed(broker, error)
+                was_hurried = is_hurried and self._clock.now_ms() - began_ms >= dial_ms
+                self.failed(broker, error, again=was_hurried)
         return None
 
-    def _begin(self, broker: Broker, limit_ms: int) -> "_Asked[T]":
-        connection, was_idle = self._pool.take_or_dial(broker, timeout_ms=limit_ms)
+    def _begin(self, broker: Broker, limit_ms: int, dial_ms: int) -> "_Asked[T]":
+        connection, was_idle = self._pool.take_or_dial(broker, timeout_ms=dial_ms)
         self._taken.append(connection)
         request = self._question.request(connection)
         try:
             in_flight = connection.begin(request, timeout_ms=limit_ms)
         except ConnectionLost:
             if was_idle:
-                return self._begin(broker, limit_ms)
+                return self._begin(broker, limit_ms, dial_ms)
             raise
         return _Asked(Sent(connection, in_flight), self, was_idle=was_idle)
 

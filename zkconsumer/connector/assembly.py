@@ -23,6 +23,7 @@ from zkconsumer.connector.offset_wiring import OffsetSide, wire_offsets
 from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.connector.session_news import listen
 from zkconsumer.forking import ForkGuard
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import Created, MemberName, Observation, Observer
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.streams.budget import ByteBudget
@@ -118,8 +119,17 @@ def assemble(
     clock: Clock,
     connect: ConnectZooKeeper = kazoo_store.connect,
     observers: Sequence[Observer] = (),
+    *,
+    security: SecuritySettings = PLAINTEXT,
 ) -> Parts:
     """Connect to ZooKeeper and wire everything up; nothing is written and no thread of ours runs.
+
+    Args:
+        config: all settings.
+        clock: for pauses and deadlines.
+        connect: opens the session.
+        observers: are told of what happens.
+        security: of the connections that streams read over.
 
     Raises:
         ConfigError: the dead-letter file can't be written; or see ``kazoo_store.connect``.
@@ -133,7 +143,7 @@ def assemble(
     )
     try:
         require_cluster(store, config.zookeeper_connect, may_be_to_come=True)
-        return _wire(config, clock, store, observers)
+        return _wire(config, clock, store, observers, security)
     except BaseException:
         # A connection that broke again, or Ctrl-C: nobody else could end the session.
         store.close(config.shutdown_timeout_ms)
@@ -141,7 +151,11 @@ def assemble(
 
 
 def _wire(
-    config: ConsumerConfig, clock: Clock, store: ZkStore, observers: Sequence[Observer]
+    config: ConsumerConfig,
+    clock: Clock,
+    store: ZkStore,
+    observers: Sequence[Observer],
+    security: SecuritySettings,
 ) -> Parts:
     consumer_id = new_consumer_id(config, clock)
     name = MemberName(config.group_id, consumer_id)
@@ -151,7 +165,7 @@ def _wire(
     observation.report(Created(**info.labels(), why=info.why))
     fork_guard = ForkGuard(f"consumer {consumer_id} of group {config.group_id}")
     streaming = _streaming(config, store, clock, observation, fork_guard)
-    registry = GroupRegistry(store, config.group_id)
+    registry = GroupRegistry(store, config.group_id, protocol=security.protocol)
     offsets = wire_offsets(config, store, registry, clock)
     fetch_scope = ThreadScope(consumer_id)
     mailbox: Mailbox[Message] = Mailbox()
@@ -162,6 +176,7 @@ def _wire(
         clock=clock,
         observation=observation,
         on_death=lambda error: mailbox.put(ThreadDied(error)),
+        security=security,
     )
     member = build_member(
         _settings(config, consumer_id, store),

@@ -4,20 +4,23 @@ import random
 from collections.abc import Callable
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.brokers import BrokerList
 from zkconsumer.fetch.leader_finder import ClusterAccess
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
-from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.observe import Observation
 from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.negotiation import of_generation
+from zkconsumer.wire.versions import OLDEST
 from zkconsumer.zk.registry import GroupRegistry
 
 
-def wire_fetching(
+def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
     config: ConsumerConfig,
     registry: GroupRegistry,
     scope: ThreadScope,
@@ -25,27 +28,50 @@ def wire_fetching(
     clock: Clock,
     observation: Observation,
     on_death: Callable[[BaseException], None],
+    security: SecuritySettings = PLAINTEXT,
 ) -> FetchManager:
-    """Everything from the brokers' addresses to the chunk queues; no thread runs yet."""
-    tcp = TcpConnector(receive_buffer_bytes=config.socket_receive_buffer_bytes)
-    connector = BrokerConnector(
-        tcp,
+    """Everything from the brokers' addresses to the chunk queues; no thread runs yet.
+
+    Streams send what a broker of 0.8 knows and nothing else, so none is asked what it serves; but
+    for one that wants to know who we are.
+
+    Args:
+        config: time-outs, sizes, names.
+        registry: names the brokers, at the addresses that this security is spoken at.
+        scope: owns the threads.
+        clock: for pauses and deadlines.
+        observation: is told of what happens.
+        on_death: see ``FetchManager``.
+        security: of all connections to brokers.
+    """
+    dialer = BrokerDialer(
+        TcpConnector(receive_buffer_bytes=config.socket_receive_buffer_bytes),
         client_id=config.client_id,
-        timeout_ms=config.socket_timeout_ms,
+        security=security,
+        connect_timeout_ms=config.socket_timeout_ms,
+        request_timeout_ms=config.socket_timeout_ms,
+        clock=clock,
+        assumed=of_generation(OLDEST),
     )
-    metadata = MetadataReader(
-        connector.open, timeout_ms=config.socket_timeout_ms, shuffle=random.shuffle
+    cluster = ClusterClient(
+        dialer,
+        (),
+        request_timeout_ms=config.socket_timeout_ms,
+        retry_backoff_ms=config.refresh_leader_backoff_ms,
+        clock=clock,
+        shuffle=random.shuffle,
+        idle_per_broker=0,
     )
 
     def stop() -> None:
-        tcp.stop()
-        metadata.stop()
+        dialer.stop()
+        cluster.stop()
 
     return FetchManager(
         access=ClusterAccess(
             list_brokers=BrokerList(registry).read,
-            read_metadata=metadata.read,
-            open_connection=connector.open,
+            read_metadata=cluster.view_by,
+            dial=dialer.dial,
             stop=stop,
         ),
         settings=_fetch_settings(config),

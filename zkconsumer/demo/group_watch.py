@@ -3,18 +3,18 @@
 import random
 from collections.abc import Sequence
 
-from zkconsumer.cluster.log_ends import LogEndReader
-from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
 from zkconsumer.demo.picture import PartitionLine
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.registry import GroupRegistry
 
 _TIMEOUT_MS = 5000
+_BACKOFF_MS = 100
 
 
 class GroupWatch:
@@ -28,9 +28,19 @@ class GroupWatch:
         )
         self._registry = GroupRegistry(self._store, group_id)
         self._offsets = ZookeeperOffsetStore(self._store, group_id)
-        opener = BrokerConnector(TcpConnector(), client_id="demo-watch", timeout_ms=_TIMEOUT_MS)
-        self._metadata = MetadataReader(opener.open, timeout_ms=_TIMEOUT_MS, shuffle=random.shuffle)
-        self._log_ends = LogEndReader(opener.open, timeout_ms=_TIMEOUT_MS)
+        dialer = BrokerDialer(
+            TcpConnector(),
+            client_id="demo-watch",
+            connect_timeout_ms=_TIMEOUT_MS,
+            request_timeout_ms=_TIMEOUT_MS,
+        )
+        self._cluster = ClusterClient(
+            dialer,
+            (),
+            request_timeout_ms=_TIMEOUT_MS,
+            retry_backoff_ms=_BACKOFF_MS,
+            shuffle=random.shuffle,
+        )
         self._partitions = tuple(partitions)
 
     def owners(self) -> dict[TopicPartition, str | None]:
@@ -62,14 +72,15 @@ class GroupWatch:
 
     def close(self) -> None:
         """Disconnect."""
+        self._cluster.stop()
         self._store.close()
 
     def _ends(self) -> dict[TopicPartition, int]:
-        topics = sorted({tp.topic for tp in self._partitions})
+        topics = {tp.topic for tp in self._partitions}
         try:
-            view = self._metadata.read(self._registry.read_brokers().brokers, topics)
+            view = self._cluster.view_by(self._registry.read_brokers().brokers, topics)
+            led = dict.fromkeys(view.leaders.keys() & set(self._partitions), LATEST)
+            told = self._cluster.segment_starts(led, timeout_ms=_TIMEOUT_MS)
         except ZkConsumerError:
             return {}
-        return self._log_ends.read(
-            {tp: broker for tp, broker in view.leaders.items() if tp in self._partitions}
-        )
+        return {tp: ends[0] for tp, ends in told.items() if isinstance(ends, tuple) and ends}

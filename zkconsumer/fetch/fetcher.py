@@ -15,9 +15,8 @@ from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
-from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import OpenConnection
 from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
+from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation, PositionReset
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox
@@ -51,6 +50,16 @@ class _Wake:
 _WAKE = _Wake()
 
 
+def deserves_another(error: ZkConsumerError) -> bool:
+    """Whether to ask once more, anew: brokers close idle connections, and a restart looks the same.
+
+    What took too long was asked anew already, over a second connection; and a broker that does not
+    believe who we are, or lacks what we need, is one for the leader finder to judge.
+    """
+    passing = isinstance(error, TransportError | ProtocolError)
+    return passing and not isinstance(error, RequestTimedOut)
+
+
 class PythonFetchLoop:
     """One broker's fetch loop in Python: the definition of what every loop does."""
 
@@ -60,7 +69,7 @@ class PythonFetchLoop:
         report: LoopReport,
         *,
         settings: FetchSettings,
-        open_connection: OpenConnection,
+        dial: Dial,
         observation: Observation = SILENT,
         clock: Clock | None = None,
         repeats: Repeats | None = None,
@@ -68,15 +77,17 @@ class PythonFetchLoop:
         self._key = key
         self._report = report
         self._settings = settings
-        self._open = open_connection
+        self._dial = dial
         self._observation = observation
         self._clock = clock or SystemClock()
         self._repeats = repeats or Repeats(log, self._clock)
         self._about = f"fetching from {key.broker}"
         self._session = FetchSession(settings)
         self._mailbox: Mailbox[_Add | _Wake] = Mailbox()
-        self._connection: BrokerConnection | None = None
-        self._second: BrokerConnection | None = None  # of a hedged request, while it is under way
+        self._connection: NegotiatedConnection | None = None
+        self._second: NegotiatedConnection | None = (
+            None  # of a hedged request, while it is under way
+        )
         self._pace = HedgePace(settings.request_timeout_ms)
         self._stopping = False
         self._ended = False
@@ -229,7 +240,7 @@ class PythonFetchLoop:
         """Ask; a second failure in a row gives all partitions back."""
         try:
             return self._ask(request, version)
-        except (TransportError, ProtocolError) as error:
+        except ZkConsumerError as error:
             self._give_all_back(error)
             return None
 
@@ -244,19 +255,15 @@ class PythonFetchLoop:
         if not self._has_failed:
             try:
                 return self._ask_once(request, version)
-            except RequestTimedOut:
-                # It was asked anew already, over a second connection.
-                raise
-            except (TransportError, ProtocolError):
-                # The broker closes idle connections, and a restart looks the same: once more, anew.
-                if self._stopping:
+            except ZkConsumerError as error:
+                if self._stopping or not deserves_another(error):
                     raise
         self._has_failed = False
         return self._ask_once(request, version)
 
-    def _connected(self) -> BrokerConnection:
+    def _connected(self) -> NegotiatedConnection:
         if self._connection is None:
-            self._connection = self._open(self._key.broker)
+            self._connection = self._dial(self._key.broker)
             if self._stopping:
                 self._connection.close()
         return self._connection
@@ -266,7 +273,7 @@ class PythonFetchLoop:
         timeout_ms = self._settings.request_timeout_ms + waits_ms
         connection = self._connected()
         try:
-            in_flight = connection.begin(request, version=version, timeout_ms=timeout_ms)
+            in_flight = connection.begin(request, timeout_ms=timeout_ms, at_most=version)
             answered = first_to_answer(
                 Sent(connection, in_flight),
                 lambda failure: self._hedge(request, version, failure),
@@ -277,7 +284,7 @@ class PythonFetchLoop:
             )
             self._settle(answered.connection)
             response = answered.answer()
-        except (TransportError, ProtocolError):
+        except ZkConsumerError:
             self._close_connection()
             raise
         self._repeats.works(self._about)
@@ -285,19 +292,19 @@ class PythonFetchLoop:
 
     def _hedge(
         self, request: Request[R], version: int, failure: ZkConsumerError | None
-    ) -> Sent[BrokerConnection, R] | None:
+    ) -> Sent[NegotiatedConnection, R] | None:
         """Ask again, once, over a second connection, where the first one is silent."""
         if failure is not None or self._second is not None:
             return None
         quiet_ms = self._pace.quiet_ms
         broker, name = self._key.broker, type(request).__name__
         log.info("%s: silent at a %s: asked again over a second connection", broker, name)
-        connection = self._second = self._open(broker, timeout_ms=quiet_ms)
+        connection = self._second = self._dial(broker, timeout_ms=quiet_ms)
         if self._stopping:
             connection.close()
-        return Sent(connection, connection.begin(request, version=version, timeout_ms=quiet_ms))
+        return Sent(connection, connection.begin(request, timeout_ms=quiet_ms, at_most=version))
 
-    def _settle(self, answered: BrokerConnection) -> None:
+    def _settle(self, answered: NegotiatedConnection) -> None:
         """Go on with the connection that was answered first; the race closed the other one."""
         second, self._second = self._second, None
         if answered is second:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import error_name
-from zkconsumer.errors import ZkConsumerError
+from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.loop import FetchLoop, LoopFactory, LoopKey
 from zkconsumer.fetch.numbering import fetcher_number
 from zkconsumer.fetch.session import LeaderLost
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connector import OpenConnection
+from zkconsumer.net.negotiated import Dial
 from zkconsumer.observe import SILENT, Observation
 from zkconsumer.observe import LeaderLost as LeaderLostEvent
 from zkconsumer.repeats import Repeats
@@ -36,14 +36,14 @@ class ClusterAccess:
     Attributes:
         list_brokers: the live brokers; may be a stale answer while ZooKeeper is away.
         read_metadata: asks one of these brokers about these topics.
-        open_connection: connects to a broker.
-        stop: ends ``read_metadata`` and ``open_connection`` under way, in whatever thread: a broker
-            that hangs must not hold up a shutdown.
+        dial: connects to a broker.
+        stop: ends ``read_metadata`` and ``dial`` under way, in whatever thread: a broker that hangs
+            must not hold up a shutdown.
     """
 
     list_brokers: Callable[[], Sequence[Broker]]
     read_metadata: Callable[[Sequence[Broker], Sequence[str]], ClusterView]
-    open_connection: OpenConnection
+    dial: Dial
     stop: Callable[[], None] = lambda: None
 
 
@@ -92,6 +92,7 @@ class LeaderFinder:
         self._loops: dict[LoopKey, tuple[FetchLoop, ScopedThread]] = {}
         self._next_pass_ms = 0
         self._stopping = False
+        self._was_believed = False
         self._repeats = repeats or Repeats(log, clock)
 
     def find(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
@@ -114,7 +115,12 @@ class LeaderFinder:
         return tuple(dict.fromkeys(key.broker for key in list(self._loops)))
 
     def run(self) -> None:
-        """Work until ``stop``: find, hand over, and close the fetchers that have no partition."""
+        """Work until ``stop``: find, hand over, and close the fetchers that have no partition.
+
+        Raises:
+            AuthenticationFailed: no broker ever told anything, and one does not believe who we are,
+                or is not what it should be: nobody waits for what will not come.
+        """
         while not self._stopping:
             self._turn()
         for loop, _ in self._loops.values():
@@ -161,10 +167,14 @@ class LeaderFinder:
         try:
             view = self._access.read_metadata(self._access.list_brokers(), topics)
         except ZkConsumerError as error:
+            if isinstance(error, AuthenticationFailed) and not self._was_believed:
+                # Who has been let in before may be so again; a wrong password stays one.
+                raise
             if not self._stopping:
                 text = f"no leader found yet for {len(self._missing)} partitions: {error}"
                 self._repeats.happened(_FINDING, text)
             return
+        self._was_believed = True
         self._repeats.works(_FINDING)
         for tp, leader in view.leaders.items():
             find = self._missing.pop(tp, None)

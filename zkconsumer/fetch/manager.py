@@ -51,7 +51,7 @@ class FetchManager:
                 key,
                 report,
                 settings=settings,
-                open_connection=access.open_connection,
+                dial=access.dial,
                 observation=observation,
                 clock=clock,
                 repeats=repeats,

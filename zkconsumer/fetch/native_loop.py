@@ -20,15 +20,15 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
-from zkconsumer.fetch.fetcher import PythonFetchLoop
+from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another
 from zkconsumer.fetch.lending import Lender, Loan, Returned
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.position import FetchPosition, Packed
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.native import _core
-from zkconsumer.net.connection import BrokerConnection, Heard, Line
-from zkconsumer.net.connector import OpenConnection
+from zkconsumer.net.connection import Heard, Line
 from zkconsumer.net.hedging import Runner, Sent, first_to_answer
+from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation
 from zkconsumer.repeats import Repeats
 from zkconsumer.wire.codec import decode_request
@@ -61,7 +61,9 @@ class _Lent:
         end: how it came back, once it is for good.
     """
 
-    def __init__(self, loop: "NativeFetchLoop", connection: BrokerConnection, line: Line) -> None:
+    def __init__(
+        self, loop: "NativeFetchLoop", connection: NegotiatedConnection, line: Line
+    ) -> None:
         self.end: _End | None = None
         self._loop = loop
         self._connection = connection
@@ -82,7 +84,7 @@ class _Lent:
         self._connection.close()
 
 
-_Second = Sent[BrokerConnection, FetchResponse]
+_Second = Sent[NegotiatedConnection, FetchResponse]
 
 
 class _NativeSink(ChunkSink, Protocol):
@@ -108,7 +110,7 @@ class NativeFetchLoop(PythonFetchLoop):
         report: LoopReport,
         *,
         settings: FetchSettings,
-        open_connection: OpenConnection,
+        dial: Dial,
         observation: Observation = SILENT,
         clock: Clock | None = None,
         repeats: Repeats | None = None,
@@ -117,7 +119,7 @@ class NativeFetchLoop(PythonFetchLoop):
             key,
             report,
             settings=settings,
-            open_connection=open_connection,
+            dial=dial,
             observation=observation,
             clock=clock,
             repeats=repeats,
@@ -183,16 +185,15 @@ class NativeFetchLoop(PythonFetchLoop):
             connection = self._connected()
             if connection.has_descriptor:
                 self._pump_over(connection, loan)
-        except RequestTimedOut as error:
-            # It was asked anew already, over a second connection.
+        except ZkConsumerError as error:
             self._close_connection()
-            self._give_all_back(error)
-        except (TransportError, ProtocolError):
-            self._close_connection()
-            # As after a first failure anywhere: once more, anew, and by the inherited code.
-            self._has_failed = True
+            if deserves_another(error):
+                # As after a first failure anywhere: by the inherited code.
+                self._has_failed = True
+            else:
+                self._give_all_back(error)
 
-    def _pump_over(self, connection: BrokerConnection, loan: Loan) -> None:
+    def _pump_over(self, connection: NegotiatedConnection, loan: Loan) -> None:
         """Have the pump work on a loan until it must come back, and take it back."""
         with connection.lend() as line:
             self._load(loan)
@@ -205,13 +206,13 @@ class NativeFetchLoop(PythonFetchLoop):
                     end, second = self._run_hedged(connection, line, end)
             finally:
                 outcomes = self._lender.take_back(loan, map(_returned, self._pump.unload()))
-        self._act(outcomes)
+            self._act(outcomes)
+            if second is None and end.kind == _core.PUMP_BROKEN:
+                raise self.failure_of(end)
         if second is not None:
             request = second.in_flight.request
             assert isinstance(request, FetchRequest)
             self._take_fetched(request, second.answer(), self._clock.now_ms() - asked_ms)
-        elif end.kind == _core.PUMP_BROKEN:
-            raise self.failure_of(end)
 
     @property
     def _quiet_ms(self) -> int:
@@ -248,7 +249,7 @@ class NativeFetchLoop(PythonFetchLoop):
         return self._run(line, quiet_ms)
 
     def _run_hedged(
-        self, connection: BrokerConnection, line: Line, end: "_End"
+        self, connection: NegotiatedConnection, line: Line, end: "_End"
     ) -> "tuple[_End, _Second | None]":
         """Ask a second time what the pump has no answer to; how the pump ended, or who answered."""
         asked = decode_request(self._pump.asked()[LENGTH_BYTES:])

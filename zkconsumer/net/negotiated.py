@@ -4,6 +4,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import (
@@ -29,7 +30,15 @@ from zkconsumer.net.version_search import Found, VersionSearch
 from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions
 from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES
 
-__all__ = ["BrokerDialer", "NegotiatedConnection"]
+__all__ = ["BrokerDialer", "Dial", "NegotiatedConnection"]
+
+
+class Dial(Protocol):
+    """Connects to a broker; ``BrokerDialer.dial`` is one."""
+
+    def __call__(self, broker: Broker, /, *, timeout_ms: int | None = None) -> NegotiatedConnection:
+        """See ``BrokerDialer.dial``."""
+        ...
 
 
 class BrokerDialer:

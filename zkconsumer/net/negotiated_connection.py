@@ -12,7 +12,7 @@ from zkconsumer.errors import (
     UnsupportedVersion,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import BrokerConnection, Heard, InFlight
+from zkconsumer.net.connection import BrokerConnection, Heard, InFlight, Line
 from zkconsumer.wire.api import Request
 from zkconsumer.wire.negotiation import BrokerVersions
 
@@ -20,7 +20,12 @@ R = TypeVar("R")
 
 
 class Renewal(Protocol):
-    """Says again who we are, on a connection whose authentication has an end (KIP-368)."""
+    """Says again who we are, on a connection whose authentication may have an end (KIP-368)."""
+
+    @property
+    def is_to_come(self) -> bool:
+        """Whether it ever has to be said again."""
+        ...
 
     def is_due(self, now_ms: int) -> bool:
         """Whether it has to be said before the next request."""
@@ -127,6 +132,25 @@ class NegotiatedConnection:
         with self._watched():
             self._renew_if_due(timeout_ms)
             self._connection.send_only(request, version=version, timeout_ms=timeout_ms)
+
+    @property
+    def has_descriptor(self) -> bool:
+        """Whether it can be lent: what is sent is what goes over the wire, and all we ever say."""
+        if self._renewal is not None and self._renewal.is_to_come:
+            return False
+        return self._connection.has_descriptor
+
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[Line]:
+        """Lend the connection out, between two requests; see ``BrokerConnection.lend``.
+
+        A failure of the network that is raised inside counts as one of this connection.
+
+        Raises:
+            ConnectionLost: it is closed.
+        """
+        with self._watched(), self._connection.lend() as line:
+            yield line
 
     def version_of(
         self,

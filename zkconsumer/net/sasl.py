@@ -54,6 +54,11 @@ class SaslSession:
     clock: Clock
     _due_ms: int | None = None
 
+    @property
+    def is_to_come(self) -> bool:
+        """See ``Renewal``: whether the broker gave what was said a lifetime."""
+        return self._due_ms is not None
+
     def is_due(self, now_ms: int) -> bool:
         """See ``Renewal``: whether the broker would soon close the connection (KIP-368)."""
         return self._due_ms is not None and now_ms >= self._due_ms

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
+from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.zk.group_values import BrokerList, GroupSnapshot, GroupWatches
 from zkconsumer.zk.nodes import (
     Malformed,
@@ -28,12 +29,17 @@ Expand = Callable[[Registration, tuple[str, ...]], tuple[str, ...] | Malformed]
 
 
 def read_group(
-    store: ZkStore, paths: GroupPaths, *, watches: GroupWatches, expand: Expand
+    store: ZkStore,
+    paths: GroupPaths,
+    *,
+    watches: GroupWatches,
+    expand: Expand,
+    protocol: SecurityProtocol = "PLAINTEXT",
 ) -> GroupSnapshot:
     """Read members, brokers, topics; see ``GroupRegistry.read_group``."""
     consumer_ids = store.children_many([paths.ids], watch=watches.members)[0] or []
     [all_topics] = store.children_many([BROKER_TOPICS], watch=watches.topic_list, as_listed=True)
-    brokers = read_brokers(store, watches.brokers)
+    brokers = read_brokers(store, watches.brokers, protocol)
     nodes = store.get_many([paths.member(one) for one in consumer_ids])
     parsed = {
         consumer_id: parse_registration(node.data)
@@ -82,8 +88,10 @@ def _expanded(
     return members, malformed
 
 
-def read_brokers(store: ZkStore, watch: Watch | None) -> BrokerList:
-    """Read the brokers' registrations; see ``GroupRegistry.read_brokers``."""
+def read_brokers(
+    store: ZkStore, watch: Watch | None, protocol: SecurityProtocol = "PLAINTEXT"
+) -> BrokerList:
+    """Read where the brokers speak a protocol; see ``GroupRegistry.read_brokers``."""
     names = store.children_many([BROKER_IDS], watch=watch)[0] or []
     ids = [int(name) for name in names if name.isascii() and name.isdigit()]
     malformed: dict[int, str] = {}
@@ -92,7 +100,7 @@ def read_brokers(store: ZkStore, watch: Watch | None) -> BrokerList:
         malformed[-1] = f"{BROKER_IDS} holds {strange!r}: a broker's name is its number"
     brokers = []
     for broker_id, node in zip(ids, store.get_many([broker_path(one) for one in ids]), strict=True):
-        found = None if node is None else parse_broker(broker_id, node.data)
+        found = None if node is None else parse_broker(broker_id, node.data, protocol)
         if isinstance(found, Broker):
             brokers.append(found)
         elif isinstance(found, Malformed):

@@ -12,13 +12,13 @@ from enum import StrEnum
 
 from zkconsumer.errors import LocalProtocolError
 from zkconsumer.model import Broker
-from zkconsumer.zk.json_dialect import JsonObject, JsonValue, NotJson, escape, parse_object
+from zkconsumer.net.security import SecurityProtocol
+from zkconsumer.zk.json_dialect import JsonValue, NotJson, escape, parse_object
+from zkconsumer.zk.listeners import listener_address
 from zkconsumer.zk.paths import is_topic_name
 
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,19}")
 _PARTITION = re.compile(r"[0-9]{1,10}")
-_ENDPOINT = re.compile(r"([^:/]+)://\[?([^\[\]/]*)\]?:(-?[0-9]{1,5})")
-_MAX_PORT = 65535
 _MAX_INT = 2**31 - 1
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 
@@ -113,31 +113,40 @@ def parse_registration(data: bytes) -> Registration | Malformed:
     )
 
 
-def parse_broker(broker_id: int, data: bytes) -> Broker | Malformed:
+def parse_broker(
+    broker_id: int, data: bytes, protocol: SecurityProtocol = "PLAINTEXT"
+) -> Broker | Malformed:
     """Read a broker's registration of version 1 to 5 (later ones while they keep the fields).
 
-    A broker without a listener *named* PLAINTEXT registers host null and port -1; then any of its
-    endpoints whose protocol is PLAINTEXT serves.
+    Args:
+        broker_id: whose.
+        data: what its node holds.
+        protocol: what is to be spoken there; see ``listener_address``.
+
+    Returns:
+        The broker, at the address of its listener for that; or why there is none.
     """
     parsed = parse_object(data)
     if isinstance(parsed, NotJson):
         return Malformed(parsed.reason)
-    host, port = parsed.fields.get("host"), _port(parsed.fields.get("port"))
-    if isinstance(host, str) and host and port is not None:
-        return Broker(broker_id, host, port)
+    found = listener_address(parsed.fields, protocol)
+    if found is not None:
+        return Broker(broker_id, *found)
     endpoints = parsed.fields.get("endpoints")
-    if not isinstance(endpoints, list):
+    if isinstance(endpoints, list):
         return Malformed(
-            f"no usable host and port in {_short(data)} and no list of endpoints: look at "
-            f"the listeners (or host.name and port) of broker {broker_id}"
+            f"no {protocol} listener among {_short(endpoints)}: give broker {broker_id} one, or "
+            "set security.protocol to what its listeners speak"
         )
-    found = _plaintext_endpoint(parsed, endpoints)
-    if found is None:
+    if protocol != "PLAINTEXT":
         return Malformed(
-            f"no PLAINTEXT listener among {_short(endpoints)}: give broker {broker_id} one, "
-            "this client speaks no other protocol"
+            f"no list of endpoints in {_short(data)}, so broker {broker_id} is one before 0.9, "
+            f"which has no {protocol}: set security.protocol to PLAINTEXT"
         )
-    return Broker(broker_id, *found)
+    return Malformed(
+        f"no usable host and port in {_short(data)} and no list of endpoints: look at "
+        f"the listeners (or host.name and port) of broker {broker_id}"
+    )
 
 
 def parse_topic(data: bytes) -> tuple[int, ...] | Malformed:
@@ -190,27 +199,6 @@ def _timestamp(value: JsonValue) -> int | None:
         return int(value) if abs(value) <= _MAX_LONG else None
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return int(value)
-    return None
-
-
-def _port(value: JsonValue) -> int | None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 < value <= _MAX_PORT else None
-
-
-def _plaintext_endpoint(
-    registration: JsonObject, endpoints: list[JsonValue]
-) -> tuple[str, int] | None:
-    protocols = registration.fields.get("listener_security_protocol_map")
-    for endpoint in endpoints:
-        match = _ENDPOINT.fullmatch(endpoint) if isinstance(endpoint, str) else None
-        if match is None:
-            continue
-        listener, host, port = match[1], match[2], _port(int(match[3]))
-        protocol = protocols.get(listener) if isinstance(protocols, dict) else listener
-        if protocol == "PLAINTEXT" and host and port is not None:
-            return host, port
     return None
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.zk.group_reader import Expand, read_brokers, read_group
 from zkconsumer.zk.group_values import (
     BrokerList,
@@ -60,8 +61,15 @@ class GroupRegistry:
         SessionLost: the session ended; its registration and owner nodes are gone or will be.
     """
 
-    def __init__(self, store: ZkStore, group_id: str, *, clock: Clock | None = None) -> None:
-        """Args are the client, the group, and the clock that tells a registration's age.
+    def __init__(
+        self,
+        store: ZkStore,
+        group_id: str,
+        *,
+        clock: Clock | None = None,
+        protocol: SecurityProtocol = "PLAINTEXT",
+    ) -> None:
+        """Args: the client, the group, a clock for registrations' age, what brokers are to speak.
 
         Raises:
             ConfigError: the group id can't be part of a path.
@@ -69,6 +77,7 @@ class GroupRegistry:
         self._store = store
         self._paths = GroupPaths(group_id)
         self._clock = clock or SystemClock()
+        self._protocol: SecurityProtocol = protocol
         self._owners = PartitionOwners(store, self._paths)
         self._registered_session: int | None = None
 
@@ -133,11 +142,16 @@ class GroupRegistry:
             expand: gives the topics of a registration, given all topic names; or why that member is
                 to be left out. What it raises is passed on, with the member's path.
         """
-        return read_group(self._store, self._paths, watches=watches, expand=expand)
+        return read_group(
+            self._store, self._paths, watches=watches, expand=expand, protocol=self._protocol
+        )
 
     def read_brokers(self, *, watch: Watch | None = None) -> BrokerList:
-        """Read the brokers' registrations alone, leaving a watch on their list if asked."""
-        return read_brokers(self._store, watch)
+        """Read the brokers' registrations alone, leaving a watch on their list if asked.
+
+        Each is at the address of its listener for the protocol that this registry was made for.
+        """
+        return read_brokers(self._store, watch, self._protocol)
 
     def member_path(self, consumer_id: str) -> str:
         """Where a member's registration lies, for messages."""

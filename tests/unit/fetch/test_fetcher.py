@@ -24,7 +24,7 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.model import Broker, Record
-from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.testing.fake_script import Close, Cut, Hang, Raw
 from zkconsumer.wire.api import ApiKey
 
@@ -195,16 +195,16 @@ def test_stopping_while_it_connects_does_not_wait_for_an_answer() -> None:
         bench.brokers[0].script(ApiKey.FETCH, Hang())
         loops: list[PythonFetchLoop] = []
 
-        def open_and_stop(broker: Broker, *, timeout_ms: int | None = None) -> BrokerConnection:
+        def dial_and_stop(broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
             loops[0].stop()
-            return bench.connector.open(broker, timeout_ms=timeout_ms)
+            return bench.dialer.dial(broker, timeout_ms=timeout_ms)
 
         loops.append(
             bench_loop_class()(
                 LoopKey(bench.brokers[0].address, 0),
                 lambda _key, lost: bench.lost.extend(lost),
                 settings=SETTINGS,
-                open_connection=open_and_stop,
+                dial=dial_and_stop,
             )
         )
         loops[0].add(claim_on(new_queue(1)), 5)

@@ -63,4 +63,4 @@ def test_loops_get_the_clock_of_the_connector(monkeypatch: pytest.MonkeyPatch) -
         SETTINGS,
         observation,
     )
-    assert parts["open_connection"] == bench.access.open_connection
+    assert parts["dial"] == bench.access.dial

@@ -1,0 +1,37 @@
+"""Ways to brokers as the streams of a ZooKeeper group take them: nobody is asked what it serves."""
+
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.transport import Connector
+from zkconsumer.wire.negotiation import of_generation
+from zkconsumer.wire.versions import OLDEST
+
+
+def plain_dialer(
+    connector: Connector, *, client_id: str = "tests", timeout_ms: int = 5_000
+) -> BrokerDialer:
+    """Connects, and sends what a broker of 0.8 knows."""
+    return BrokerDialer(
+        connector,
+        client_id=client_id,
+        connect_timeout_ms=timeout_ms,
+        request_timeout_ms=timeout_ms,
+        assumed=of_generation(OLDEST),
+    )
+
+
+def plain_client(dialer: BrokerDialer, *, timeout_ms: int = 5_000) -> ClusterClient:
+    """Asks brokers in the order in which they are given, each over a connection of its own."""
+
+    def leave(_: list[Broker]) -> None:
+        """Leave them in order."""
+
+    return ClusterClient(
+        dialer,
+        (),
+        request_timeout_ms=timeout_ms,
+        retry_backoff_ms=10,
+        shuffle=leave,
+        idle_per_broker=0,
+    )
