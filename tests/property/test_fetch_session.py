@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.fetch_answers import asked, fetched, listed, together
 from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
@@ -100,6 +101,10 @@ class NoSink:
     def room_bytes(self, on_room: object) -> int:
         """Never called either."""
         raise AssertionError(on_room)
+
+    def fail(self, error: ZkConsumerError) -> None:
+        """Nor this."""
+        raise AssertionError from error
 
 
 class Simulation:

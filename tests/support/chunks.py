@@ -61,6 +61,11 @@ class ListSink:
         self.room = room
         self.chunks: list[Chunk] = []
         self.waiting: list[Callable[[], None]] = []
+        self.failures: list[ZkConsumerError] = []
+
+    def fail(self, error: ZkConsumerError) -> None:
+        """See ``ChunkSink``."""
+        self.failures.append(error)
 
     def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
         """See ``ChunkSink``."""

@@ -17,8 +17,11 @@ SCRAM_USER = "al,ice=1"
 """With the characters that SCRAM has to escape."""
 
 PASSWORD = "wonder;land-1"
-LIFETIME_MS = 1_000
-"""How long an authentication with SCRAM-SHA-512 over TLS lasts, where the broker can end one."""
+LIFETIME_MS = 2_000
+"""How long an authentication with SCRAM-SHA-512 over TLS lasts, where the broker can end one.
+
+None can be renewed twice within a second.
+"""
 
 _JAAS = f"""
 KafkaServer {{

@@ -151,3 +151,7 @@ class ChunkSink(Protocol):
     def room_bytes(self, on_room: Callable[[], None]) -> int:
         """How large a chunk it could take now; after 0 as after False of ``offer``. Thread: any."""
         ...
+
+    def fail(self, error: ZkConsumerError) -> None:
+        """Have the stream raise this, behind what is queued. Thread: any."""
+        ...

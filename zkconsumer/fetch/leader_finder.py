@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
+from zkconsumer.cluster.refresh_pace import REFUSED_MS
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import error_name
-from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
-from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
+from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.loop import FetchLoop, LoopFactory, LoopKey
 from zkconsumer.fetch.numbering import fetcher_number
 from zkconsumer.fetch.session import LeaderLost
@@ -93,6 +94,7 @@ class LeaderFinder:
         self._next_pass_ms = 0
         self._stopping = False
         self._was_believed = False
+        self._told: set[ChunkSink] = set()
         self._repeats = repeats or Repeats(log, clock)
 
     def find(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
@@ -115,12 +117,7 @@ class LeaderFinder:
         return tuple(dict.fromkeys(key.broker for key in list(self._loops)))
 
     def run(self) -> None:
-        """Work until ``stop``: find, hand over, and close the fetchers that have no partition.
-
-        Raises:
-            AuthenticationFailed: no broker ever told anything, and one does not believe who we are,
-                or is not what it should be: nobody waits for what will not come.
-        """
+        """Work until ``stop``: find, hand over, and close the fetchers that have no partition."""
         while not self._stopping:
             self._turn()
         for loop, _ in self._loops.values():
@@ -136,8 +133,8 @@ class LeaderFinder:
             # A fetcher whose partition is looked for may get it back.
             self._close_idle()
         if self._missing and self._wait_ms() == 0:
-            self._find_leaders()
-            self._next_pass_ms = self._clock.now_ms() + self._backoff_ms
+            pause_ms = self._find_leaders()
+            self._next_pass_ms = self._clock.now_ms() + pause_ms
             self._close_idle()
 
     def _wait_ms(self) -> int | None:
@@ -162,18 +159,19 @@ class LeaderFinder:
         for loop, _ in self._loops.values():
             loop.wake()
 
-    def _find_leaders(self) -> None:
+    def _find_leaders(self) -> int:
+        """Ask, and hand over; how long to wait until the next question."""
         topics = sorted({tp.topic for tp in self._missing})
         try:
             view = self._access.read_metadata(self._access.list_brokers(), topics)
         except ZkConsumerError as error:
-            if isinstance(error, AuthenticationFailed) and not self._was_believed:
-                # Who has been let in before may be so again; a wrong password stays one.
-                raise
             if not self._stopping:
                 text = f"no leader found yet for {len(self._missing)} partitions: {error}"
                 self._repeats.happened(_FINDING, text)
-            return
+            if isinstance(error, AuthenticationFailed):
+                self._tell_refused(error)
+                return max(self._backoff_ms, REFUSED_MS)
+            return self._backoff_ms
         self._was_believed = True
         self._repeats.works(_FINDING)
         for tp, leader in view.leaders.items():
@@ -181,6 +179,20 @@ class LeaderFinder:
             if find is not None:
                 self._loop_for(tp, leader).add(find.claim, find.fetch_offset)
         self._log_missing(view.errors)
+        return self._backoff_ms
+
+    def _tell_refused(self, error: AuthenticationFailed) -> None:
+        """Have streams raise that brokers do not believe who we are; once, and the log goes on.
+
+        Not after one ever did: a broker that has just started may know no users yet, and what other
+        brokers lead is read meanwhile.
+        """
+        if self._was_believed:
+            return
+        sinks = {find.claim.sink for find in self._missing.values()}
+        for sink in sinks - self._told:
+            sink.fail(without_frames(error))
+        self._told |= sinks
 
     def _log_missing(self, errors: Mapping[str, int]) -> None:
         for topic in sorted({tp.topic for tp in self._missing}):

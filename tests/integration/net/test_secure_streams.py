@@ -1,0 +1,200 @@
+"""Streams of a ZooKeeper group, over ports with TLS and SASL that ZooKeeper names."""
+
+import functools
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tests.integration.net.conftest import SecureBrokerOf
+from tests.support.certificates import Certificates
+from tests.support.clusters import fresh_name
+from tests.support.members import Member, settings_for
+from tests.support.real_topics import keyed_lines, write_lines
+from tests.support.secure_broker import (
+    LIFETIME_MS,
+    PASSWORD,
+    PLAIN_USER,
+    SCRAM_USER,
+    SecureBroker,
+)
+from tests.support.waiting import wait_until
+from zkconsumer import ZookeeperConsumerConnector
+from zkconsumer.clock import SystemClock
+from zkconsumer.connector import assembly, connector, fetch_wiring
+from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
+from zkconsumer.model import TopicPartition
+from zkconsumer.net.security import SecurityProtocol, SecuritySettings
+from zkconsumer.net.tcp import TcpConnector, TcpTransport
+from zkconsumer.net.tls import context_of
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.engine import ENGINE, Engine
+
+pytestmark = pytest.mark.sandbox
+
+COUNT = 300
+PROMPT_MS = 10_000
+
+
+@dataclass(frozen=True)
+class Way:
+    """A broker, one of its ports, and who comes in by it.
+
+    Attributes:
+        pumped: C can fetch over such a connection by itself.
+    """
+
+    version: str
+    protocol: SecurityProtocol
+    mechanism: str | None = None
+    pumped: bool = False
+
+    def security(self, certificates: Certificates, password: str = PASSWORD) -> SecuritySettings:
+        """The settings of the one who comes in."""
+        uses_sasl = self.mechanism is not None
+        user = PLAIN_USER if self.mechanism == "PLAIN" else SCRAM_USER
+        return SecuritySettings(
+            protocol=self.protocol,
+            ssl_context=context_of(cafile=certificates.authority),
+            sasl_mechanism=self.mechanism,
+            sasl_username=user if uses_sasl else None,
+            sasl_password=password if uses_sasl else None,
+        )
+
+
+WAYS = {
+    "tls-0.9": Way("0.9.0.1", "SSL"),
+    "tls-and-scram-1.1": Way("1.1.1", "SASL_SSL", "SCRAM-SHA-256"),
+    "tls-and-scram-that-ends-2.8": Way("2.8.2", "SASL_SSL", "SCRAM-SHA-512"),
+    "scram-2.8": Way("2.8.2", "SASL_PLAINTEXT", "SCRAM-SHA-256", pumped=True),
+}
+
+
+@pytest.fixture
+def secured(monkeypatch: pytest.MonkeyPatch) -> Callable[[SecuritySettings], None]:
+    """Have all connectors of the test use these settings."""
+
+    def secure(security: SecuritySettings) -> None:
+        monkeypatch.setattr(
+            connector, "assemble", functools.partial(assembly.assemble, security=security)
+        )
+
+    return secure
+
+
+@pytest.fixture
+def ports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The ports that streams connect to, in order."""
+    called: list[int] = []
+
+    class Noting(TcpConnector):
+        """Notes whom it calls."""
+
+        def connect(self, host: str, port: int, *, timeout_ms: int) -> TcpTransport:
+            called.append(port)
+            return super().connect(host, port, timeout_ms=timeout_ms)
+
+        def twin(self) -> TcpConnector:
+            return Noting()
+
+    monkeypatch.setattr(fetch_wiring, "TcpConnector", Noting)
+    return called
+
+
+@pytest.fixture
+def pumped(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether connections were found to be such as C can fetch over."""
+    found: list[bool] = []
+    if ENGINE is Engine.PURE:
+        return found
+    from zkconsumer.fetch import native_loop  # noqa: PLC0415 - only where there is one
+
+    pump_over = native_loop.NativeFetchLoop._pump_over
+
+    def noting(self: native_loop.NativeFetchLoop, *args: object) -> None:
+        found.append(True)
+        pump_over(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(native_loop.NativeFetchLoop, "_pump_over", noting)
+    return found
+
+
+def topic_with(broker: SecureBroker, values: list[str]) -> TopicPartition:
+    """Write them by the port without security."""
+    topic = fresh_name("secure")
+    broker.sandbox.create_topic(topic)
+    write_lines(broker.sandbox, topic, [("k", one) for one in values], Codec.GZIP, java=True)
+    return TopicPartition(topic, 0)
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_streams_read_over_a_secured_port(
+    secure_broker_of: SecureBrokerOf,
+    certificates: Certificates,
+    secured: Callable[[SecuritySettings], None],
+    ports: list[int],
+    pumped: list[bool],
+    way: Way,
+) -> None:
+    """And over no other one; what C can do, it does."""
+    broker = secure_broker_of(way.version)
+    lines = [value for _, value in keyed_lines(COUNT)]
+    tp = topic_with(broker, lines)
+    secured(way.security(certificates))
+    with Member(broker.sandbox, fresh_name("group"), {tp.topic: 1}) as member:
+        wait_until(lambda: len(member.got(tp)) == COUNT, what="all that was written")
+        assert [(value or b"").decode() for value in member.values(tp)] == lines
+    assert set(ports) == {broker.ports[way.protocol]}
+    assert bool(pumped) == (way.pumped and ENGINE is not Engine.PURE)
+
+
+def test_an_authentication_that_ends_is_renewed(
+    secure_broker_of: SecureBrokerOf,
+    certificates: Certificates,
+    secured: Callable[[SecuritySettings], None],
+    ports: list[int],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Over the connection that is there: the broker has no reason to close it."""
+    way = WAYS["tls-and-scram-that-ends-2.8"]
+    broker = secure_broker_of(way.version)
+    tp = topic_with(broker, ["first"])
+    secured(way.security(certificates))
+    clock = SystemClock()
+    with (
+        caplog.at_level(logging.INFO),
+        Member(broker.sandbox, fresh_name("group"), {tp.topic: 1}) as member,
+    ):
+        wait_until(lambda: member.got(tp) == [0], what="the first message")
+        connected, began_ms = len(ports), clock.now_ms()
+        wait_until(lambda: clock.now_ms() - began_ms > 3 * LIFETIME_MS, what="three lifetimes")
+        write_lines(broker.sandbox, tp.topic, [("k", "last")], Codec.NONE, java=True)
+        wait_until(lambda: member.got(tp) == [0, 1], what="the last message")
+        assert len(ports) == connected
+    assert "needs its leader again" not in caplog.text
+
+
+@pytest.mark.parametrize("version", ["1.1.1", "2.8.2"])
+def test_a_wrong_password_ends_the_streams_with_a_clear_word(
+    secure_broker_of: SecureBrokerOf,
+    certificates: Certificates,
+    secured: Callable[[SecuritySettings], None],
+    version: str,
+) -> None:
+    """Nobody waits for messages that can't come."""
+    broker = secure_broker_of(version)
+    tp = topic_with(broker, ["never seen"])
+    secured(Way(version, "SASL_SSL", "SCRAM-SHA-256").security(certificates, "wr0ng"))
+    clock = SystemClock()
+    began_ms = clock.now_ms()
+    consumer = ZookeeperConsumerConnector(settings_for(broker.sandbox, fresh_name("group")))
+    try:
+        [stream] = consumer.create_message_streams({tp.topic: 1})[tp.topic]
+        with pytest.raises(ZkConsumerError, match="SCRAM-SHA-256 as 'al,ice=1' failed") as caught:
+            next(iter(stream))
+    finally:
+        consumer.shutdown()
+    assert isinstance(caught.value, AuthenticationFailed)
+    assert "wr0ng" not in str(caught.value)
+    assert clock.now_ms() - began_ms < PROMPT_MS
