@@ -13,7 +13,9 @@ from zkconsumer.connector.member import Member, MemberSettings, MemberWorld, bui
 from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
-from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
@@ -22,14 +24,19 @@ T0 = TopicPartition("t", 0)
 CLOCK = ManualClock()
 
 
-def assembled(server: MemoryZkServer | None = None, **settings: object) -> Parts:
+def assembled(
+    server: MemoryZkServer | None = None,
+    *,
+    security: SecuritySettings = PLAINTEXT,
+    **settings: object,
+) -> Parts:
     """The parts of a connector with these settings."""
     wanted: Mapping[str, Any] = {"zookeeper_connect": "h:2181", "group_id": "g1", **settings}
 
     def connect(*_args: object, **_settings: object) -> MemoryZkStore:
         return (server or MemoryZkServer()).connect()
 
-    return assemble(ConsumerConfig(None, **wanted), CLOCK, connect)
+    return assemble(ConsumerConfig(None, **wanted), CLOCK, connect, security=security)
 
 
 def test_a_member_is_told_what_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +142,41 @@ def test_fetchers_are_told_what_is_configured(
             skip_poison=True,
         )
     ]
+
+
+def test_brokers_are_met_where_they_speak_what_is_wanted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of them by the same settings: who leads what, and what lies there."""
+    server = MemoryZkServer()
+    admin = server.connect()
+    admin.ensure_paths(["/brokers/ids"])
+    admin.set_or_create_many(
+        {
+            "/brokers/ids/1": b'{"version":2,"host":"plain","port":9092,'
+            b'"endpoints":["PLAINTEXT://plain:9092","SASL_SSL://tls:9093"]}',
+            "/brokers/ids/2": b'{"version":1,"host":"old","port":9092}',
+        }
+    )
+    wanted = SecuritySettings(
+        protocol="SASL_SSL", sasl_mechanism="PLAIN", sasl_username="u", sasl_password="p"
+    )
+    seen: list[Any] = []
+
+    def dialer(*args: Any, **parts: Any) -> BrokerDialer:
+        seen.append(parts["security"])
+        return BrokerDialer(*args, **parts)
+
+    def managing(**parts: Any) -> FetchManager:
+        seen.append(parts["access"].list_brokers())
+        return FetchManager(**parts)
+
+    monkeypatch.setattr(fetch_wiring, "BrokerDialer", dialer)
+    monkeypatch.setattr(fetch_wiring, "FetchManager", managing)
+    assembled(server).close(1_000)
+    assembled(server, security=wanted).close(1_000)
+    plain = (Broker(1, "plain", 9092), Broker(2, "old", 9092))
+    assert seen == [PLAINTEXT, plain, wanted, (Broker(1, "tls", 9093),)]
 
 
 @pytest.mark.parametrize(("shutdown_ms", "limit_ms"), [(600, 400), (1, 1), (10**9, None)])

@@ -19,7 +19,7 @@ from tests.support.fetch_bench import (
     waiting_for,
 )
 from zkconsumer.clock import SystemClock
-from zkconsumer.errors import MessageTooLarge
+from zkconsumer.errors import MessageTooLarge, SaslAuthenticationFailedError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.loop import LoopKey
@@ -211,6 +211,29 @@ def test_stopping_while_it_connects_does_not_wait_for_an_answer() -> None:
         loops[0].run()
         assert bench.asked(ApiKey.FETCH) == 0
         assert bench.lost_at() == {T0: 5}
+
+
+def test_who_is_not_believed_does_not_try_twice() -> None:
+    """It would not help, and the leader finder has to know."""
+    with FetchBench() as bench:
+        dialled: list[Broker] = []
+
+        def refuse(broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
+            dialled.append(broker)
+            raise SaslAuthenticationFailedError(f"{broker}: wrong password ({timeout_ms})")
+
+        loop = bench_loop_class()(
+            LoopKey(bench.brokers[0].address, 0),
+            lambda _key, lost: bench.lost.extend(lost),
+            settings=SETTINGS,
+            dial=refuse,
+        )
+        loop.add(claim_on(new_queue(1)), 5)
+        bench.run(loop)
+        wait_for(lambda: bench.lost, "the partition to be given back")
+        assert bench.lost_at() == {T0: 5}
+        assert "wrong password" in bench.lost[0].reason
+        assert len(dialled) == 1
 
 
 def test_stopping_wakes_a_loop_that_has_nothing_to_do() -> None:

@@ -2,10 +2,11 @@
 
 import pytest
 
-from tests.support.chunks import T0, T1
+from tests.support.chunks import T0, T1, ListSink, claim_of
 from tests.support.fetch_bench import claim_on, thread_names, wait_for
 from tests.support.paper_loops import Paper
-from zkconsumer.errors import ConnectFailed, RegistryError
+from zkconsumer.cluster.refresh_pace import REFUSED_MS
+from zkconsumer.errors import ConnectFailed, RegistryError, SaslAuthenticationFailedError
 from zkconsumer.fetch.leader_finder import _LoopEnded
 from zkconsumer.model import Broker
 from zkconsumer.streams.chunk_queue import ChunkQueue
@@ -71,6 +72,53 @@ def test_no_answer_keeps_the_partitions_for_the_next_question(
     paper.clock.advance(200)
     paper.turn()
     assert [loop.given for loop in paper.loops] == [[(claim, 5)]]
+    paper.end()
+
+
+def test_streams_are_told_once_that_brokers_do_not_believe_us(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Who waits would wait in vain. It is tried again, but less often: users get locked out."""
+    paper, sink, other = Paper(), ListSink(), ListSink()
+    paper.away = SaslAuthenticationFailedError("wrong password")
+    paper.finder.find([(claim_of(T0, sink=sink), 0), (claim_of(T1, sink=sink), 0)])
+    paper.turn()
+    assert sink.failures == [paper.away]
+    assert "wrong password" in caplog.text
+    paper.clock.advance(REFUSED_MS - 1)
+    paper.turn()
+    assert len(paper.asked) == 1
+    paper.clock.advance(1)
+    paper.finder.find([(claim_of(T1, sink=other), 0)])
+    paper.turn()
+    assert len(paper.asked) == 2
+    assert (len(sink.failures), other.failures) == (1, [paper.away])
+    paper.away = None
+    paper.clock.advance(REFUSED_MS)
+    paper.turn()
+    assert [len(loop.given) for loop in paper.loops] == [2]
+    paper.end()
+
+
+def test_who_was_believed_once_is_not_ended_by_one_refusal(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A broker that has just started may know no users yet; what others lead is read meanwhile."""
+    paper, sink = Paper(), ListSink()
+    claim = claim_of(T0, sink=sink)
+    paper.finder.find([(claim, 0)])
+    paper.turn()
+    paper.away = SaslAuthenticationFailedError("not known yet")
+    paper.loops[0].lose(claim, 3)
+    paper.clock.advance(200)
+    paper.turn()
+    assert len(paper.asked) == 2
+    assert sink.failures == []
+    assert "not known yet" in caplog.text
+    paper.away = None
+    paper.clock.advance(REFUSED_MS)
+    paper.turn()
+    assert paper.loops[-1].given == [(claim, 3)]
     paper.end()
 
 

@@ -11,6 +11,8 @@ from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.scram import HASHES
 from zkconsumer.net.security import SecurityProtocol, SecuritySettings
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.testing.loopback import LOOPBACK, LoopbackServer
 from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
@@ -230,6 +232,26 @@ def test_an_authentication_that_ends_is_renewed(broker: SpokenBroker, guard: Gua
         connection.call(QUESTION, timeout_ms=LONG_MS)
     assert not connection.is_idle
     connection.close()
+
+
+@pytest.mark.parametrize("lifetime_ms", [0, 10_000])
+def test_what_has_to_be_renewed_is_not_lent(
+    broker: SpokenBroker, guard: Guard, lifetime_ms: int
+) -> None:
+    """Who borrows the descriptor would not say again who we are."""
+    guard.lifetime_ms = lifetime_ms
+    with LoopbackServer() as server:
+        port = server.listen(broker.accept)
+        dialer = BrokerDialer(
+            TcpConnector(),
+            client_id="test",
+            security=as_user("SCRAM-SHA-256"),
+            connect_timeout_ms=LONG_MS,
+            request_timeout_ms=LONG_MS,
+        )
+        connection = dialer.dial(Broker(-1, LOOPBACK, port))
+        assert connection.has_descriptor == (not lifetime_ms)
+        connection.close()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,229 @@
+"""Who leads, by the word of brokers that somebody else names: one round, as streams ask."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
+from tests.support.plain_ways import plain_client, plain_dialer
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import BrokerError, ConnectFailed, LocalProtocolError, TransportError
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.scope import ThreadScope, wait_ms
+from zkconsumer.testing.fake_script import Close, Fail, Hang, Raw, Step
+from zkconsumer.testing.memory_transport import MemoryTransport
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.metadata import MetadataRequest
+
+
+@pytest.fixture
+def net() -> FakeNet:
+    """Three brokers, and a topic that each of them leads a partition of."""
+    net = fake_net(3)
+    net.cluster.create_topic("t", partitions=3)
+    return net
+
+
+def client_of(net: FakeNet, timeout_ms: int = SHORT_MS) -> ClusterClient:
+    """Asks brokers in the order in which they are given."""
+    return plain_client(plain_dialer(net.network, timeout_ms=timeout_ms), timeout_ms=timeout_ms)
+
+
+def read(net: FakeNet, topics: Sequence[str], *, order: Sequence[int] = (0, 1, 2)) -> ClusterView:
+    """Ask the brokers, in that order."""
+    return client_of(net).view_by([net.brokers[number].address for number in order], topics)
+
+
+def asked(net: FakeNet) -> list[int]:
+    """Which brokers were asked."""
+    return [broker.id for broker in net.brokers if broker.requests]
+
+
+def requests_to(net: FakeNet, broker: int) -> list[object]:
+    """Everything that a broker was asked."""
+    return [one.request for one in net.brokers[broker].requests]
+
+
+def test_leaders_come_back(net: FakeNet) -> None:
+    """One broker is asked, over one connection and in one question; it says who leads what."""
+    view = read(net, ["t"], order=[1, 0, 2])
+    assert view.leaders == {
+        TopicPartition("t", number): net.brokers[number].address for number in range(3)
+    }
+    assert asked(net) == [1]
+    assert requests_to(net, 1) == [MetadataRequest(topics=("t",))]
+    assert [one.version for one in net.brokers[1].requests] == [0]
+    assert [one.is_over for one in net.brokers[1]._conversations] == [True]
+
+
+def test_whoever_is_named_now_is_asked(net: FakeNet) -> None:
+    """Not who was named before, nor who the cluster itself names."""
+    client = client_of(net)
+    for number in (2, 0):
+        client.view_by([net.brokers[number].address], ["t"])
+    assert asked(net) == [0, 2]
+
+
+@pytest.mark.parametrize("step", [Hang(), Close(), Raw(b"HTTP/1.1 400 Bad Request")])
+def test_the_next_broker_is_asked(net: FakeNet, step: Step) -> None:
+    """A broker that hangs, leaves or talks nonsense does not keep the others from answering."""
+    net.brokers[2].script(ApiKey.METADATA, step)
+    net.brokers[0].stop()
+    view = read(net, ["t"], order=[0, 2, 1])
+    assert set(view.leaders) == {TopicPartition("t", 1), TopicPartition("t", 2)}
+    assert asked(net) == [1, 2]
+
+
+def test_nobody_answers(net: FakeNet) -> None:
+    """When no broker answers, the error names all of them and why."""
+    net.brokers[0].stop()
+    net.brokers[1].script(ApiKey.METADATA, Hang(), Hang())
+    net.brokers[2].script(ApiKey.METADATA, Raw(bytes(100)))
+    with pytest.raises(TransportError) as caught:
+        read(net, ["t"])
+    told = str(caught.value)
+    assert "no broker answers about topics t" in told
+    for part in ("fake-0:9092: can't connect", "fake-1:9092): no answer", "fake-2:9092): Frame:"):
+        assert part in told
+
+
+def test_nobody_to_ask(net: FakeNet) -> None:
+    """Without any broker the error says so."""
+    with pytest.raises(TransportError, match="no broker is registered"):
+        client_of(net).view_by([], ["t"])
+
+
+def test_no_topics_are_not_all_topics(net: FakeNet) -> None:
+    """An empty list, which to an old broker means everything, is not sent."""
+    with pytest.raises(LocalProtocolError, match="topics"):
+        read(net, [])
+    assert asked(net) == []
+
+
+def test_an_illegal_topic_name(net: FakeNet) -> None:
+    """A refusal because of one illegal name is reported as such, with the names."""
+    net.cluster.auto_create = True
+    with pytest.raises(
+        BrokerError, match="one of these topic names is illegal: no good, t2"
+    ) as caught:
+        read(net, ["t2", "no good"])
+    assert caught.value.code == ErrorCode.INVALID_TOPIC
+
+
+def test_topic_errors_are_values(net: FakeNet) -> None:
+    """Topics with errors do not hide the others."""
+    view = read(net, ["missing", "t"])
+    assert view.errors == {"missing": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert len(view.leaders) == 3
+    net.brokers[0].script(ApiKey.METADATA, Fail(ErrorCode.LEADER_NOT_AVAILABLE))
+    assert read(net, ["t"]).errors == {"t": ErrorCode.LEADER_NOT_AVAILABLE}
+
+
+def test_what_is_missing_may_be_created(net: FakeNet) -> None:
+    """By brokers that are set up so, as for the original."""
+    net.cluster.auto_create = True
+    read(net, ["new"])
+    assert set(read(net, ["new"]).leaders) == {TopicPartition("new", 0)}
+
+
+def test_stop_ends_a_question_and_all_later_ones(net: FakeNet) -> None:
+    """Stopped from another thread, it asks no further broker, now or later."""
+    for broker in net.brokers:
+        broker.script(ApiKey.METADATA, Hang())
+    client = client_of(net, LONG_MS)
+    refused: list[TransportError] = []
+
+    def ask() -> None:
+        try:
+            client.view_by(net.brokers.addresses, ["t"])
+        except TransportError as error:
+            refused.append(error)
+
+    scope = ThreadScope("test-view-by")
+    scope.spawn("ask", ask, stop=client.stop)
+    wait_until(lambda: asked(net), what="the first broker to be asked")
+    assert scope.close(LONG_MS) == []
+    assert "stopped" in str(refused[0]) or "closed by us" in str(refused[0])
+    ask()
+    assert len(refused) == 2
+    assert asked(net) == [0]
+
+
+def test_a_silent_broker_is_not_waited_for_where_another_answers(net: FakeNet) -> None:
+    """The time that one may take is far longer than what its silence costs."""
+    net.brokers[0].script(ApiKey.METADATA, Hang())
+    net.brokers[1].script(ApiKey.METADATA, Hang())
+    began_ms = SystemClock().now_ms()
+    view = client_of(net, LONG_MS).view_by(net.brokers.addresses, ["t"])
+    assert len(view.leaders) == 3
+    assert SystemClock().now_ms() - began_ms < LONG_MS / 2
+    assert asked(net) == [0, 1, 2]
+
+
+def test_the_only_broker_is_asked_once_more() -> None:
+    """Over another connection: what was lost is one answer."""
+    net = fake_net(1)
+    net.cluster.create_topic("t")
+    net.brokers[0].script(ApiKey.METADATA, Hang())
+    began_ms = SystemClock().now_ms()
+    assert len(client_of(net, LONG_MS).view_by(net.brokers.addresses, ["t"]).leaders) == 1
+    assert SystemClock().now_ms() - began_ms < LONG_MS / 2
+
+
+class _Vanished:
+    """A network in which machines are gone: connecting to them takes as long as it may."""
+
+    def __init__(self, net: FakeNet, *gone: str) -> None:
+        self._net = net
+        self._gone = gone
+        self.tried_ms: list[int] = []
+
+    def connect(self, host: str, port: int, *, timeout_ms: int) -> MemoryTransport:
+        """See ``Connector``."""
+        if host in self._gone:
+            self.tried_ms.append(timeout_ms)
+            wait_ms(timeout_ms)
+            raise ConnectFailed(f"{host}:{port}: can't connect: timed out")
+        return self._net.network.connect(host, port, timeout_ms=timeout_ms)
+
+
+def ask_over(network: _Vanished, timeout_ms: int, brokers: Sequence[Broker]) -> ClusterView:
+    """Ask about topic t."""
+    dialer = plain_dialer(network, timeout_ms=timeout_ms)
+    return plain_client(dialer, timeout_ms=timeout_ms).view_by(brokers, ["t"])
+
+
+def test_a_machine_that_is_gone_is_not_waited_for_either(net: FakeNet) -> None:
+    """It does not even answer that nobody listens there."""
+    network = _Vanished(net, "fake-0", "fake-1")
+    began_ms = SystemClock().now_ms()
+    assert len(ask_over(network, LONG_MS, net.brokers.addresses).leaders) == 3
+    assert SystemClock().now_ms() - began_ms < LONG_MS / 2
+    assert all(one <= LONG_MS // 15 for one in network.tried_ms)
+    assert len(network.tried_ms) == 2
+
+
+def test_at_the_end_of_the_line_a_connect_may_take_longer(net: FakeNet) -> None:
+    """The way there may be a slow one."""
+    timeout_ms = 1_500
+    network = _Vanished(net, "fake-0", "fake-1", "fake-2")
+    with pytest.raises(TransportError, match="timed out"):
+        ask_over(network, timeout_ms, net.brokers.addresses)
+    first, second = network.tried_ms[:3], network.tried_ms[3:]
+    assert all(one <= timeout_ms // 15 for one in first)
+    assert len(second) == 3
+    assert min(second) > max(first)
+
+
+def test_the_ends_of_what_was_seen_are_asked_for_at_once(net: FakeNet) -> None:
+    """By whom it said leads, without another question about that."""
+    client = client_of(net, LONG_MS)
+    view = client.view_by(net.brokers.addresses, ["t"])
+    told = client.segment_starts(dict.fromkeys(view.leaders, LATEST), timeout_ms=LONG_MS)
+    assert told == dict.fromkeys(view.leaders, (0,))
+    questions = [one for number in range(3) for one in requests_to(net, number)]
+    assert sum(isinstance(one, MetadataRequest) for one in questions) == 1

@@ -1,0 +1,93 @@
+"""Which listener of a broker serves a security protocol, by registrations of all versions."""
+
+import pytest
+
+from zkconsumer.model import Broker
+from zkconsumer.net.security import PROTOCOLS, SecurityProtocol
+from zkconsumer.zk.json_dialect import JsonObject, parse_object
+from zkconsumer.zk.listeners import listener_address
+from zkconsumer.zk.nodes import Malformed, parse_broker
+
+REGISTRATIONS = {
+    "1, as of 0.8.2": (
+        b'{"jmx_port":-1,"timestamp":"1795227855791","host":"h1","version":1,"port":9092}',
+        {"PLAINTEXT": ("h1", 9092)},
+    ),
+    "2, as of 0.9": (
+        b'{"jmx_port":-1,"timestamp":"1","endpoints":["PLAINTEXT://h1:9092","SSL://h2:9093"],'
+        b'"host":"h1","version":2,"port":9092}',
+        {"PLAINTEXT": ("h1", 9092), "SSL": ("h2", 9093)},
+    ),
+    "3, as of 0.10, without a plain listener": (
+        b'{"jmx_port":-1,"timestamp":"1","endpoints":["SASL_SSL://h1:9094",'
+        b'"SASL_PLAINTEXT://h1:9095"],"rack":"r1","host":null,"version":3,"port":-1}',
+        {"SASL_SSL": ("h1", 9094), "SASL_PLAINTEXT": ("h1", 9095)},
+    ),
+    "4, with names that mean nothing, two of one protocol": (
+        b'{"listener_security_protocol_map":{"CLIENTS":"SASL_SSL","SSL":"SASL_SSL",'
+        b'"INSIDE":"PLAINTEXT","ONCE":"SSL"},"endpoints":["INSIDE://i:9092","CLIENTS://c:9093",'
+        b'"SSL://s:9094"],"jmx_port":-1,"host":null,"timestamp":"1","port":-1,"version":4}',
+        {"PLAINTEXT": ("i", 9092), "SASL_SSL": ("c", 9093)},
+    ),
+    "4, whose listener named PLAINTEXT is counted as such": (
+        b'{"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT","SSL":"SSL"},'
+        b'"endpoints":["SSL://[2001:db8::1]:9093","PLAINTEXT://h1:9092"],"jmx_port":-1,'
+        b'"host":"h1","timestamp":"1","port":9092,"version":4}',
+        {"PLAINTEXT": ("h1", 9092), "SSL": ("2001:db8::1", 9093)},
+    ),
+    "5, as of 3.9": (
+        b'{"features":{},"listener_security_protocol_map":{"SASL_SSL":"SASL_SSL"},'
+        b'"endpoints":["SASL_SSL://h1:9092"],"jmx_port":-1,"port":-1,"host":null,'
+        b'"version":5,"timestamp":"1"}',
+        {"SASL_SSL": ("h1", 9092)},
+    ),
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("version", REGISTRATIONS)
+def test_a_broker_is_met_where_it_speaks_the_protocol(
+    version: str, protocol: SecurityProtocol
+) -> None:
+    """The first such listener, by its scheme or by the map of names; or none at all."""
+    data, addresses = REGISTRATIONS[version]
+    parsed = parse_object(data)
+    assert isinstance(parsed, JsonObject)
+    expected = addresses.get(protocol)
+    assert listener_address(parsed.fields, protocol) == expected
+    found = parse_broker(3, data, protocol)
+    if expected is None:
+        assert isinstance(found, Malformed)
+        assert protocol in found.reason
+        assert "broker 3" in found.reason
+        assert "security.protocol" in found.reason
+    else:
+        assert found == Broker(3, *expected)
+
+
+@pytest.mark.parametrize(
+    "endpoints",
+    [
+        b"[]",
+        b'[7,null,"x",["SSL://h:1"]]',
+        b'["SSL://:1","SSL://h:0","SSL://h:70000"]',
+        b"{}",
+        b"7",
+    ],
+)
+def test_nonsense_is_passed_over(endpoints: bytes) -> None:
+    """Nodes are others': whatever is no address is none."""
+    data = b'{"version":2,"host":null,"port":-1,"endpoints":' + endpoints + b"}"
+    for protocol in PROTOCOLS:
+        assert isinstance(parse_broker(1, data, protocol), Malformed)
+    sound = data.replace(b'"endpoints":[', b'"endpoints":["SSL://good:9093",').replace(b",]", b"]")
+    if sound != data:
+        assert parse_broker(1, sound, "SSL") == Broker(1, "good", 9093)
+
+
+def test_the_host_and_port_of_a_secured_broker_are_not_what_it_speaks_tls_at() -> None:
+    """They are those of its plain listener."""
+    data = b'{"version":1,"host":"h","port":9092}'
+    reason = parse_broker(1, data, "SSL")
+    assert isinstance(reason, Malformed)
+    assert "before 0.9" in reason.reason
