@@ -24,8 +24,8 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import Heard
 from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
+from zkconsumer.net.in_flight import Heard
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.api import Request
 

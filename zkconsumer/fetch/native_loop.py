@@ -26,8 +26,8 @@ from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.position import FetchPosition, Packed
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.native import _core
-from zkconsumer.net.connection import Heard, Line
 from zkconsumer.net.hedging import Runner, Sent, first_to_answer
+from zkconsumer.net.in_flight import Heard, Line
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation
 from zkconsumer.repeats import Repeats

@@ -7,9 +7,7 @@ works while we do; still there is one in flight at most.
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import (
@@ -20,13 +18,20 @@ from zkconsumer.errors import (
     RequestTimedOut,
 )
 from zkconsumer.model import Broker
+from zkconsumer.net.in_flight import Heard, InFlight, Line
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import HasDescriptor, Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES, response_bound
 
+__all__ = ["BrokerConnection", "Heard", "InFlight", "Line"]
+
 R = TypeVar("R")
+
+DEFAULT_MAX_RESPONSE_BYTES = 1 << 30
+"""A gigabyte: 0.8 brokers bound a fetch per partition only, so many of them add up. Each answer is
+held against what was asked besides (``wire.response_bounds``)."""
 
 _READ_BYTES = 1 << 23
 """The room that is made for an answer on its word; for more, as it comes."""
@@ -36,43 +41,6 @@ MAX_EXCHANGED_BYTES = 1 << 20
 
 _TLS_ALERT = b"\x15\x03"
 """How an alert of TLS begins; as a length it would be far above the bound."""
-
-
-@dataclass(slots=True, eq=False)
-class Line:
-    """A connection in the hands of somebody who writes and reads the bytes himself.
-
-    Attributes:
-        descriptor: the socket's.
-        correlation_id: of the next request; to be moved on with every one.
-        client_id: sent with every request, as UTF-8.
-        max_response_bytes: no larger answer is to be taken, whatever was asked.
-        max_entry_bytes: how much a fetch may bring beyond what was asked; see ``response_bounds``.
-    """
-
-    descriptor: int
-    correlation_id: int
-    client_id: bytes
-    max_response_bytes: int
-    max_entry_bytes: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class InFlight(Generic[R]):
-    """A request that was sent, and whose answer was not read yet."""
-
-    request: Request[R]
-    version: int
-    correlation_id: int
-    sent_ms: int = 0
-
-
-class Heard(Enum):
-    """What came of an answer within some time."""
-
-    NOTHING = "nothing"
-    PART = "part"
-    ALL = "all"
 
 
 class _Incoming:

@@ -3,12 +3,8 @@
 from typing import Protocol
 
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.connection import DEFAULT_MAX_RESPONSE_BYTES, BrokerConnection
 from zkconsumer.net.transport import Connector
-
-DEFAULT_MAX_RESPONSE_BYTES = 1 << 30
-"""A gigabyte: 0.8 brokers bound a fetch per partition only, so many of them add up. Each answer is
-held against what was asked besides (``wire.response_bounds``)."""
 
 
 class OpenConnection(Protocol):

@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ProtocolError, RequestTimedOut, TransportError, ZkConsumerError
-from zkconsumer.net.connection import Heard, InFlight
+from zkconsumer.net.in_flight import Heard, InFlight
 
 R = TypeVar("R")
 

@@ -17,8 +17,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import DEFAULT_MAX_RESPONSE_BYTES
+from zkconsumer.net.connection import DEFAULT_MAX_RESPONSE_BYTES, BrokerConnection
 from zkconsumer.net.known_versions import Finding, KnownVersions
 from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
 from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession

@@ -12,7 +12,8 @@ from zkconsumer.errors import (
     UnsupportedVersion,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import BrokerConnection, Heard, InFlight, Line
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.in_flight import Heard, InFlight, Line
 from zkconsumer.wire.api import Request
 from zkconsumer.wire.negotiation import BrokerVersions
 

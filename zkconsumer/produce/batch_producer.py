@@ -24,8 +24,8 @@ from zkconsumer.errors import (
     without_frames,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import InFlight
 from zkconsumer.net.dialling import dialer_of
+from zkconsumer.net.in_flight import InFlight
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.transport import Connector
 from zkconsumer.produce.exchange import (
