@@ -55,6 +55,21 @@ def fetcher_names() -> list[str]:
 # --- with real loops -----------------------------------------------------------------------------
 
 
+def test_a_broker_hears_what_one_of_0_8_knows_and_nothing_else() -> None:
+    """One connection for a question about leaders, closed after it, and one to fetch over."""
+    with FetchBench() as bench:
+        bench.cluster.append(T0, values("a"))
+        queue = new_queue(10)
+        start_finder(bench).find([(claim_on(queue), None)])
+        assert take_values(queue, 1) == ["a"]
+        heard = list(bench.brokers[0].requests)
+        asked_first = [(ApiKey.METADATA, 0), (ApiKey.LIST_OFFSETS, 0), (ApiKey.FETCH, 1)]
+        assert [(one.api_key, one.correlation_id) for one in heard[:3]] == asked_first
+        assert {(one.version, one.client_id) for one in heard} == {(0, "bench")}
+        assert {one.api_key for one in heard[3:]} <= {ApiKey.FETCH}
+        assert [one.is_over for one in bench.brokers[0]._conversations] == [True, False]
+
+
 def test_partitions_go_to_the_fetchers_of_their_leaders() -> None:
     """Two brokers lead one each: both are read, each by its own thread."""
     with FetchBench(broker_count=2) as bench:
