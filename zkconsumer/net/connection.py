@@ -118,6 +118,7 @@ class BrokerConnection:
         """Send a request and wait for its answer.
 
         Raises:
+            AuthenticationFailed: as ``exchange``, to the first request of a connection.
             LocalProtocolError: the request can't be encoded in that version.
             DecodeError: the answer is not one; the connection is closed.
             TransportError: no answer in time, or none at all; the connection is closed.
@@ -152,6 +153,7 @@ class BrokerConnection:
             timeout_ms: counted from this call: who sends early may come late for the answer.
 
         Raises:
+            AuthenticationFailed: as ``exchange``, to the first request of a connection.
             LocalProtocolError: that request is not in flight.
             DecodeError: the answer is not one; the connection is closed.
             TransportError: no answer in time, or none at all; the connection is closed.
@@ -172,6 +174,7 @@ class BrokerConnection:
             Whether anything came; ``ALL`` when ``finish`` need not wait.
 
         Raises:
+            AuthenticationFailed: as ``exchange``, to the first request of a connection.
             LocalProtocolError: that request is not in flight.
             DecodeError: the answer's length makes no sense; the connection is closed.
             TransportError: there will be no answer; the connection is closed.
@@ -215,10 +218,7 @@ class BrokerConnection:
                 self._transport.set_timeout_ms(timeout_ms)
                 self._transport.send(data)
             prefix = self._receive_exactly(LENGTH_BYTES, deadline_ms)
-            if bytes(prefix[:2]) == _TLS_ALERT:
-                raise AuthenticationFailed(  # noqa: TRY301 - closing is the same for all of these
-                    f"{self.broker}: answers in TLS: its port wants that (security_protocol)"
-                )
+            self._check_no_alert(prefix)
             size = checked_length(prefix, max_bytes, 0)
             return self._receive_exactly(size, deadline_ms)
         except BaseException:
@@ -321,8 +321,17 @@ class BrokerConnection:
         frame = self._frame
         self._receive(self._length if frame is None else frame, deadline_ms)
         if frame is None and self._length.is_whole:
+            if not in_flight.correlation_id:
+                self._check_no_alert(self._length.data())
             size = checked_length(self._length.data(), self._bound_of(in_flight))
             self._frame = _Incoming(size)
+
+    def _check_no_alert(self, prefix: memoryview) -> None:
+        """Raise ``AuthenticationFailed`` where a first answer begins as an alert of TLS does."""
+        if bytes(prefix[:2]) == _TLS_ALERT:
+            raise AuthenticationFailed(
+                f"{self.broker}: answers in TLS: its port wants that (security_protocol)"
+            )
 
     def _receive_exactly(self, size: int, deadline_ms: int) -> memoryview:
         incoming = _Incoming(size)

@@ -23,7 +23,7 @@ from tests.support.waiting import wait_until
 from zkconsumer import ZookeeperConsumerConnector
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector import assembly, connector, fetch_wiring
-from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
+from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.security import SecurityProtocol, SecuritySettings
 from zkconsumer.net.tcp import TcpConnector, TcpTransport
@@ -175,26 +175,40 @@ def test_an_authentication_that_ends_is_renewed(
     assert "needs its leader again" not in caplog.text
 
 
-@pytest.mark.parametrize("version", ["1.1.1", "2.8.2"])
-def test_a_wrong_password_ends_the_streams_with_a_clear_word(
+REFUSALS = {
+    "password-1.1": (WAYS["tls-and-scram-1.1"], "SCRAM-SHA-256 as 'al,ice=1' failed"),
+    "password-2.8": (WAYS["scram-2.8"], "SCRAM-SHA-256 as 'al,ice=1' failed"),
+    "unknown-authority-0.9": (WAYS["tls-0.9"], "its certificate is not to be trusted"),
+}
+
+
+@pytest.mark.parametrize(("way", "told"), REFUSALS.values(), ids=REFUSALS)
+def test_what_can_never_work_ends_the_streams_with_a_clear_word(
     secure_broker_of: SecureBrokerOf,
     certificates: Certificates,
     secured: Callable[[SecuritySettings], None],
-    version: str,
+    caplog: pytest.LogCaptureFixture,
+    way: Way,
+    told: str,
 ) -> None:
-    """Nobody waits for messages that can't come."""
-    broker = secure_broker_of(version)
+    """Nobody waits for messages that can't come; and nothing of it looks like a bug."""
+    broker = secure_broker_of(way.version)
     tp = topic_with(broker, ["never seen"])
-    secured(Way(version, "SASL_SSL", "SCRAM-SHA-256").security(certificates, "wr0ng"))
+    if way.mechanism is None:
+        stranger = context_of(cafile=certificates.stranger)
+        secured(SecuritySettings(protocol="SSL", ssl_context=stranger))
+    else:
+        secured(way.security(certificates, "wr0ng"))
     clock = SystemClock()
     began_ms = clock.now_ms()
     consumer = ZookeeperConsumerConnector(settings_for(broker.sandbox, fresh_name("group")))
     try:
         [stream] = consumer.create_message_streams({tp.topic: 1})[tp.topic]
-        with pytest.raises(ZkConsumerError, match="SCRAM-SHA-256 as 'al,ice=1' failed") as caught:
+        with pytest.raises(AuthenticationFailed, match=told) as caught:
             next(iter(stream))
     finally:
         consumer.shutdown()
-    assert isinstance(caught.value, AuthenticationFailed)
-    assert "wr0ng" not in str(caught.value)
+    assert "wr0ng" not in str(caught.value) + caplog.text
     assert clock.now_ms() - began_ms < PROMPT_MS
+    assert told in caplog.text
+    assert "Traceback" not in caplog.text

@@ -72,6 +72,14 @@ def test_frames_that_make_no_sense(
     assert not connection.is_idle
 
 
+def test_an_alert_of_tls_is_no_length(connection: BrokerConnection, peer: ScriptedPeer) -> None:
+    """It comes to the very first request; nobody waits for the hundreds of megabytes it names."""
+    peer.say(b"\x15\x03\x03\x00\x02\x02\x50")
+    with pytest.raises(AuthenticationFailed, match=r"answers in TLS.*security_protocol"):
+        connection.request(MetadataRequest(topics=("t",)), version=0, timeout_ms=LONG_MS)
+    assert not connection.is_idle
+
+
 def test_not_while_an_answer_is_to_come(connection: BrokerConnection, peer: ScriptedPeer) -> None:
     """It would be taken for the answer's frame."""
     connection.begin(MetadataRequest(topics=()), version=0, timeout_ms=LONG_MS)
