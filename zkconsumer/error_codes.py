@@ -210,3 +210,8 @@ def error_name(code: int) -> str:
     """The name of a code for people, with its number: also of one that is not known."""
     known = _BY_CODE.get(code)
     return f"{known.name} ({code})" if known is not None else f"error code {code}"
+
+
+def explained(code: int) -> str:
+    """A code in words: its name, and what it means."""
+    return f"{error_name(code)}: {ErrorCode.of(code).text}"

@@ -30,8 +30,8 @@ from zkconsumer.wire.messages.find_coordinator import (
     FindCoordinatorResponse,
 )
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse, all_topics
-from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from zkconsumer.wire.negotiation import PROBE_GROUP
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+from zkconsumer.wire.negotiation import NO_OFFSETS
 from zkconsumer.wire.releases import Release
 
 __all__ = ["EARLIEST", "LATEST", "ClusterClient", "EpochEnd", "TimedOffset"]
@@ -241,17 +241,14 @@ class ClusterClient:
             UnsupportedVersion: the brokers are of 0.8.0.
             ZkConsumerError: as ``view``.
         """
-        # Groups that nothing is asked about: the answer is empty.
-        request = OffsetFetchRequest(group_id=PROBE_GROUP, topics=())
 
         def ask(connection: NegotiatedConnection) -> OffsetFetchRequest:
             connection.version_of(OffsetFetchRequest)
-            return request
+            return NO_OFFSETS
 
-        def read(connection: NegotiatedConnection, _: OffsetFetchResponse) -> Broker:
-            return connection.broker
-
-        question = Question(what="who keeps offsets", request=ask, read=read)
+        question = Question(
+            what="who keeps offsets", request=ask, read=lambda connection, _: connection.broker
+        )
         return self._ask_round(question, self._patience(timeout_ms), {})
 
     def stop(self) -> None:

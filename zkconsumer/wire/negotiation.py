@@ -41,6 +41,9 @@ from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRa
 PROBE_GROUP: Final = "zkconsumer-probe"
 """The group that questions name which need one; it never comes to be."""
 
+NO_OFFSETS: Final = OffsetFetchRequest(group_id=PROBE_GROUP, topics=())
+"""Asks for nothing: the answer is empty, from whoever keeps offsets or carries them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerVersions:
@@ -120,11 +123,7 @@ PROBES: Final = (
     # 0.8.2 lists this API and answers it with an error; the one it serves, ConsumerMetadata, would
     # create the topic of offsets, which a cluster whose groups use ZooKeeper does without.
     Probe(request=_HEARTBEAT, version=0, proves=BrokerGeneration.V0_8_2),
-    Probe(
-        request=OffsetFetchRequest(group_id=PROBE_GROUP, topics=()),
-        version=0,
-        proves=BrokerGeneration.V0_8_1,
-    ),
+    Probe(request=NO_OFFSETS, version=0, proves=BrokerGeneration.V0_8_1),
     Probe(request=ListOffsetsRequest(topics=()), version=0, proves=BrokerGeneration.V0_8_0),
 )
 """The questions in their order."""

@@ -5,9 +5,9 @@ import pytest
 from zkconsumer.cluster.epoch_ends import EpochEnd, read_epoch_ends
 from zkconsumer.cluster.offset_lists import read_offset_lists
 from zkconsumer.cluster.offset_times import TimedOffset, read_times
-from zkconsumer.consumer.coordination.offset_requests import positions
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.coordinator_requests import positions
 from zkconsumer.status.reading.coordinator_answers import read_committed
 from zkconsumer.wire.messages import offset_for_leader_epoch as ends
 from zkconsumer.wire.messages.list_offsets import (
@@ -83,5 +83,5 @@ def test_committed_offsets(offset: int) -> None:
     """What is stored and is no offset is not taken for none: -1 is."""
     read = positions(stored(-1, offset))
     assert (read.found, read.codes) == ({GOOD: None}, {BAD: ErrorCode.UNKNOWN})
-    seen = read_committed(stored(-1, offset), 0)
+    seen = read_committed(read, 0)
     assert seen == {BAD: f"its offset in Kafka: {offset} is no offset"}

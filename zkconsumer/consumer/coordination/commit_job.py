@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from zkconsumer.consumer.coordination.claims import Stints
 from zkconsumer.consumer.membership import CommitDone
-from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.error_codes import ErrorCode, error_name, explained
 from zkconsumer.errors import (
     CommitFailed,
     GroupFailed,
@@ -142,10 +142,7 @@ class CommitJob:
             return TopicAuthorizationFailed({tp.topic for tp in self._refused})
         return OffsetCommitFailed(
             self._group_id,
-            {
-                tp: f"{error_name(code)}: {ErrorCode.of(code).text}"
-                for tp, code in self._refused.items()
-            },
+            {tp: explained(code) for tp, code in self._refused.items()},
             code=_one_of(codes) if self._refused.keys() == self.offsets.keys() else None,
         )
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from zkconsumer.backoff import Backoff
 from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import OVER, CommitJob
-from zkconsumer.consumer.coordination.offset_requests import NOBODY, Signature
-from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import ZkConsumerError, without_frames
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator_requests import NOBODY, Signature
 from zkconsumer.offsets.coordinator_state import passes
 
 _OF_POSITION = frozenset(
@@ -144,7 +144,7 @@ class CommitLine:
             if passes(code) or (moved_on and code in OVER):
                 failed = True
                 for job in holders:
-                    job.postponed(f"{error_name(code)}: {ErrorCode.of(code).text}")
+                    job.postponed(explained(code))
             elif code == ErrorCode.NONE:
                 self._in_doubt.discard(tp)
                 for job in holders:

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from zkconsumer.backoff import Backoff
-from zkconsumer.consumer.coordination import offset_requests as wire
 from zkconsumer.consumer.coordination.commit_line import Batch
 from zkconsumer.consumer.coordination.lines import Place
 from zkconsumer.consumer.coordination.read_job import ReadJob
@@ -23,6 +22,7 @@ from zkconsumer.errors import (
 from zkconsumer.group import events as ev
 from zkconsumer.group.error_table import Handling, Request, explain, handling
 from zkconsumer.model import TopicPartition
+from zkconsumer.offsets import coordinator_requests as wire
 from zkconsumer.offsets.coordinator_state import Verdict, judge
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
@@ -112,11 +112,12 @@ class OffsetTraffic:
 
     def _send(self, batch: Batch, place: Place) -> Mapping[TopicPartition, int]:
         static = batch.signature.instance_id is not None
+        offsets = dict(sorted(batch.offsets.items()))
         least, most = wire.bounds(in_kafka=place.coordinates)
         response = self._seat.group_line.connection(place).call(
-            wire.commit_request(self._seat.terms.group_id, batch.signature, batch.offsets),
+            wire.commit_request(self._seat.terms.group_id, offsets, batch.signature),
             timeout_ms=self._timeout_ms,
-            at_least=wire.STATIC_COMMITS_SINCE if static else least,
+            at_least=wire.STATIC_MEMBERS_SINCE if static else least,
             at_most=most,
         )
         return wire.commit_codes(response)
@@ -154,13 +155,13 @@ class OffsetTraffic:
                 least, most = wire.bounds(in_kafka=place.coordinates)
                 version = connection.version_of(OffsetFetchRequest, at_least=least, at_most=most)
                 response = connection.call(
-                    wire.fetch_request(seat.terms.group_id, job.left, version=version),
+                    wire.fetch_request(seat.terms.group_id, sorted(job.left), version=version),
                     timeout_ms=self._patience_ms,
                     at_least=version,
                     at_most=version,
                 )
                 self._patience_ms = min(_FIRST_PATIENCE_MS, self._timeout_ms)
-                code = job.answered(wire.positions(response, in_kafka=place.coordinates))
+                code = job.answered(wire.positions(response, unknown_is_none=not place.coordinates))
             except (TransportError, RemoteProtocolError) as error:
                 if isinstance(error, RequestTimedOut):
                     self._patience_ms = min(self._patience_ms * 2, self._timeout_ms)

@@ -6,8 +6,7 @@ Source: Kafka ``ConsumerCoordinator.OffsetFetchResponseHandler``.
 from collections.abc import Callable, Collection
 
 from zkconsumer.backoff import Backoff
-from zkconsumer.consumer.coordination.offset_requests import Positions
-from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import (
     GroupFailed,
     RequestTimedOut,
@@ -15,10 +14,8 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator_requests import Positions
 from zkconsumer.offsets.coordinator_state import passes
-
-_PASSES = frozenset({ErrorCode.UNSTABLE_OFFSET_COMMIT, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
-"""A broker that has just started may not have heard of all topics: "nothing" would be a lie."""
 
 
 class ReadJob:
@@ -58,7 +55,9 @@ class ReadJob:
         codes = dict(positions.codes)
         if positions.code != ErrorCode.NONE:
             codes = dict.fromkeys(self.left, positions.code)
-        final = {tp: one for tp, one in codes.items() if not (passes(one) or one in _PASSES)}
+        # A broker that has just started may not have heard of all topics: "nothing" would be a lie.
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        final = {tp: one for tp, one in codes.items() if not (passes(one) or one == unknown)}
         if final:
             self.error = self._verdict(final)
             return None
@@ -67,7 +66,7 @@ class ReadJob:
                 self.found[tp] = position
         self.left -= self.found.keys()
         for code in codes.values():
-            self._reason = f"{error_name(code)}: {ErrorCode.of(code).text}"
+            self._reason = explained(code)
             return code
         if self.left:
             self._reason = "the answer left partitions out"
@@ -99,5 +98,5 @@ class ReadJob:
         if all(one == ErrorCode.TOPIC_AUTHORIZATION_FAILED for one in codes.values()):
             return TopicAuthorizationFailed({tp.topic for tp in codes})
         code = next(one for one in codes.values() if one != ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        why = f"OffsetFetch was refused with {error_name(code)}: {ErrorCode.of(code).text}"
+        why = f"OffsetFetch was refused with {explained(code)}"
         return GroupFailed(self._group_id, why, code=code)

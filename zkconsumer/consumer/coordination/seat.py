@@ -18,7 +18,6 @@ from zkconsumer.consumer.coordination.commit_job import CommitJob
 from zkconsumer.consumer.coordination.commit_line import CommitLine
 from zkconsumer.consumer.coordination.counts import GroupCounts
 from zkconsumer.consumer.coordination.lines import Line, Place, Whereabouts
-from zkconsumer.consumer.coordination.offset_requests import NOBODY, Signature
 from zkconsumer.consumer.coordination.read_job import ReadJob
 from zkconsumer.consumer.coordination.terms import GroupTerms, changed
 from zkconsumer.errors import GroupFailed, ZkConsumerError, without_frames
@@ -26,6 +25,7 @@ from zkconsumer.group import events as ev
 from zkconsumer.group.membership import MembershipCore
 from zkconsumer.group.states import State
 from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.coordinator_requests import NOBODY, Signature
 from zkconsumer.scope import Mailbox
 
 log = logging.getLogger(__name__)

@@ -1,11 +1,12 @@
 """What coordinators say about groups and their offsets, as a group's status (pure)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.error_codes import explained
 from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.offsets.coordinator_requests import Positions
 from zkconsumer.status.model import (
     Committed,
     GroupKind,
@@ -16,20 +17,12 @@ from zkconsumer.status.model import (
 from zkconsumer.wire.consumer_protocol import decode_assignment, decode_subscription
 from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribedMember
 from zkconsumer.wire.messages.list_groups import ListedGroup
-from zkconsumer.wire.messages.offset_fetch import OffsetFetchResponse, OffsetFetchTopic
-from zkconsumer.wire.offsets import is_committed_offset
 
 CONSUMER_PROTOCOL: Final = "consumer"
 """The protocol type of groups that read topics; "" is one that only stores offsets."""
 
-ALL_AT_ONCE: Final = 2
-"""From this version on OffsetFetch can ask for everything that a group has."""
-
 DEAD: Final = "Dead"
 """The state of a group that its coordinator does not know (any more)."""
-
-_NOTHING_STORED: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
-"""Before 0.10.2, what was stored for a topic that is gone, or never was, is answered so."""
 
 
 def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
@@ -52,7 +45,7 @@ def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -
             kind=GroupKind.COORDINATOR,
             seen_ms=seen_ms,
             coordinator=coordinator,
-            problems=(f"{coordinator} does not describe it: {told(group.error_code)}",),
+            problems=(f"{coordinator} does not describe it: {explained(group.error_code)}",),
             whole=False,
         )
     foreign = _foreign(group.protocol_type)
@@ -75,33 +68,15 @@ def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -
     )
 
 
-def read_committed(
-    response: OffsetFetchResponse, seen_ms: int
-) -> dict[TopicPartition, Committed | str]:
+def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, Committed | str]:
     """What is stored for each partition, or why that is not known; nothing where nothing is."""
-    found: dict[TopicPartition, Committed | str] = {}
-    for topic in response.topics:
-        for one in topic.partitions:
-            tp = TopicPartition(topic.topic, one.partition)
-            if one.error_code in _NOTHING_STORED:
-                continue
-            if one.error_code:
-                found[tp] = f"its offset in Kafka: {told(one.error_code)}"
-            elif not is_committed_offset(one.offset):
-                found[tp] = f"its offset in Kafka: {one.offset} is no offset"
-            elif one.offset >= 0:
-                found[tp] = Committed(one.offset, "kafka", seen_ms, one.metadata)
+    found: dict[TopicPartition, Committed | str] = {
+        tp: f"its offset in Kafka: {read.reason(tp)}" for tp in read.codes
+    }
+    for tp, it in read.found.items():
+        if it is not None:
+            found[tp] = Committed(it.offset, "kafka", seen_ms, it.metadata)
     return found
-
-
-def fetch_topics(partitions: Iterable[TopicPartition]) -> tuple[OffsetFetchTopic, ...]:
-    """These partitions, as OffsetFetch asks for them."""
-    numbers: dict[str, list[int]] = {}
-    for tp in partitions:
-        numbers.setdefault(tp.topic, []).append(tp.partition)
-    return tuple(
-        OffsetFetchTopic(topic=topic, partitions=(*ids,)) for topic, ids in numbers.items()
-    )
 
 
 def read_partitions(group: GroupStatus, topics: Mapping[str, Sequence[int]]) -> set[TopicPartition]:
@@ -111,11 +86,6 @@ def read_partitions(group: GroupStatus, topics: Mapping[str, Sequence[int]]) -> 
         *(TopicPartition(topic, number) for topic in read for number in topics.get(topic, ())),
         *(one.topic_partition for one in group.partitions),
     }
-
-
-def told(code: int) -> str:
-    """An error code in words."""
-    return f"{error_name(code)}: {ErrorCode.of(code).text}"
 
 
 def _foreign(protocol_type: str) -> tuple[str, ...]:

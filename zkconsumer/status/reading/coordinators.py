@@ -10,21 +10,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.clock import Clock
-from zkconsumer.error_codes import ErrorCode
+from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.offsets import coordinator_requests as wire
 from zkconsumer.status.model import GroupStatus
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.coordinator_answers import (
-    ALL_AT_ONCE,
     CONSUMER_PROTOCOL,
     DEAD,
     described_status,
-    fetch_topics,
     listed_status,
     read_committed,
-    told,
 )
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import CoordinatorsRead, GroupOffsets, OffsetsRead
@@ -37,8 +35,6 @@ from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 """Where coordinators keep offsets."""
 
-_IN_KAFKA: Final = 1
-"""Version 0 of OffsetFetch reads ZooKeeper."""
 _DESCRIBED_AT_ONCE: Final = 100
 _OF_THE_GROUP: Final = frozenset(
     {
@@ -131,7 +127,7 @@ class CoordinatorReader:
                 continue
             for group_id, one in answer.items():
                 if isinstance(one, int):
-                    failures[group_id] = f"{broker}: {told(one)}"
+                    failures[group_id] = f"{broker}: {explained(one)}"
                     moved.add(group_id)
                 else:
                     offsets[group_id] = one
@@ -146,7 +142,7 @@ class CoordinatorReader:
             found: dict[str, GroupStatus | str | None] = {}
             for group in self._described(connection, names, deadline):
                 if group.error_code:
-                    found[group.group_id] = f"{connection.broker}: {told(group.error_code)}"
+                    found[group.group_id] = f"{connection.broker}: {explained(group.error_code)}"
                 elif group.state == DEAD:
                     found[group.group_id] = None
                 else:
@@ -204,23 +200,25 @@ class CoordinatorReader:
         deadline: Deadline,
     ) -> GroupOffsets | int:
         """What it has committed, or the error code that stands for all of it."""
-        version = connection.version_of(OffsetFetchRequest, at_least=_IN_KAFKA)
-        topics = None if version >= ALL_AT_ONCE else fetch_topics(partitions)
-        if topics == ():
+        version = connection.version_of(OffsetFetchRequest, at_least=wire.IN_KAFKA_SINCE)
+        asks_for_all = version >= wire.ALL_AT_ONCE_SINCE
+        if not asks_for_all and not partitions:
             return {}
         answer = connection.call(
-            OffsetFetchRequest(group_id=group_id, topics=topics),
+            wire.fetch_request(
+                group_id, None if asks_for_all else partitions, version=version, stable=False
+            ),
             timeout_ms=max(1, deadline.left_ms),
-            at_least=_IN_KAFKA,
+            at_least=version,
             at_most=version,
         )
-        codes = {one.error_code for topic in answer.topics for one in topic.partitions}
-        if answer.error_code:
-            return answer.error_code
-        # Before 0.10.2 what is wrong with the whole group stands in each of its partitions.
-        if topics is not None and len(codes) == 1 and (common := codes.pop()) in _OF_THE_GROUP:
-            return common
-        return read_committed(answer, self._clock.wall_ms())
+        # Before 0.10.2, what was stored for a topic that is gone, or never was, is answered so.
+        read = wire.positions(answer, unknown_is_none=True)
+        # And what is wrong with the whole group stands in each of its partitions.
+        codes = set(read.codes.values())
+        if not asks_for_all and not read.found and len(codes) == 1 and codes <= _OF_THE_GROUP:
+            return codes.pop()
+        return read.code or read_committed(read, self._clock.wall_ms())
 
 
 def _find(connection: NegotiatedConnection, group_id: str, deadline: Deadline) -> Broker | str:
@@ -228,10 +226,10 @@ def _find(connection: NegotiatedConnection, group_id: str, deadline: Deadline) -
         FindCoordinatorRequest(group_id=group_id), timeout_ms=max(1, deadline.left_ms)
     )
     if answer.error_code:
-        return f"{connection.broker} names no coordinator: {told(answer.error_code)}"
+        return f"{connection.broker} names no coordinator: {explained(answer.error_code)}"
     return Broker(answer.coordinator_id, answer.host, answer.port)
 
 
 def _check(code: int, api: str, broker: Broker) -> None:
     if code:
-        raise BrokerError(code, api, f"{broker}: {told(code)}")
+        raise BrokerError(code, api, f"{broker}: {explained(code)}")

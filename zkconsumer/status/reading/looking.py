@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock
+from zkconsumer.error_codes import explained
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
-from zkconsumer.status.reading.coordinator_answers import told
 from zkconsumer.status.reading.coordinators import CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import Kept, offset_questions
@@ -187,7 +187,7 @@ class _Found:
                 self._groups[GroupKey(GroupKind.COORDINATOR, name)] = group
         for name, offsets in answer.offsets.items():
             if isinstance(offsets, int):
-                self._fail([name], told(offsets))
+                self._fail([name], explained(offsets))
             else:
                 self._offsets[name] = offsets
         self._logs |= answer.logs

@@ -8,10 +8,10 @@ from zkconsumer.backoff import Backoff
 from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import CommitJob
 from zkconsumer.consumer.coordination.commit_line import Batch, CommitLine
-from zkconsumer.consumer.coordination.offset_requests import Signature
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed, OffsetMetadataTooLargeError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator_requests import Signature
 
 TPS = [TopicPartition("t", number) for number in range(3)]
 WRONG = [
