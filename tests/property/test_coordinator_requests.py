@@ -148,9 +148,10 @@ def test_a_broker_reads_what_is_asked_for(
     read = decode_request(sent()[4:]).request
     assert isinstance(read, of.OffsetFetchRequest)
     assert (read.group_id, read.require_stable) == ("g", stable and version >= STABLE_SINCE)
-    if partitions is None or read.topics is None:
-        assert partitions is read.topics
+    if partitions is None:
+        assert read.topics is None
         return
+    assert read.topics is not None
     asked = [TopicPartition(one.topic, number) for one in read.topics for number in one.partitions]
     assert len(asked) == len(set(asked))
     assert set(asked) == set(partitions)
@@ -223,3 +224,18 @@ def test_the_versions_of_both_places_have_none_in_common() -> None:
     """What is meant for one is never sent to the other."""
     (first, newest), (oldest, last) = bounds(in_kafka=True), bounds(in_kafka=False)
     assert (first, newest, oldest, last) == (1, None, 0, 0)
+
+
+def test_there_is_one_door() -> None:
+    """Nothing else makes these requests, but for the question that tells brokers apart."""
+    root = Path(zkconsumer.__file__).parent
+    makers = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", getattr(node.func, "id", ""))
+        in {"OffsetFetchRequest", "OffsetCommitRequest"}
+        and not path.is_relative_to(root / "testing")
+    }
+    assert makers == {"offsets/coordinator_requests.py", "wire/negotiation.py"}

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from tests.support.fake_net import FakeNet, fake_net
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
+from zkconsumer.net.transport import Connector
 from zkconsumer.offsets.coordinator import (
     BrokerAccess,
     ChannelSettings,
-    ConnectorDialer,
     CoordinatorChannel,
-    Dialer,
+    offset_dialer,
 )
 from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.wire.api import ApiKey
@@ -34,13 +34,15 @@ class OffsetBench:
     settings: ChannelSettings = QUICK
     clock: Clock = field(default_factory=SystemClock)
     shuffle: Callable[[list[Broker]], None] = in_order
-    new_dialer: Callable[[], Dialer] | None = None
+    connector: Connector | None = None
 
     def __post_init__(self) -> None:
         self.net.cluster.create_topic("t", partitions=3)
         access = BrokerAccess(
             list_brokers=self.list_brokers,
-            new_dialer=self.new_dialer or self.dialer,
+            dialer=offset_dialer(
+                CLIENT_ID, self.settings.timeout_ms, connector=self.connector or self.net.network
+            ),
             shuffle=self.shuffle,
         )
         self.channel = CoordinatorChannel(GROUP, access, self.settings, clock=self.clock)
@@ -48,10 +50,6 @@ class OffsetBench:
     def list_brokers(self) -> Sequence[Broker]:
         """All of them, up or down."""
         return self.net.brokers.addresses
-
-    def dialer(self) -> Dialer:
-        """One that connects in memory."""
-        return ConnectorDialer(self.net.network, client_id=CLIENT_ID)
 
     def store(self, *, commit_max_retries: int = 5, metadata_limit: int = 4096) -> KafkaOffsetStore:
         """The store over the channel."""

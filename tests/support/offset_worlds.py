@@ -9,13 +9,12 @@ import pytest
 
 from tests.support.clusters import fresh_name
 from zkconsumer.model import TopicPartition
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.offsets.coordinator import (
     BrokerAccess,
     ChannelSettings,
-    ConnectorDialer,
     CoordinatorChannel,
-    Dialer,
-    tcp_dialer,
+    offset_dialer,
 )
 from zkconsumer.offsets.dual import DualOffsetStore
 from zkconsumer.offsets.guarded import OwnedOnly
@@ -114,12 +113,17 @@ def real_store(kind: str, sandbox: Sandbox, stack: ExitStack) -> OffsetStore:
 
 
 def real_channel(
-    sandbox: Sandbox, group: str, stack: ExitStack, settings: ChannelSettings = PATIENT
+    sandbox: Sandbox,
+    group: str,
+    stack: ExitStack,
+    settings: ChannelSettings = PATIENT,
+    *,
+    security: SecuritySettings = PLAINTEXT,
 ) -> CoordinatorChannel:
     """A group's channel to its coordinator on real brokers."""
     access = BrokerAccess(
         list_brokers=lambda: sandbox.brokers,
-        new_dialer=lambda: tcp_dialer(CLIENT_ID),
+        dialer=offset_dialer(CLIENT_ID, settings.timeout_ms, security),
         shuffle=random.shuffle,
     )
     channel = CoordinatorChannel(group, access, settings)
@@ -147,12 +151,10 @@ def fake_channel(kind: str, cluster: FakeCluster, stack: ExitStack) -> Coordinat
     else:
         brokers.listen_in_memory(network)
 
-    def dialer() -> Dialer:
-        over_tcp = kind == "kafka-tcp"
-        return tcp_dialer(CLIENT_ID) if over_tcp else ConnectorDialer(network, client_id=CLIENT_ID)
-
+    connector = None if kind == "kafka-tcp" else network
+    dialer = offset_dialer(CLIENT_ID, PATIENT.timeout_ms, connector=connector)
     access = BrokerAccess(
-        list_brokers=lambda: brokers.addresses, new_dialer=dialer, shuffle=random.shuffle
+        list_brokers=lambda: brokers.addresses, dialer=dialer, shuffle=random.shuffle
     )
     channel = CoordinatorChannel("g", access, PATIENT)
     stack.callback(channel.close)

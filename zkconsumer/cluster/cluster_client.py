@@ -11,6 +11,7 @@ from typing import TypeVar
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.broker_order import BrokerOrder
 from zkconsumer.cluster.connection_pool import IDLE_PER_BROKER, ConnectionPool
+from zkconsumer.cluster.coordinator_question import who_coordinates
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.leader_questions import LeaderQuestions
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
@@ -25,10 +26,6 @@ from zkconsumer.net.hedging import HedgePace
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.repeats import Repeats
-from zkconsumer.wire.messages.find_coordinator import (
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse, all_topics
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 from zkconsumer.wire.negotiation import NO_OFFSETS
@@ -220,17 +217,8 @@ class ClusterClient:
             UnsupportedVersion: the brokers are older than 0.8.2.
             ZkConsumerError: as ``view``.
         """
-        request = FindCoordinatorRequest(group_id=group_id)
-
-        def read(_: NegotiatedConnection, answer: FindCoordinatorResponse) -> Broker | int:
-            if answer.error_code != ErrorCode.NONE:
-                return answer.error_code
-            return Broker(answer.coordinator_id, answer.host, answer.port)
-
-        question = Question(
-            what=f"who coordinates group {group_id}", request=lambda _: request, read=read
-        )
-        return self._ask_round(question, self._patience(timeout_ms), {})
+        question = who_coordinates(group_id)
+        return self._ask_round(question, self._patience(timeout_ms), {}).coordinator
 
     def keeper_of_offsets(self, *, timeout_ms: int) -> Broker:
         """A broker that carries groups' offsets to ZooKeeper: any does, of 0.8.1 to 3.x.

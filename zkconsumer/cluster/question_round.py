@@ -7,10 +7,9 @@ At the end of the line each that has not failed is asked once more, over another
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.cluster.patience import Patience
 from zkconsumer.errors import (
     BrokerError,
@@ -47,6 +46,18 @@ class Question(Generic[T]):
     read: Callable[[NegotiatedConnection, Any], T]
 
 
+class Connections(Protocol):
+    """Where connections come from: a ``ConnectionPool``, or one like it."""
+
+    def take_or_dial(self, broker: Broker, *, timeout_ms: int) -> tuple[NegotiatedConnection, bool]:
+        """See ``ConnectionPool``."""
+        ...
+
+    def give_back(self, connection: NegotiatedConnection) -> None:
+        """See ``ConnectionPool``."""
+        ...
+
+
 class QuestionRound(Generic[T]):
     """One round. Thread: one.
 
@@ -58,13 +69,16 @@ class QuestionRound(Generic[T]):
         request_timeout_ms: how long one broker may take.
         clock: for deadlines.
         reasons: why each broker did not answer; is added to.
+
+    Attributes:
+        failures: how each broker failed last in this round.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
         self,
         question: Question[T],
         *,
-        pool: ConnectionPool,
+        pool: Connections,
         brokers: Sequence[Broker],
         patience: Patience,
         request_timeout_ms: int,
@@ -79,6 +93,7 @@ class QuestionRound(Generic[T]):
         self._request_timeout_ms = request_timeout_ms
         self._clock = clock
         self._reasons = reasons
+        self.failures: dict[Broker, ZkConsumerError] = {}
         self._quiet_ms = HedgePace(request_timeout_ms).quiet_ms
         self._has_others = len(self._line) > 1
         self._taken: list[NegotiatedConnection] = []
@@ -109,6 +124,7 @@ class QuestionRound(Generic[T]):
 
     def failed(self, broker: Broker, error: ZkConsumerError, *, again: bool = False) -> None:
         """Note why a broker did not answer; ``again``: it may be asked once more in this round."""
+        self.failures[broker] = error
         if isinstance(error, TransportError):
             self._passing = True
             # That the time was over says less than what was there before.

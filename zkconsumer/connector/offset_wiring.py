@@ -9,11 +9,12 @@ from functools import partial
 from zkconsumer.clock import Clock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.brokers import BrokerList
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.offsets.coordinator import (
     BrokerAccess,
     ChannelSettings,
     CoordinatorChannel,
-    tcp_dialer,
+    offset_dialer,
 )
 from zkconsumer.offsets.dual import DualOffsetStore
 from zkconsumer.offsets.guarded import OwnedOnly
@@ -52,9 +53,22 @@ class OffsetSide:
 
 
 def wire_offsets(
-    config: ConsumerConfig, store: ZkStore, registry: GroupRegistry, clock: Clock
+    config: ConsumerConfig,
+    store: ZkStore,
+    registry: GroupRegistry,
+    clock: Clock,
+    *,
+    security: SecuritySettings = PLAINTEXT,
 ) -> OffsetSide:
-    """``offsets.storage`` and ``dual.commit.enabled`` as objects; nothing is connected yet."""
+    """Make objects of ``offsets.storage`` and ``dual.commit.enabled``; nothing is connected yet.
+
+    Args:
+        config: the settings.
+        store: ZooKeeper.
+        registry: the brokers, and whose partitions are whose.
+        clock: for deadlines.
+        security: TLS and SASL, towards the group's coordinator.
+    """
     # A commit held up through a loss of the session must not overwrite the next owner's.
     in_zookeeper = ZookeeperOffsetStore(store, config.group_id, guard=registry)
     anybodys = ZookeeperOffsetStore(store, config.group_id)
@@ -67,7 +81,9 @@ def wire_offsets(
         config.group_id,
         BrokerAccess(
             list_brokers=BrokerList(registry).read,
-            new_dialer=lambda: tcp_dialer(config.client_id),
+            dialer=offset_dialer(
+                config.client_id, config.offsets_channel_socket_timeout_ms, security
+            ),
             shuffle=random.shuffle,
         ),
         ChannelSettings(

@@ -1,4 +1,4 @@
-"""Finds the broker that keeps a group's offsets, and keeps one channel to it.
+"""Finds the broker that keeps a group's offsets, and keeps one connection to it.
 
 Every call is bounded in time as a whole, and other threads can break it off: in a pause, in a
 connect, in a wait for an answer. (Not in the system's resolution of a broker's host name, which
@@ -9,41 +9,41 @@ Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, where all of this 
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, assert_never
+from typing import Protocol, TypeVar, assert_never
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.cluster.coordinator_question import who_coordinates
+from zkconsumer.cluster.patience import Patience
+from zkconsumer.cluster.question_round import Question, QuestionRound
+from zkconsumer.cluster.stop_flag import StopFlag
+from zkconsumer.error_codes import explained
 from zkconsumer.errors import (
+    BrokerError,
+    ConnectFailed,
     ConnectionLost,
+    ProtocolError,
     RemoteProtocolError,
     TransportError,
     UnsupportedVersion,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.transport import Connector
 from zkconsumer.offsets import coordinator_state as st
-from zkconsumer.offsets.asking import Asking
-from zkconsumer.offsets.dialer import BrokerAccess, ConnectorDialer, Dialer, tcp_dialer
-from zkconsumer.scope import Mailbox
-from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
-from zkconsumer.wire.versions import BrokerGeneration, version_for
-
-__all__ = [
-    "Asking",
-    "BrokerAccess",
-    "ChannelSettings",
-    "ConnectorDialer",
-    "CoordinatorChannel",
-    "Dialer",
-    "tcp_dialer",
-]
+from zkconsumer.offsets.lines import Lines
+from zkconsumer.wire.api import Request
+from zkconsumer.wire.negotiation import BrokerVersions, of_generation
+from zkconsumer.wire.versions import BrokerGeneration
 
 log = logging.getLogger(__name__)
 
-_LOOK_UP_VERSION = version_for(ApiKey.CONSUMER_METADATA, BrokerGeneration.V0_8_2)
+R = TypeVar("R")
+T = TypeVar("T")
+
 _SHOWN_FAILURES = 10
 
 
@@ -62,31 +62,137 @@ class ChannelSettings:
     limit_ms: int = 30_000
 
 
-class Exchange(Protocol):
-    """What a call does with the channel: asks, takes the answer, and judges it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerAccess:
+    """The ways to the brokers.
 
-    def __call__(self, ask: Asking, /) -> st.Verdict:
-        """Ask. May be called again, with another channel."""
-        ...
+    Attributes:
+        list_brokers: the brokers that are registered now; may raise ``RegistryError``.
+        dialer: connects to them; whoever made it stops it.
+        shuffle: puts the brokers into random order, so that not all members ask the same one.
+    """
+
+    list_brokers: Callable[[], Sequence[Broker]]
+    dialer: BrokerDialer
+    shuffle: Callable[[list[Broker]], None]
+
+
+def offset_dialer(
+    client_id: str,
+    timeout_ms: int,
+    security: SecuritySettings = PLAINTEXT,
+    connector: Connector | None = None,
+) -> BrokerDialer:
+    """Make a dialer to brokers of 0.8.2 to 3.9.
+
+    All of them know what 0.8.2 does, so none is asked for its version, but where SASL needs it.
+
+    Args:
+        client_id: sent with every request.
+        timeout_ms: for one connect, and for each answer before it is of use.
+        security: TLS and SASL.
+        connector: makes the transports; None: TCP.
+    """
+    return BrokerDialer(
+        connector or TcpConnector(),
+        client_id=client_id,
+        security=security,
+        connect_timeout_ms=timeout_ms,
+        request_timeout_ms=timeout_ms,
+        assumed=of_generation(BrokerGeneration.V0_8_2),
+    )
 
 
 class _Running:
     """A call under way, and what to break off to end it."""
 
-    def __init__(self, dialer: Dialer, deadline_ms: int, *, fetching: bool) -> None:
-        self.dialer = dialer
-        self.deadline_ms = deadline_ms
+    def __init__(
+        self, lines: Lines, settings: ChannelSettings, clock: Clock, *, fetching: bool
+    ) -> None:
+        self.lines = lines
         self.fetching = fetching
-        self.connections: list[BrokerConnection] = []
-        self.wake: Mailbox[None] = Mailbox()
-        self.interrupted = False
+        self.stop = StopFlag()
+        self.patience = Patience(clock, self.stop, limit_ms=settings.limit_ms, backoff_ms=0)
+        self._settings = settings
+        self._clock = clock
+
+    @property
+    def timeout_ms(self) -> int:
+        """How long the next step may take."""
+        return max(1, min(self._settings.timeout_ms, self.patience.left_ms))
+
+    def round(
+        self, question: Question[T], brokers: Sequence[Broker], reasons: dict[Broker, str]
+    ) -> QuestionRound[T]:
+        """A question to some brokers."""
+        return QuestionRound(
+            question,
+            pool=self.lines,
+            brokers=brokers,
+            patience=self.patience,
+            request_timeout_ms=self.timeout_ms,
+            clock=self._clock,
+            reasons=reasons,
+        )
 
     def interrupt(self) -> None:
-        self.interrupted = True
-        self.dialer.stop()
-        for connection in list(self.connections):
-            connection.close()
-        self.wake.put(None)
+        self.stop.set()
+        self.lines.stop()
+
+
+class Asking:
+    """One try to ask the coordinator.
+
+    Attributes:
+        broker: the coordinator.
+    """
+
+    def __init__(self, broker: Broker, running: _Running) -> None:
+        self.broker = broker
+        self._running = running
+
+    def request(self, request: Request[R], *, at_least: int = 0) -> R:
+        """Ask once: a commit; see ``NegotiatedConnection.call``."""
+        timeout_ms = self._running.timeout_ms
+        return self._over(lambda one: one.call(request, timeout_ms=timeout_ms, at_least=at_least))
+
+    def request_hedged(self, request: Callable[[NegotiatedConnection], Request[R]]) -> R:
+        """Ask what changes nothing: where the broker is silent, again over another connection.
+
+        Args:
+            request: makes it for a connection's version.
+
+        Raises:
+            ZkConsumerError: as ``request``.
+        """
+        question: Question[R] = Question(
+            what="offsets", request=request, read=lambda _, answer: answer
+        )
+        asking = self._running.round(question, [self.broker], {})
+        try:
+            return asking.ask()
+        except (TransportError, ProtocolError) as error:
+            raise asking.failures.get(self.broker, error) from None
+
+    def versions(self) -> BrokerVersions:
+        """What the coordinator serves."""
+        return self._over(lambda one: one.versions)
+
+    def _over(self, ask: Callable[[NegotiatedConnection], T]) -> T:
+        lines = self._running.lines
+        connection, _ = lines.take_or_dial(self.broker, timeout_ms=self._running.timeout_ms)
+        try:
+            return ask(connection)
+        finally:
+            lines.give_back(connection)
+
+
+class Exchange(Protocol):
+    """What a call does with the channel: asks, takes the answer, and judges it."""
+
+    def __call__(self, ask: Asking, /) -> st.Verdict:
+        """Ask. May be called again, with another coordinator."""
+        ...
 
 
 class CoordinatorChannel:
@@ -111,13 +217,12 @@ class CoordinatorChannel:
         self._access = access
         self._settings = settings
         self._clock = clock or SystemClock()
-        self._channel: BrokerConnection | None = None
+        self._lines: Lines | None = None
+        self._coordinator: Broker | None = None
         # Reentrant: a signal handler may shut down in the middle of a call.
         self._lock = threading.RLock()
         self._running: _Running | None = None
         self._fetches_no_more = False
-        # Told where the time is over before anybody was asked again.
-        self._last_reason = "nobody was asked in time"
         self._closed = False
 
     def call(self, exchange: Exchange, *, tries: int | None, fetching: bool = False) -> None:
@@ -134,6 +239,8 @@ class CoordinatorChannel:
             TransportError: no coordinator was found, or it did not answer; or another thread
                 broke the call off.
             UnsupportedVersion: the brokers are older than 0.8.2.
+            AuthenticationFailed: a broker and we don't agree on who we are.
+            BrokerError: we may not know who coordinates the group.
             RegistryError: the brokers could not be listed.
             LocalProtocolError: the request can't be sent.
         """
@@ -143,8 +250,6 @@ class CoordinatorChannel:
         finally:
             with self._lock:
                 self._running = None
-                if self._closed:
-                    self._drop()
 
     def interrupt(self) -> None:
         """Break off the call that is under way, if any. Thread: any."""
@@ -168,28 +273,26 @@ class CoordinatorChannel:
         """Break off everything for good. Idempotent. Thread: any."""
         with self._lock:
             self._closed = True
-            running = self._running
-            if running is None:
-                self._drop()
-        if running is not None:
-            running.interrupt()
+            lines = self._lines
+        self.interrupt()
+        if lines is not None:
+            lines.stop()
 
     def _begin(self, *, fetching: bool) -> _Running:
         with self._lock:
             if self._closed or (fetching and self._fetches_no_more):
                 raise ConnectionLost(f"group {self.group_id}: the offset channel is closed")
-            deadline_ms = self._clock.now_ms() + self._settings.limit_ms
-            self._running = _Running(self._access.new_dialer(), deadline_ms, fetching=fetching)
-            if self._channel is not None:
-                self._running.connections.append(self._channel)
+            if self._lines is None or self._lines.stopped:
+                self._lines, self._coordinator = Lines(self._access.dialer), None
+            self._running = _Running(self._lines, self._settings, self._clock, fetching=fetching)
             return self._running
 
     def _run(self, running: _Running, exchange: Exchange, tries: int | None) -> None:
         call = st.CoordinatorCall(
-            has_channel=self._channel is not None,
+            has_channel=self._coordinator is not None,
             tries=tries,
             backoff_ms=self._settings.backoff_ms,
-            deadline_ms=running.deadline_ms,
+            deadline_ms=self._clock.now_ms() + running.patience.left_ms,
         )
         action = call.begin()
         while True:
@@ -203,114 +306,58 @@ class CoordinatorChannel:
                 case st.Ask():
                     event = self._ask(running, exchange)
                 case st.Pause(delay_ms):
-                    running.wake.get(delay_ms)
+                    running.stop.wait(delay_ms)
                     event = st.Paused()
                 case _:
                     assert_never(action)
-            done = event == st.Answered(st.Verdict.DONE)
-            if running.interrupted and not done:
-                self._drop()
+            if running.stop.is_set and event != st.Answered(st.Verdict.DONE):
                 raise ConnectionLost(f"group {self.group_id}: the offset call was broken off")
             action = call.receive(event, self._clock.now_ms())
 
-    # --- asking -----------------------------------------------------------------------------------
-
     def _ask(self, running: _Running, exchange: Exchange) -> st.Event:
-        channel = self._channel
-        assert channel is not None
+        broker = self._coordinator
+        assert broker is not None
         verdict = st.Verdict.LOOK_UP
-        asking = self._asking(running, channel)
         try:
-            verdict = exchange(asking)
+            verdict = exchange(Asking(broker, running))
         except (TransportError, RemoteProtocolError) as error:
-            return st.Broke(_told(channel.broker, error), isinstance(error, ConnectionLost))
+            closed = isinstance(error, ConnectionLost | ConnectFailed)
+            return st.Broke(_told(broker, error), closed)
         finally:
-            self._channel = asking.connection
             if verdict is st.Verdict.LOOK_UP:
-                self._drop()
+                self._coordinator = None
+            running.lines.keep(self._coordinator)
         return st.Answered(verdict)
-
-    def _asking(self, running: _Running, connection: BrokerConnection) -> Asking:
-        broker = connection.broker
-        return Asking(
-            connection,
-            self._timeout_ms(running),
-            lambda timeout_ms: self._open(running, broker, at_most_ms=timeout_ms),
-            self._clock,
-        )
-
-    def _drop(self) -> None:
-        channel, self._channel = self._channel, None
-        if channel is not None:
-            channel.close()
-
-    # --- looking for the coordinator --------------------------------------------------------------
 
     def _look_up(self, running: _Running) -> st.Found | st.NotFound:
         """One round: the brokers in random order, until one of them answers."""
-        brokers = list(self._access.list_brokers())
+        try:
+            brokers = list(self._access.list_brokers())
+        except TransportError as error:
+            return st.NotFound(str(error))
         if not brokers:
             return st.NotFound("no broker is registered")
         self._access.shuffle(brokers)
-        failures: list[str] = []
-        hung_up = 0
-        for broker in brokers:
-            if running.interrupted or self._clock.now_ms() >= running.deadline_ms:
-                break
-            connection: BrokerConnection | None = None
-            try:
-                connection = self._open(running, broker)
-                return self._question(running, connection)
-            except (TransportError, RemoteProtocolError) as error:
-                failures.append(_told(broker, error))
-                hung_up += connection is not None and isinstance(error, ConnectionLost)
-        if not failures:
-            return st.NotFound(self._last_reason)
-        reason = self._last_reason = f"asked {_some(failures)}"
-        return st.NotFound(reason, all_hung_up=hung_up == len(brokers))
-
-    def _question(self, running: _Running, connection: BrokerConnection) -> st.Found | st.NotFound:
-        """Ask one broker, and connect to the coordinator that it names."""
-        request = ConsumerMetadataRequest(group_id=self.group_id)
-        keep = False
-        asking = self._asking(running, connection)
+        reasons: dict[Broker, str] = {}
+        asking = running.round(who_coordinates(self.group_id), brokers, reasons)
         try:
-            answer = asking.request_hedged(request, version=_LOOK_UP_VERSION)
-            connection = asking.connection
-            found = Broker(answer.coordinator_id, answer.host, answer.port)
-            asked = connection.broker
-            keep = not answer.error_code and (found.host, found.port) == (asked.host, asked.port)
+            told = asking.ask()
+            if isinstance(told.coordinator, Broker):
+                log.debug("group %s: offsets are with %s", self.group_id, told.coordinator)
+                self._coordinator = told.coordinator
+                return st.Found()
+        except (TransportError, RemoteProtocolError):
+            failures = asking.failures.values()
+            hung_up = sum(isinstance(one, ConnectionLost) for one in failures)
+            reason = f"asked {_some(sorted(reasons.values()))}"
+            return st.NotFound(reason, all_hung_up=hung_up == len(brokers))
         finally:
-            if not keep:
-                connection.close()
-        if answer.error_code:
-            text = ErrorCode.of(answer.error_code).text
-            self._last_reason = f"{asked} says {error_name(answer.error_code)}: {text}"
-            return st.NotFound(self._last_reason)
-        if not keep:
-            try:
-                connection = self._open(running, found)
-            except TransportError as error:
-                return st.NotFound(f"{asked} names a coordinator: {_told(found, error)}")
-        log.debug("group %s: offsets are with %s", self.group_id, found)
-        self._channel = connection
-        return st.Found()
-
-    def _open(
-        self, running: _Running, broker: Broker, *, at_most_ms: int | None = None
-    ) -> BrokerConnection:
-        limit_ms = self._timeout_ms(running)
-        limit_ms = limit_ms if at_most_ms is None else min(limit_ms, at_most_ms)
-        connection = running.dialer.open(broker, timeout_ms=limit_ms)
-        running.connections.append(connection)
-        if running.interrupted:
-            # Opened while the other thread looked for something to close.
-            connection.close()
-        return connection
-
-    def _timeout_ms(self, running: _Running) -> int:
-        left_ms = running.deadline_ms - self._clock.now_ms()
-        return max(1, min(self._settings.timeout_ms, left_ms))
+            running.lines.keep(self._coordinator)
+        reason = f"{told.by} says {explained(told.coordinator)}"
+        if told.coordinator in st.FINAL_AT_LOOK_UP:
+            about = f"group {self.group_id}: {reason}"
+            raise BrokerError(told.coordinator, "FindCoordinator", about)
+        return st.NotFound(reason)
 
     def _given_up(self, end: st.GiveUp) -> TransportError | UnsupportedVersion:
         where = f"group {self.group_id}: no offset coordinator answers: {end.reason}"

@@ -37,7 +37,8 @@ ALL_AT_ONCE_SINCE: Final = 2
 STABLE_SINCE: Final = 7
 """The first version of OffsetFetch that can wait for transactions that are about to move one."""
 
-_LEFT_OUT: Final = "the coordinator's answer leaves it out"
+LEFT_OUT: Final = "the coordinator's answer leaves it out"
+"""What is said of a partition that an answer does not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class Positions:
         code = self.code or self.codes.get(tp, ErrorCode.NONE)
         if code:
             return explained(code)
-        return None if tp in self.found else _LEFT_OUT
+        return None if tp in self.found else LEFT_OUT
 
 
 def positions(response: OffsetFetchResponse, *, unknown_is_none: bool = False) -> Positions:

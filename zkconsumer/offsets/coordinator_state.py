@@ -33,6 +33,11 @@ _ASK_AGAIN: Final = frozenset(
 )
 _LOOK_UP: Final = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 
+FINAL_AT_LOOK_UP: Final = frozenset(
+    {ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.INVALID_GROUP_ID}
+)
+"""Codes in place of a coordinator that stay, whoever is asked."""
+
 
 class Verdict(Enum):
     """What an answer is worth."""

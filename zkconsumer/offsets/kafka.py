@@ -15,29 +15,33 @@ an error of one partition is told instead of taken for "no offset", which would 
 bring all of them again; and a commit that fails is reported.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import RequestTimedOut, TransportError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.offsets.coordinator import Asking, CoordinatorChannel
+from zkconsumer.offsets.coordinator_requests import (
+    ALL_AT_ONCE_SINCE,
+    IN_KAFKA_SINCE,
+    LEFT_OUT,
+    Positions,
+    commit_codes,
+    commit_request,
+    fetch_request,
+    positions,
+)
 from zkconsumer.offsets.coordinator_state import Verdict, judge, passes
 from zkconsumer.offsets.store import FetchedOffset, commit_refusal
-from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages import offset_commit as oc
-from zkconsumer.wire.messages import offset_fetch as of
-from zkconsumer.wire.offsets import is_committed_offset
-from zkconsumer.wire.versions import BrokerGeneration, version_for
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 METADATA_LIMIT: Final = 4096
 """``offset.metadata.max.bytes`` unless configured, which in spite of its name counts characters."""
 
 UNKNOWN_TRIES: Final = 5
 """How often a coordinator may say that it does not know a partition until that is believed."""
-
-_COMMIT_VERSION = version_for(ApiKey.OFFSET_COMMIT, BrokerGeneration.V0_8_2, at_most=1)
-_FETCH_VERSION = version_for(ApiKey.OFFSET_FETCH, BrokerGeneration.V0_8_2, at_most=1)
 
 _OTHER_USE = (
     "members of a new-style consumer group (0.9 and later) use the same group id: give one of the "
@@ -79,10 +83,6 @@ class KafkaOffsetStore:
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
         """Read committed offsets, all in one request; see ``OffsetStore``.
 
-        A partition that the coordinator does not know is asked for again: one that has just
-        started, or that the news of a new topic has not reached yet, says so though it may have an
-        offset. Taken for "no offset" that would lose messages.
-
         Raises:
             TransportError: no answer in time, or broken off; what an answer said is told.
             UnsupportedVersion: the brokers are older than 0.8.2.
@@ -90,16 +90,11 @@ class KafkaOffsetStore:
         """
         if not partitions:
             return {}
-        fetch = _Fetch(self._group_id, partitions)
+        fetch = FetchExchange(self._group_id, partitions)
         self._channel.call(fetch, tries=None, fetching=True)
-        codes = {one.error_code for one in fetch.answers.values()}
-        unsettled = {code for code in codes if passes(code)}
-        if unsettled:
-            raise RequestTimedOut(
-                f"group {self._group_id}: no offsets in time: {fetch.broker} still says "
-                f"{', '.join(map(_told, sorted(unsettled)))}"
-            )
-        return {tp: self._fetched(tp, fetch.answers.get(tp)) for tp in partitions}
+        read = fetch.positions()
+        group = f"group {self._group_id}"
+        return {tp: fetched(read, tp, f"{group}: offset of {tp} in Kafka") for tp in partitions}
 
     def commit(
         self,
@@ -126,16 +121,17 @@ class KafkaOffsetStore:
         wanted = {tp: it for tp, it in offsets.items() if outcome[tp] is None}
         if not wanted:
             return outcome
-        commit = _Commit(self._group_id, wanted)
-        failure: str | None = None
+        commit = CommitExchange(self._group_id, wanted)
+        failed: dict[TopicPartition, str | None] = {}
         try:
             self._channel.call(commit, tries=1 + (self._commit_max_retries if retry else 0))
         except TransportError as error:
             if not commit.answers:
                 raise
             # A first try had told of some; of the others nothing new is known.
-            failure = str(error)
-        return outcome | {tp: _result(commit.answers.get(tp), failure) for tp in wanted}
+            failed = dict.fromkeys(filter(commit.is_unsettled, wanted), str(error))
+        codes = commit.answers
+        return outcome | {tp: result(codes.get(tp), _ADVICE) for tp in wanted} | failed
 
     def _refusal(self, tp: TopicPartition, it: OffsetAndMetadata) -> str | None:
         length = len(it.metadata.encode("utf-16-be", "surrogatepass")) // 2
@@ -148,44 +144,31 @@ class KafkaOffsetStore:
             return "its metadata is not text that UTF-8 can carry"
         return commit_refusal(tp, it)
 
-    def _fetched(
-        self, tp: TopicPartition, answer: of.OffsetFetchedPartition | None
-    ) -> FetchedOffset:
-        if answer is None:
-            reason = "the coordinator's answer leaves it out"
-        elif answer.error_code:
-            reason = _told(answer.error_code)
-        elif not is_committed_offset(answer.offset):
-            reason = f"{answer.offset} is no offset"
-        elif answer.offset < 0:
-            return FetchedOffset(None)
-        else:
-            return FetchedOffset(answer.offset, metadata=answer.metadata)
-        return FetchedOffset(None, f"group {self._group_id}: offset of {tp} in Kafka: {reason}")
 
+class FetchExchange:
+    """The exchange of a fetch.
 
-class _Fetch:
-    """The exchange of a fetch. ``answers``: what came for each partition."""
+    A partition that the coordinator does not know is asked for again: one that has just started, or
+    that the news of a new topic has not reached yet, says so though it may have an offset. Taken
+    for "no offset" that would lose messages.
 
-    def __init__(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        topics = tuple(
-            of.OffsetFetchTopic(topic=topic, partitions=tuple(tp.partition for tp in of_topic))
-            for topic, of_topic in _by_topic(partitions).items()
-        )
-        self._request = of.OffsetFetchRequest(group_id=group_id, topics=topics)
+    Args:
+        group_id: the group.
+        partitions: whose offsets; None for all that it has, of a coordinator that can tell.
+    """
+
+    def __init__(self, group_id: str, partitions: Collection[TopicPartition] | None) -> None:
+        self._group_id = group_id
+        self._partitions = partitions
         self._unknown_tries = 0
-        self.answers: dict[TopicPartition, of.OffsetFetchedPartition] = {}
-        self.broker = ""
+        self._read = Positions()
+        self._broker = ""
 
     def __call__(self, ask: Asking) -> Verdict:
-        response = ask.request_hedged(self._request, version=_FETCH_VERSION)
-        self.broker = str(ask.broker)
-        self.answers = {
-            TopicPartition(topic.topic, one.partition): one
-            for topic in response.topics
-            for one in topic.partitions
-        }
-        codes = {one.error_code for one in self.answers.values()}
+        """See ``Exchange``."""
+        self._read = positions(ask.request_hedged(self._request))
+        self._broker = str(ask.broker)
+        codes = self._read.all_codes
         verdict = judge(codes)
         if verdict is Verdict.DONE and ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes:
             self._unknown_tries += 1
@@ -193,9 +176,36 @@ class _Fetch:
                 return Verdict.ASK_AGAIN
         return verdict
 
+    def positions(self) -> Positions:
+        """The last answer.
 
-class _Commit:
-    """The exchange of a commit. ``answers``: the last error code of each partition."""
+        Raises:
+            RequestTimedOut: it still says something that passes.
+        """
+        unsettled = sorted(code for code in self._read.all_codes if passes(code))
+        if unsettled:
+            raise RequestTimedOut(
+                f"group {self._group_id}: no offsets in time: {self._broker} still says "
+                f"{', '.join(map(explained, unsettled))}"
+            )
+        return self._read
+
+    def _request(self, connection: NegotiatedConnection) -> OffsetFetchRequest:
+        least = IN_KAFKA_SINCE if self._partitions is not None else ALL_AT_ONCE_SINCE
+        version = connection.version_of(OffsetFetchRequest, at_least=least)
+        return fetch_request(self._group_id, self._partitions, version=version)
+
+
+class CommitExchange:
+    """The exchange of a commit by nobody's member.
+
+    Args:
+        group_id: the group.
+        offsets: what to write.
+
+    Attributes:
+        answers: the last error code of each partition.
+    """
 
     def __init__(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         self._group_id = group_id
@@ -204,42 +214,33 @@ class _Commit:
 
     def __call__(self, ask: Asking) -> Verdict:
         """Write all, or what failed before for a reason that passes."""
-        due = [tp for tp in self._offsets if tp not in self.answers or passes(self.answers[tp])]
-        topics = tuple(
-            oc.OffsetCommitTopic(topic=topic, partitions=tuple(map(self._entry, of_topic)))
-            for topic, of_topic in _by_topic(due).items()
-        )
-        request = oc.OffsetCommitRequest(group_id=self._group_id, topics=topics)
-        response = ask.request(request, version=_COMMIT_VERSION)
-        for topic in response.topics:
-            for one in topic.partitions:
-                self.answers[TopicPartition(topic.topic, one.partition)] = one.error_code
+        due = {
+            tp: it
+            for tp, it in self._offsets.items()
+            if tp not in self.answers or self.is_unsettled(tp)
+        }
+        request = commit_request(self._group_id, due)
+        self.answers |= commit_codes(ask.request(request, at_least=IN_KAFKA_SINCE))
         return judge(self.answers.get(tp, ErrorCode.NONE) for tp in due)
 
-    def _entry(self, tp: TopicPartition) -> oc.OffsetCommitPartition:
-        it = self._offsets[tp]
-        return oc.OffsetCommitPartition(
-            partition=tp.partition, offset=it.offset, metadata=it.metadata
-        )
+    def is_unsettled(self, tp: TopicPartition) -> bool:
+        """Whether the last answer about it may be another one later."""
+        return passes(self.answers.get(tp, ErrorCode.NONE))
 
 
-def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
-    topics: dict[str, list[TopicPartition]] = {}
-    for tp in dict.fromkeys(partitions):
-        topics.setdefault(tp.topic, []).append(tp)
-    return topics
+def fetched(read: Positions, tp: TopicPartition, about: str) -> FetchedOffset:
+    """What an answer says of one partition; ``about`` begins an error."""
+    reason = read.reason(tp)
+    if reason is not None:
+        return FetchedOffset(None, f"{about}: {reason}")
+    it = read.found[tp]
+    return FetchedOffset(None) if it is None else FetchedOffset(it.offset, metadata=it.metadata)
 
 
-def _told(code: int) -> str:
-    known = ErrorCode.of(code)
-    advice = _ADVICE.get(known)
-    return f"{error_name(code)}: {known.text}" + (f": {advice}" if advice else "")
-
-
-def _result(code: int | None, failure: str | None) -> str | None:
-    """What became of a commit: its last error code, and how a try after that failed."""
+def result(code: int | None, advice: Mapping[ErrorCode, str] | None = None) -> str | None:
+    """What became of the commit of one partition: why it failed; None: it did not."""
     if code is None:
-        return "the coordinator's answer leaves it out"
-    if failure is not None and passes(code):
-        return failure
-    return _told(code) if code else None
+        return LEFT_OUT
+    what_to_do = (advice or {}).get(ErrorCode.of(code))
+    told = f"{explained(code)}: {what_to_do}" if what_to_do else explained(code)
+    return told if code else None

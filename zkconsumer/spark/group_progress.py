@@ -21,7 +21,7 @@ from zkconsumer.offsets.coordinator import (
     BrokerAccess,
     ChannelSettings,
     CoordinatorChannel,
-    tcp_dialer,
+    offset_dialer,
 )
 from zkconsumer.offsets.dual import DualOffsetStore
 from zkconsumer.offsets.kafka import KafkaOffsetStore
@@ -273,12 +273,7 @@ def open_progress(
 
 
 def _channel(group_id: str, list_brokers: Callable[[], Sequence[Broker]]) -> CoordinatorChannel:
-    return CoordinatorChannel(
-        group_id,
-        BrokerAccess(
-            list_brokers=list_brokers,
-            new_dialer=lambda: tcp_dialer(_CLIENT_ID),
-            shuffle=random.shuffle,
-        ),
-        ChannelSettings(),
-    )
+    settings = ChannelSettings()
+    dialer = offset_dialer(_CLIENT_ID, settings.timeout_ms)
+    access = BrokerAccess(list_brokers=list_brokers, dialer=dialer, shuffle=random.shuffle)
+    return CoordinatorChannel(group_id, access, settings)

@@ -25,7 +25,7 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.connector import assembly, connector, fetch_wiring
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.model import TopicPartition
-from zkconsumer.net.security import SecurityProtocol, SecuritySettings
+from zkconsumer.net.security import SecurityProtocol, SecuritySettings, TlsSettings
 from zkconsumer.net.tcp import TcpConnector, TcpTransport
 from zkconsumer.net.tls import context_of
 from zkconsumer.records.codecs import Codec
@@ -56,7 +56,7 @@ class Way:
         user = PLAIN_USER if self.mechanism == "PLAIN" else SCRAM_USER
         return SecuritySettings(
             protocol=self.protocol,
-            ssl_context=context_of(cafile=certificates.authority),
+            ssl_context=context_of(TlsSettings(cafile=certificates.authority)),
             sasl_mechanism=self.mechanism,
             sasl_username=user if uses_sasl else None,
             sasl_password=password if uses_sasl else None,
@@ -195,7 +195,7 @@ def test_what_can_never_work_ends_the_streams_with_a_clear_word(
     broker = secure_broker_of(way.version)
     tp = topic_with(broker, ["never seen"])
     if way.mechanism is None:
-        stranger = context_of(cafile=certificates.stranger)
+        stranger = context_of(TlsSettings(cafile=certificates.stranger))
         secured(SecuritySettings(protocol="SSL", ssl_context=stranger))
     else:
         secured(way.security(certificates, "wr0ng"))

@@ -7,20 +7,15 @@ import pytest
 
 from tests.support.fake_net import LONG_MS, fake_net
 from tests.support.manual_clock import ManualClock
-from tests.support.offset_bench import CLIENT_ID, T0, OffsetBench
+from tests.support.offset_bench import T0, OffsetBench
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, RegistryError, TransportError, UnsupportedVersion
 from zkconsumer.model import Broker
+from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Transport
-from zkconsumer.offsets.coordinator import (
-    ChannelSettings,
-    ConnectorDialer,
-    CoordinatorChannel,
-    Dialer,
-    tcp_dialer,
-)
+from zkconsumer.offsets.coordinator import ChannelSettings, CoordinatorChannel
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.fake_script import Close, Fail, Hang, Raw, Step
@@ -112,7 +107,7 @@ def test_a_coordinator_that_is_just_gone(bench: OffsetBench) -> None:
                     raise ConnectFailed(f"{host}:{port}: can't connect: refused")
             return net.network.connect(host, port, timeout_ms=timeout_ms)
 
-    bench = OffsetBench(net, new_dialer=lambda: ConnectorDialer(Late(), client_id=CLIENT_ID))
+    bench = OffsetBench(net, connector=Late())
     assert bench.store().fetch([T0]) == NOTHING
     assert bench.asked(ApiKey.CONSUMER_METADATA) == [0] * 4
 
@@ -159,7 +154,7 @@ def test_silent_brokers_together_take_no_longer_than_the_limit(bench: OffsetBenc
         broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 10)
     bench = OffsetBench(bench.net, settings=ChannelSettings(timeout_ms=10_000, limit_ms=200))
     began_ms = SystemClock().now_ms()
-    assert "fake-0:9092: no answer in time" in failure(bench)
+    assert "broker 0 (fake-0:9092): no answer in time" in failure(bench)
     assert SystemClock().now_ms() - began_ms < 200 + SOON_MS
 
 
@@ -217,8 +212,8 @@ def test_brokers_before_0_8_2(bench: OffsetBench) -> None:
     assert bench.asked(ApiKey.CONSUMER_METADATA) == [0] * 3 + [1] * 3 + [2] * 3
 
 
-def test_the_end_of_time_between_two_brokers() -> None:
-    """No further one is asked."""
+def test_brokers_that_can_not_be_connected_to_leave_time_for_the_others() -> None:
+    """However long each may take, all have been tried when the time is over, and not later."""
     clock = ManualClock()
     bench = OffsetBench(clock=clock)
 
@@ -233,11 +228,10 @@ def test_the_end_of_time_between_two_brokers() -> None:
         bench.net,
         ChannelSettings(timeout_ms=700, backoff_ms=20, limit_ms=1_000),
         clock,
-        new_dialer=lambda: ConnectorDialer(Slow(), client_id=CLIENT_ID),
+        connector=Slow(),
     )
     told = failure(bench)
-    assert "fake-1:9092: can't connect" in told
-    assert "fake-2" not in told
+    assert all(f"fake-{number}:9092: can't connect" in told for number in range(3))
     assert clock.now_ms() == 1_000 + 1_000
 
 
@@ -354,16 +348,21 @@ def test_a_member_that_leaves_fetches_no_more_but_commits() -> None:
     bench.channel.close()
 
 
-@pytest.mark.parametrize("api", [ApiKey.OFFSET_FETCH, ApiKey.CONSUMER_METADATA])
-def test_an_answer_that_never_comes_is_asked_for_once_more(api: ApiKey) -> None:
-    """Over a second connection, which then is the channel; commits go once, as ever."""
+@pytest.mark.parametrize(
+    ("api", "asked"), [(ApiKey.OFFSET_FETCH, [0, 0]), (ApiKey.CONSUMER_METADATA, [0, 0, 1, 2])]
+)
+def test_an_answer_that_never_comes_is_asked_for_once_more(api: ApiKey, asked: list[int]) -> None:
+    """Of all that can tell, over a second connection, which then is the channel.
+
+    Commits go once, as ever.
+    """
     bench = OffsetBench(settings=PATIENT)
     for broker in bench.net.brokers:
         broker.script(api, Hang())
     began_ms = SystemClock().now_ms()
     assert bench.store().fetch([T0]) == NOTHING
     assert SystemClock().now_ms() - began_ms < PATIENT.timeout_ms / 2
-    assert len(bench.asked(api)) == 2
+    assert bench.asked(api) == asked
     assert bench.open_connections() == 1
     assert bench.commit() == {T0: None}
     assert len(bench.asked(ApiKey.OFFSET_COMMIT)) == 1
@@ -383,10 +382,15 @@ def test_a_connect_that_is_under_way_is_broken_off() -> None:
             assert stopped.wait(LONG_MS / 1000)
             return net.network.connect(host, port, timeout_ms=timeout_ms)
 
-    def dialer() -> Dialer:
-        return ConnectorDialer(Slow(), client_id=CLIENT_ID, stop=stopped.set)
+        def stop(self) -> None:
+            """Be told."""
+            stopped.set()
 
-    bench = OffsetBench(net, settings=PATIENT, new_dialer=dialer)
+        def twin(self) -> "Slow":
+            """One for another call."""
+            return self
+
+    bench = OffsetBench(net, settings=PATIENT, connector=Slow())
     caller = Caller(bench)
     assert connecting.wait(LONG_MS / 1000)
     bench.channel.interrupt()
@@ -402,7 +406,7 @@ def test_a_tcp_connect_into_nowhere_is_broken_off() -> None:
         def list_brokers(self) -> Sequence[Broker]:
             return (nowhere,)
 
-    bench = Nowhere(settings=PATIENT, new_dialer=lambda: tcp_dialer(CLIENT_ID))
+    bench = Nowhere(settings=PATIENT, connector=TcpConnector())
     caller = Caller(bench)
     wait_until(lambda: _is_calling(bench.channel), what="the call")
     bench.channel.close()

@@ -1,26 +1,45 @@
 """A group's offsets in Kafka as a migration sees them, by a coordinator that follows a script."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
+from tests.support.spoken_broker import MODERN, Said, SpokenBroker, Word
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import BrokerError, ConnectionLost, RequestTimedOut
+from zkconsumer.errors import BrokerError, RequestTimedOut
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
-from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.offsets.migration.in_kafka import KafkaPlace, Patience
 from zkconsumer.offsets.store import FetchedOffset
-from zkconsumer.wire.api import ApiKey, Request
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages import describe_groups as dg
+from zkconsumer.wire.messages import find_coordinator as fc
+from zkconsumer.wire.messages import metadata as md
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of
-from zkconsumer.wire.negotiation import BrokerVersions
-from zkconsumer.wire.versions import VersionRange
+from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
 A, B = (TopicPartition("t", number) for number in range(2))
 COORDINATOR = Broker(3, "k", 9092)
+CLUSTER = md.MetadataResponse(
+    brokers=(md.MetadataBroker(id=3, host="k", port=9092),),
+    topics=(
+        md.TopicMetadata(
+            error_code=0,
+            topic="t",
+            partitions=tuple(
+                md.PartitionMetadata(
+                    error_code=0, partition=number, leader=3, replicas=(3,), isr=(3,)
+                )
+                for number in range(2)
+            ),
+        ),
+    ),
+)
 BRIEF = Patience(request_timeout_ms=100, limit_ms=200, backoff_ms=20)
 OLD = {ApiKey.OFFSET_FETCH: VersionRange(0, 1), ApiKey.OFFSET_COMMIT: VersionRange(0, 1)}
 NEW = {
@@ -31,63 +50,57 @@ NEW = {
 
 
 class Script:
-    """A coordinator, the way to it, and a cluster with two partitions: all three in one.
+    """A cluster of one broker, with two partitions, which coordinates the group.
 
     Attributes:
         found: what looking for the coordinator gives, the last one for ever.
         answers: what it says to one request after the other; the last one for ever.
-        asked: what it was asked.
+        asked: what it was asked about the group.
     """
 
-    def __init__(self, versions: dict[ApiKey, VersionRange], *answers: object) -> None:
-        self.versions = BrokerVersions(common=versions, release=(0, 8, 2))
-        self.found: list[Broker | int] = [COORDINATOR]
+    def __init__(self, versions: dict[ApiKey, VersionRange], *answers: Said) -> None:
+        self.found = [0]
         self.answers = list(answers)
         self.asked: list[Any] = []
-        self.dialled = 0
-        self.is_idle = True
-        self.broker = COORDINATOR
+        self._network = MemoryNetwork()
+        served = {key: VersionRange(0, 0) for key in (ApiKey.METADATA, ApiKey.FIND_COORDINATOR)}
+        broker = SpokenBroker(COORDINATOR, {**MODERN, **served, **versions}, answer=self._say)
+        if versions is OLD:
+            broker.generation = BrokerGeneration.V0_8_2
+            broker.serves = {**served, **OLD}
+        broker.listen(self._network)
 
-    def place(self) -> KafkaPlace:
+    def place(self, patience: Patience = BRIEF) -> KafkaPlace:
         """What is under test."""
-        return KafkaPlace(cast("ClusterClient", self), cast("BrokerDialer", self), "g", BRIEF)
+        dialer = BrokerDialer(
+            self._network, client_id="test", connect_timeout_ms=100, request_timeout_ms=5_000
+        )
+        client = ClusterClient(
+            dialer,
+            [COORDINATOR],
+            request_timeout_ms=100,
+            retry_backoff_ms=20,
+            shuffle=lambda _: None,
+        )
+        return KafkaPlace(client, dialer, "g", patience)
 
-    def coordinator(self, _group_id: str, *, timeout_ms: int) -> Broker | int:
-        """As ``ClusterClient``."""
-        assert timeout_ms > 0
-        return self.found.pop(0) if len(self.found) > 1 else self.found[0]
+    def says(self, frame: RequestFrame) -> Said:
+        """The next answer."""
+        self.asked.append(frame.request)
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
-    def view(self, _topics: object, *, timeout_ms: int) -> object:
-        """As ``ClusterClient``."""
-        assert timeout_ms > 0
-
-        class View:
-            partitions = {"t": (0, 1)}  # noqa: RUF012 - nobody changes it
-
-        return View()
-
-    def dial(self, broker: Broker) -> NegotiatedConnection:
-        """As ``BrokerDialer``."""
-        assert broker == COORDINATOR
-        self.dialled += 1
-        return cast("NegotiatedConnection", self)
-
-    def version_of(self, request: type[Request[Any]], *, at_least: int) -> int:
-        """As ``NegotiatedConnection``."""
-        return self.versions.version_for(request.API.key, at_least=at_least)
-
-    def call(self, request: Request[Any], *, timeout_ms: int, at_least: int = 0) -> Any:
-        """As ``NegotiatedConnection``."""
-        assert timeout_ms > 0
-        self.versions.version_for(request.API.key, at_least=at_least)
-        self.asked.append(request)
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def close(self) -> None:
-        """As ``NegotiatedConnection``."""
+    def _say(self, frame: RequestFrame) -> Said | None:
+        request = frame.request
+        if isinstance(request, md.MetadataRequest):
+            return CLUSTER
+        if isinstance(request, fc.FindCoordinatorRequest):
+            code = self.found.pop(0) if len(self.found) > 1 else self.found[0]
+            return fc.FindCoordinatorResponse(
+                error_code=code, coordinator_id=3, host=COORDINATOR.host, port=COORDINATOR.port
+            )
+        if getattr(request, "group_id", "g") == "g" and frame.api_key in NEW:
+            return self.says(frame)
+        return None
 
 
 def held(*entries: tuple[int, int, int], error_code: int = 0) -> of.OffsetFetchResponse:
@@ -155,7 +168,7 @@ def test_an_old_one_is_asked_for_every_partition_of_the_cluster() -> None:
 @pytest.mark.parametrize(
     "first",
     [
-        ConnectionLost("gone"),
+        Word.CLOSE,
         held((0, -1, ErrorCode.NOT_COORDINATOR)),
         held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)),
         held((0, -1, ErrorCode.UNSTABLE_OFFSET_COMMIT)),
@@ -163,7 +176,7 @@ def test_an_old_one_is_asked_for_every_partition_of_the_cluster() -> None:
         held(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_what_passes_is_asked_again(first: object) -> None:
+def test_what_passes_is_asked_again(first: Said) -> None:
     """And is never taken for "no offset"."""
     script = Script(NEW, first, held((0, 5, 0)))
     assert script.place().fetch([A]) == {A: FetchedOffset(5)}
@@ -172,7 +185,7 @@ def test_what_passes_is_asked_again(first: object) -> None:
 def test_a_coordinator_that_is_not_there_yet_is_looked_for_again() -> None:
     """As long as the topic of offsets is being made."""
     script = Script(NEW, held((0, 5, 0)))
-    script.found = [ErrorCode.COORDINATOR_NOT_AVAILABLE, COORDINATOR]
+    script.found = [ErrorCode.COORDINATOR_NOT_AVAILABLE, 0]
     assert script.place().fetch([A]) == {A: FetchedOffset(5)}
 
 
@@ -188,7 +201,7 @@ def test_what_does_not_pass_is_an_error_that_says_so() -> None:
         forbidden.place().fetch([A])
     found = Script(NEW, held((0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED))).place().fetch([A, B])
     assert found[A].error is not None
-    assert found[B].error == "the coordinator's answer leaves it out"
+    assert found[B].error == "its offset in Kafka: the coordinator's answer leaves it out"
 
 
 def test_offsets_are_written_by_nobodys_member() -> None:
@@ -216,9 +229,10 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
     """It writes one batch of each; in the answers of all of them every partition is found."""
 
     class Accepting(Script):
-        def call(self, request: Any, *, timeout_ms: int, at_least: int = 0) -> Any:
-            super().call(request, timeout_ms=timeout_ms, at_least=at_least)
-            (topic,) = request.topics
+        def says(self, frame: RequestFrame) -> Said:
+            self.asked.append(frame.request)
+            assert isinstance(frame.request, oc.OffsetCommitRequest)
+            (topic,) = frame.request.topics
             codes = tuple(
                 oc.CommittedPartition(partition=one.partition, error_code=0)
                 for one in topic.partitions
@@ -228,9 +242,9 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
             )
 
     name = "t" * 200
-    script = Accepting(NEW, None)
+    script = Accepting(NEW)
     offsets = {TopicPartition(name, at): OffsetAndMetadata(at, "m" * 100) for at in range(10_000)}
-    assert script.place().write(offsets) == dict.fromkeys(offsets)
+    assert script.place(Patience()).write(offsets) == dict.fromkeys(offsets)
     written = [one for request in script.asked for one in request.topics[0].partitions]
     assert [one.offset for one in written] == list(range(10_000))
     assert max(len(request.topics[0].partitions) for request in script.asked) * 300 < 500_000

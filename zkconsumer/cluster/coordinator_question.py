@@ -1,0 +1,35 @@
+"""Who coordinates a group: the question for a ``QuestionRound``."""
+
+from dataclasses import dataclass
+
+from zkconsumer.cluster.question_round import Question
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.wire.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer.
+
+    Attributes:
+        by: the broker that says so.
+        coordinator: the coordinator; or the error code that came instead.
+    """
+
+    by: Broker
+    coordinator: Broker | int
+
+
+def who_coordinates(group_id: str) -> Question[Told]:
+    """Make the question; asking creates the topic of offsets where there is none (see 0.8.2)."""
+    request = FindCoordinatorRequest(group_id=group_id)
+
+    def read(connection: NegotiatedConnection, answer: FindCoordinatorResponse) -> Told:
+        found = Broker(answer.coordinator_id, answer.host, answer.port)
+        return Told(connection.broker, answer.error_code or found)
+
+    return Question(what=f"who coordinates group {group_id}", request=lambda _: request, read=read)
