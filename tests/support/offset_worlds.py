@@ -1,14 +1,14 @@
 """Empty offset stores for the contract suite: every kind, on fakes and on real servers."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import pytest
 
 from tests.support.clusters import fresh_name
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.offsets.coordinator import (
     BrokerAccess,
@@ -119,10 +119,11 @@ def real_channel(
     settings: ChannelSettings = PATIENT,
     *,
     security: SecuritySettings = PLAINTEXT,
+    ports: Sequence[Broker] | None = None,
 ) -> CoordinatorChannel:
-    """A group's channel to its coordinator on real brokers."""
+    """A group's channel to its coordinator on real brokers; by other ports than the usual."""
     access = BrokerAccess(
-        list_brokers=lambda: sandbox.brokers,
+        list_brokers=lambda: ports or sandbox.brokers,
         dialer=offset_dialer(CLIENT_ID, settings.timeout_ms, security),
         shuffle=random.shuffle,
     )
