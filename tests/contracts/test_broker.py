@@ -17,9 +17,9 @@ from zkconsumer.records.decode import decode_record_set
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest
-from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
 from zkconsumer.wire.messages.create_topics import CreateTopicsRequest
 from zkconsumer.wire.messages.fetch import FetchedPartition
+from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
@@ -92,7 +92,7 @@ def described(client: Client, *topics: str) -> tuple[TopicMetadata, ...]:
 
 def find_coordinator(client: Client) -> None:
     """Wait until the group's offsets have a keeper (the first question creates their topic)."""
-    request = ConsumerMetadataRequest(group_id="any")
+    request = FindCoordinatorRequest(group_id="any")
     wait_until(lambda: client.ask(request).error_code == ErrorCode.NONE, what="a coordinator")
 
 
@@ -347,7 +347,7 @@ def test_offsets_of_unknown_topics_in_kafka(client: Client) -> None:
 def test_coordinator(client: Client) -> None:
     """The coordinator is told with its address."""
     find_coordinator(client)
-    answer = client.ask(ConsumerMetadataRequest(group_id="any"))
+    answer = client.ask(FindCoordinatorRequest(group_id="any"))
     found = (answer.coordinator_id, answer.host, answer.port)
     assert found == (client.broker.id, client.broker.host, client.broker.port)
 

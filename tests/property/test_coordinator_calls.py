@@ -5,65 +5,60 @@ from hypothesis import strategies as some
 
 from zkconsumer.offsets import coordinator_state as st
 
-ANSWERS = [st.Answered(verdict) for verdict in st.Verdict]
-BREAKS = [st.Broke("broke", closed=closed) for closed in (False, True)]
-MISSES = [st.NotFound("nobody", all_hung_up=hung_up) for hung_up in (False, True)]
+OUTCOMES = [
+    *(st.Tried(verdict=verdict) for verdict in st.Verdict),
+    *(st.Tried(reason="broke", closed=closed) for closed in (False, True)),
+    st.Tried(reason="nobody", all_hung_up=True),
+]
+"""The last is as unhelpful as it can be."""
 MOST_STEPS = 5_000
 
 
 @settings(max_examples=300, deadline=None)
 @given(
     rolls=some.lists(some.integers(0, 99), max_size=60),
-    has_channel=some.booleans(),
+    inherited=some.booleans(),
     tries=some.none() | some.integers(1, 7),
     backoff_ms=some.integers(0, 3_000),
     limit_ms=some.integers(1, 30_000),
 )
 def test_every_call_ends(
-    rolls: list[int], *, has_channel: bool, tries: int | None, backoff_ms: int, limit_ms: int
+    rolls: list[int], *, inherited: bool, tries: int | None, backoff_ms: int, limit_ms: int
 ) -> None:
-    """Within its time and its tries, never asking without a channel, never leaving a good answer.
+    """Within its time and its tries, and never leaving a good answer, nor taking a bad one for it.
 
-    Pauses may take longer than they should. When the rolls are used up, the world stays as
-    unhelpful as it can be.
+    Pauses may take longer than they should. When the rolls are used up, the world stays unhelpful.
     """
     call = st.CoordinatorCall(
-        has_channel=has_channel, tries=tries, backoff_ms=backoff_ms, deadline_ms=limit_ms
+        inherited=inherited, tries=tries, backoff_ms=backoff_ms, deadline_ms=limit_ms
     )
-    now_ms, channel, failures = 0, has_channel, 0
-    event: st.Event = st.Paused()
-    heard: st.Event = event
-    action, left = call.begin(), list(rolls)
+    now_ms, failures, excused, left = 0, 0, 0, list(rolls)
     for _ in range(MOST_STEPS):
-        roll = left.pop() if left else 1
+        roll = left.pop() if left else 95
+        tried = OUTCOMES[roll % len(OUTCOMES)] if left else OUTCOMES[-1]
+        good = tried.verdict is st.Verdict.DONE
+        failures += not good
+        action: st.Pause | st.End | None = call.after(tried, now_ms)
+        assert not good or action == st.Finish()
+        if isinstance(action, st.Pause):
+            excused += action.delay_ms == 0
+            assert action.delay_ms == 0 or now_ms + action.delay_ms < limit_ms
+            now_ms += action.delay_ms * (1 + roll % 3)
+            action = call.after_pause(now_ms)
+            assert (action is not None) == (now_ms >= limit_ms)
+        # A try may fail without being counted once: on a connection that was closed meanwhile.
+        assert excused <= inherited
+        assert tries is None or failures <= tries + excused
         match action:
             case st.Finish():
-                assert heard == event or now_ms >= limit_ms
-                assert isinstance(heard, st.Answered)
+                assert tried.verdict is not None
+                over = now_ms + max(backoff_ms, st.LEAST_PAUSE_MS) >= limit_ms
+                assert good or over or failures - excused == tries
                 return
-            case st.GiveUp(too_old=too_old):
-                assert heard == event or now_ms >= limit_ms
-                assert isinstance(heard, st.NotFound | st.Broke)
+            case st.GiveUp(reason=reason, too_old=too_old):
+                assert (tried.verdict, tried.reason) == (None, reason)
                 assert not too_old or failures >= st.TOO_OLD_ROUNDS
                 return
-            case st.Pause(delay_ms):
-                assert now_ms + delay_ms < limit_ms
-                now_ms += delay_ms * (1 + roll % 3)
-                event = st.Paused()
-            case st.LookUp():
-                assert not channel
-                event = st.Found() if roll % 2 == 0 else MISSES[roll % 4 // 2]
-                channel = isinstance(event, st.Found)
-            case st.Ask():
-                assert channel
-                event = (ANSWERS + BREAKS)[(roll + 1) % 5]
-                elsewhere = st.Answered(st.Verdict.LOOK_UP)
-                channel = isinstance(event, st.Answered) and event != elsewhere
-        heard = heard if event == st.Paused() else event
-        failures += event not in (st.Found(), st.Paused())
-        # A try may fail without being counted once: on a channel that was closed meanwhile.
-        assert tries is None or failures <= tries + 1
-        action = call.receive(event, now_ms)
-        good = event == st.Answered(st.Verdict.DONE)
-        assert not good or action == st.Finish()
+            case _:
+                assert action is None
     raise AssertionError(f"no end after {MOST_STEPS} steps")

@@ -12,7 +12,7 @@ from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.offset_commit import (
     OffsetCommitPartition,
     OffsetCommitRequest,
@@ -61,7 +61,7 @@ class KafkaOffsets:
         wait_until(lambda: self._put(offsets), what=f"offsets of {self._group} to be written")
 
     def _coordinator(self) -> Broker | None:
-        request = ConsumerMetadataRequest(group_id=self._group)
+        request = FindCoordinatorRequest(group_id=self._group)
         for broker in self._cluster.brokers:
             try:
                 connection = self._connector.open(broker)

@@ -11,7 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, assert_never
+from typing import Protocol, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.coordinator_question import who_coordinates
@@ -289,75 +289,66 @@ class CoordinatorChannel:
 
     def _run(self, running: _Running, exchange: Exchange, tries: int | None) -> None:
         call = st.CoordinatorCall(
-            has_channel=self._coordinator is not None,
+            inherited=self._coordinator is not None,
             tries=tries,
             backoff_ms=self._settings.backoff_ms,
             deadline_ms=self._clock.now_ms() + running.patience.left_ms,
         )
-        action = call.begin()
-        while True:
-            match action:
-                case st.Finish():
-                    return
-                case st.GiveUp():
-                    raise self._given_up(action)
-                case st.LookUp():
-                    event: st.Event = self._look_up(running)
-                case st.Ask():
-                    event = self._ask(running, exchange)
-                case st.Pause(delay_ms):
-                    running.stop.wait(delay_ms)
-                    event = st.Paused()
-                case _:
-                    assert_never(action)
-            if running.stop.is_set and event != st.Answered(st.Verdict.DONE):
+        action: st.Pause | st.End | None = None
+        while action is None:
+            tried = self._try(running, exchange)
+            action = call.after(tried, self._clock.now_ms())
+            if isinstance(action, st.Pause):
+                running.stop.wait(action.delay_ms)
+                action = call.after_pause(self._clock.now_ms())
+            if running.stop.is_set and tried.verdict is not st.Verdict.DONE:
                 raise ConnectionLost(f"group {self.group_id}: the offset call was broken off")
-            action = call.receive(event, self._clock.now_ms())
+        if isinstance(action, st.GiveUp):
+            raise self._given_up(action)
 
-    def _ask(self, running: _Running, exchange: Exchange) -> st.Event:
-        broker = self._coordinator
-        assert broker is not None
-        verdict = st.Verdict.LOOK_UP
+    def _try(self, running: _Running, exchange: Exchange) -> st.Tried:
+        known, self._coordinator = self._coordinator, None
         try:
-            verdict = exchange(Asking(broker, running))
-        except (TransportError, RemoteProtocolError) as error:
-            closed = isinstance(error, ConnectionLost | ConnectFailed)
-            return st.Broke(_told(broker, error), closed)
+            found = known or self._look_up(running)
+            if isinstance(found, st.Tried):
+                return found
+            try:
+                verdict = exchange(Asking(found, running))
+            except (TransportError, RemoteProtocolError) as error:
+                closed = isinstance(error, ConnectionLost | ConnectFailed)
+                return st.Tried(reason=_told(found, error), closed=closed)
+            if verdict is not st.Verdict.LOOK_UP:
+                self._coordinator = found
+            return st.Tried(verdict=verdict)
         finally:
-            if verdict is st.Verdict.LOOK_UP:
-                self._coordinator = None
             running.lines.keep(self._coordinator)
-        return st.Answered(verdict)
 
-    def _look_up(self, running: _Running) -> st.Found | st.NotFound:
+    def _look_up(self, running: _Running) -> Broker | st.Tried:
         """One round: the brokers in random order, until one of them answers."""
         try:
             brokers = list(self._access.list_brokers())
         except TransportError as error:
-            return st.NotFound(str(error))
+            return st.Tried(reason=str(error))
         if not brokers:
-            return st.NotFound("no broker is registered")
+            return st.Tried(reason="no broker is registered")
         self._access.shuffle(brokers)
         reasons: dict[Broker, str] = {}
         asking = running.round(who_coordinates(self.group_id), brokers, reasons)
         try:
             told = asking.ask()
-            if isinstance(told.coordinator, Broker):
-                log.debug("group %s: offsets are with %s", self.group_id, told.coordinator)
-                self._coordinator = told.coordinator
-                return st.Found()
         except (TransportError, RemoteProtocolError):
             failures = asking.failures.values()
             hung_up = sum(isinstance(one, ConnectionLost) for one in failures)
             reason = f"asked {_some(sorted(reasons.values()))}"
-            return st.NotFound(reason, all_hung_up=hung_up == len(brokers))
-        finally:
-            running.lines.keep(self._coordinator)
+            return st.Tried(reason=reason, all_hung_up=hung_up == len(brokers))
+        if isinstance(told.coordinator, Broker):
+            log.debug("group %s: offsets are with %s", self.group_id, told.coordinator)
+            return told.coordinator
         reason = f"{told.by} says {explained(told.coordinator)}"
         if told.coordinator in st.FINAL_AT_LOOK_UP:
             about = f"group {self.group_id}: {reason}"
             raise BrokerError(told.coordinator, "FindCoordinator", about)
-        return st.NotFound(reason)
+        return st.Tried(reason=reason)
 
     def _given_up(self, end: st.GiveUp) -> TransportError | UnsupportedVersion:
         where = f"group {self.group_id}: no offset coordinator answers: {end.reason}"

@@ -12,7 +12,7 @@ Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, ``ZookeeperConsume
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias
 
 from zkconsumer.error_codes import ErrorCode
 
@@ -65,22 +65,30 @@ def passes(code: int) -> bool:
     return judge((code,)) is not Verdict.DONE
 
 
-# --- What a call does, and what comes of it -------------------------------------------------------
+# --- What a try comes to, and what to do then -----------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LookUp:
-    """Ask the brokers for the coordinator, and connect to it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What came of one try: a look for the coordinator where it is not known, and a question to it.
 
+    Attributes:
+        verdict: on the coordinator's answer; None: there was none.
+        reason: why there was none.
+        closed: the coordinator closed the connection, or had, or could not be connected to.
+        all_hung_up: it was looked for, there were brokers, and each closed the connection instead
+            of answering.
+    """
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Ask the coordinator over the channel."""
+    verdict: Verdict | None = None
+    reason: str = ""
+    closed: bool = False
+    all_hung_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Wait so long."""
+    """Wait so long, maybe not at all; then see ``CoordinatorCall.after_pause``."""
 
     delay_ms: int
 
@@ -103,114 +111,48 @@ class GiveUp:
     too_old: bool = False
 
 
-Action: TypeAlias = LookUp | Ask | Pause | Finish | GiveUp
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """There is a channel to the coordinator now."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotFound:
-    """One round of looking was in vain.
-
-    Attributes:
-        reason: whom it asked, and what each said.
-        all_hung_up: there were brokers, and each closed the connection instead of answering.
-    """
-
-    reason: str
-    all_hung_up: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The coordinator answered."""
-
-    verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Broke:
-    """The channel broke; ``closed`` if the coordinator had closed it, or did."""
-
-    reason: str
-    closed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Paused:
-    """The pause is over."""
-
-
-Event: TypeAlias = Found | NotFound | Answered | Broke | Paused
+End: TypeAlias = Finish | GiveUp
 
 
 class CoordinatorCall:
-    """One call: feed it what happened, do what it says, until ``Finish`` or ``GiveUp``.
+    """One call: tell it what each try came to, and do what it says, until it ends.
 
     Args:
-        has_channel: whether there is a channel from an earlier call.
+        inherited: whether there is a connection from an earlier call.
         tries: how often to try in all; None: until the time is over.
         backoff_ms: the pause between two tries.
         deadline_ms: when the time is over.
     """
 
     def __init__(
-        self, *, has_channel: bool, tries: int | None, backoff_ms: int, deadline_ms: int
+        self, *, inherited: bool, tries: int | None, backoff_ms: int, deadline_ms: int
     ) -> None:
-        self._has_channel = has_channel
-        self._inherited = has_channel
+        self._inherited = inherited
         self._tries_left = tries
         self._backoff_ms = max(backoff_ms, LEAST_PAUSE_MS)
         self._deadline_ms = deadline_ms
         self._rounds_hung_up = 0
-        self._too_late: Action = Finish()
+        self._too_late: End = Finish()
 
-    def begin(self) -> Action:
-        """The first thing to do."""
-        return self._go_on()
-
-    def receive(self, event: Event, now_ms: int) -> Action:
-        """The next thing to do."""
-        match event:
-            case Paused():
-                # A pause may take longer than it should.
-                return self._go_on() if now_ms < self._deadline_ms else self._too_late
-            case Found():
-                self._has_channel = True
-                self._rounds_hung_up = 0
-                return Ask()
-            case NotFound(reason, all_hung_up):
-                self._rounds_hung_up = self._rounds_hung_up + 1 if all_hung_up else 0
-                too_old = self._rounds_hung_up >= TOO_OLD_ROUNDS
-                failure = GiveUp(reason, too_old)
-                return failure if too_old else self._try_again(now_ms, failure)
-            case Broke(reason, closed):
-                self._has_channel = False
-                if self._inherited and closed:
-                    self._inherited = False
-                    return LookUp()
-                return self._try_again(now_ms, GiveUp(reason))
-            case Answered(verdict):
-                self._inherited = False
-                self._has_channel = verdict is not Verdict.LOOK_UP
-                done = verdict is Verdict.DONE
-                return Finish() if done else self._try_again(now_ms, Finish())
-            case _:
-                assert_never(event)
-
-    def _go_on(self) -> Action:
-        return Ask() if self._has_channel else LookUp()
-
-    def _try_again(self, now_ms: int, otherwise: Action) -> Action:
-        """A pause, or the end if the tries or the time would not last."""
+    def after(self, tried: Tried, now_ms: int) -> Pause | End:
+        """Say what to do after a try."""
+        inherited, self._inherited = self._inherited, False
+        self._rounds_hung_up = self._rounds_hung_up + 1 if tried.all_hung_up else 0
+        if tried.verdict is Verdict.DONE:
+            return Finish()
+        if self._rounds_hung_up >= TOO_OLD_ROUNDS:
+            return GiveUp(tried.reason, too_old=True)
+        self._too_late = Finish() if tried.verdict is not None else GiveUp(tried.reason)
+        if inherited and tried.closed:
+            return Pause(0)
         if self._tries_left is not None:
             self._tries_left -= 1
             if self._tries_left <= 0:
-                return otherwise
+                return self._too_late
         if now_ms + self._backoff_ms >= self._deadline_ms:
-            return otherwise
-        self._too_late = otherwise
+            return self._too_late
         return Pause(self._backoff_ms)
+
+    def after_pause(self, now_ms: int) -> End | None:
+        """Say how the call ends where the pause took longer than it should; None: try again."""
+        return None if now_ms < self._deadline_ms else self._too_late

@@ -9,8 +9,8 @@ from zkconsumer.testing.fake_cluster import FakeCluster, FakePartition
 from zkconsumer.testing.fake_failures import failed_fetch
 from zkconsumer.testing.fake_offsets import OffsetAnswers
 from zkconsumer.wire.api import Request, Response
-from zkconsumer.wire.messages import consumer_metadata as cm
 from zkconsumer.wire.messages import fetch as fe
+from zkconsumer.wire.messages import find_coordinator as fc
 from zkconsumer.wire.messages import heartbeat as hb
 from zkconsumer.wire.messages import list_offsets as lo
 from zkconsumer.wire.messages import metadata as md
@@ -50,7 +50,7 @@ class Answers:
                 return self._offsets.commit(request, in_kafka=version > 0)
             case of.OffsetFetchRequest():
                 return self._offsets.fetch(request, in_kafka=version > 0)
-            case cm.ConsumerMetadataRequest():
+            case fc.FindCoordinatorRequest():
                 return self._offsets.coordinator()
             case hb.HeartbeatRequest():
                 # It knows the name, and fails at what it stands for.

@@ -1,15 +1,15 @@
 """Answers that say the same error for everything that was asked about."""
 
 from zkconsumer.wire.api import Request, Response
-from zkconsumer.wire.messages.consumer_metadata import (
-    ConsumerMetadataRequest,
-    ConsumerMetadataResponse,
-)
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchedTopic,
     FetchRequest,
     FetchResponse,
+)
+from zkconsumer.wire.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
 )
 from zkconsumer.wire.messages.list_offsets import (
     ListedPartition,
@@ -56,8 +56,8 @@ def failure(request: Request[Response], code: int) -> Response:
                 TopicMetadata(error_code=code, topic=one, partitions=()) for one in topics or ()
             )
             return MetadataResponse(brokers=(), topics=tuple(failed))
-        case ConsumerMetadataRequest():
-            return ConsumerMetadataResponse(error_code=code, coordinator_id=-1, host="", port=-1)
+        case FindCoordinatorRequest():
+            return FindCoordinatorResponse(error_code=code, coordinator_id=-1, host="", port=-1)
         case _:
             raise TypeError(f"no failure is known for {type(request).__name__}")
 

@@ -4,7 +4,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.testing.fake_cluster import FakeCluster
 from zkconsumer.testing.fake_failures import no_offset
-from zkconsumer.wire.messages import consumer_metadata as cm
+from zkconsumer.wire.messages import find_coordinator as fc
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of
 
@@ -19,14 +19,14 @@ class OffsetAnswers:
         self._cluster = cluster
         self._id = broker_id
 
-    def coordinator(self) -> cm.ConsumerMetadataResponse:
+    def coordinator(self) -> fc.FindCoordinatorResponse:
         """Who keeps the groups' offsets."""
         found = self._cluster.coordinator
         if found is None or found in self._cluster.down:
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            return cm.ConsumerMetadataResponse(error_code=code, coordinator_id=-1, host="", port=-1)
+            return fc.FindCoordinatorResponse(error_code=code, coordinator_id=-1, host="", port=-1)
         broker = self._cluster.brokers[found]
-        return cm.ConsumerMetadataResponse(
+        return fc.FindCoordinatorResponse(
             error_code=0, coordinator_id=broker.id, host=broker.host, port=broker.port
         )
 

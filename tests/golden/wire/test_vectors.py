@@ -9,11 +9,11 @@ from zkconsumer.wire.codec import (
     encode_request,
     encode_response,
 )
-from zkconsumer.wire.messages.consumer_metadata import (
-    ConsumerMetadataRequest,
-    ConsumerMetadataResponse,
-)
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from zkconsumer.wire.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from zkconsumer.wire.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
     ListOffsetsPartition,
@@ -60,7 +60,7 @@ REQUESTS = [
         id="metadata",
     ),
     pytest.param(
-        ConsumerMetadataRequest(group_id="g1"),
+        FindCoordinatorRequest(group_id="g1"),
         0,
         "",
         "0000000e 000a 0000 00000000 0000 0002 6731",
@@ -107,9 +107,9 @@ REQUESTS = [
 
 RESPONSES = [
     pytest.param(
-        ConsumerMetadataRequest,
+        FindCoordinatorRequest,
         0,
-        ConsumerMetadataResponse(error_code=0, coordinator_id=0, host="127.0.0.1", port=35192),
+        FindCoordinatorResponse(error_code=0, coordinator_id=0, host="127.0.0.1", port=35192),
         "0000 00000000 0009 3132372e302e302e31 00008978",
         id="consumer-metadata",
     ),

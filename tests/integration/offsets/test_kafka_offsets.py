@@ -22,7 +22,7 @@ from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
-from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.zk.kazoo_store import connect
 
 pytestmark = pytest.mark.sandbox
@@ -71,7 +71,7 @@ def coordinator_of(sandbox: Sandbox, group: str) -> int:
     """Who keeps a group's offsets, by the word of one broker, which may hear of it late."""
     connector = BrokerConnector(TcpConnector(), client_id=CLIENT_ID, timeout_ms=TIMEOUT_MS)
     connection = connector.open(sandbox.brokers[0])
-    request = ConsumerMetadataRequest(group_id=group)
+    request = FindCoordinatorRequest(group_id=group)
 
     def told() -> list[int]:
         answer = connection.request(request, version=0, timeout_ms=TIMEOUT_MS)

@@ -20,7 +20,7 @@ from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.fake_script import Close, Fail, Hang, Raw, Step
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 
 NOTHING = {T0: FetchedOffset(None)}
 SOON_MS = 1_000
@@ -43,7 +43,7 @@ def test_any_broker_tells_who_it_is(bench: OffsetBench) -> None:
     """One is asked, the coordinator is connected to, and the question's connection is closed."""
     assert bench.store().fetch([T0]) == NOTHING
     assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
-    assert bench.net.brokers[0].requests[0].request == ConsumerMetadataRequest(group_id="g")
+    assert bench.net.brokers[0].requests[0].request == FindCoordinatorRequest(group_id="g")
     assert bench.asked(ApiKey.OFFSET_FETCH) == [2]
     assert bench.open_connections() == 1
 

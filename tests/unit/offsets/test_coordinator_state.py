@@ -7,26 +7,26 @@ from zkconsumer.offsets import coordinator_state as st
 from zkconsumer.offsets.coordinator_state import CoordinatorCall, Verdict, judge, passes
 
 DONE, AGAIN, ELSEWHERE = (
-    st.Answered(verdict) for verdict in (Verdict.DONE, Verdict.ASK_AGAIN, Verdict.LOOK_UP)
+    st.Tried(verdict=verdict) for verdict in (Verdict.DONE, Verdict.ASK_AGAIN, Verdict.LOOK_UP)
 )
-HUNG_UP = st.NotFound("all hung up", all_hung_up=True)
-SILENT = st.NotFound("nobody answers")
-BROKE = st.Broke("reset", closed=True)
-PAUSE = st.Pause(100)
+HUNG_UP = st.Tried(reason="all hung up", all_hung_up=True)
+SILENT = st.Tried(reason="nobody answers")
+BROKE = st.Tried(reason="reset", closed=True)
+PAUSE, NO_PAUSE = st.Pause(100), st.Pause(0)
 
 
 def call(
-    *, has_channel: bool = False, tries: int | None = None, backoff_ms: int = 100
+    *, inherited: bool = False, tries: int | None = None, backoff_ms: int = 100
 ) -> CoordinatorCall:
     """A call that has until 1,000 ms."""
     return CoordinatorCall(
-        has_channel=has_channel, tries=tries, backoff_ms=backoff_ms, deadline_ms=1_000
+        inherited=inherited, tries=tries, backoff_ms=backoff_ms, deadline_ms=1_000
     )
 
 
-def run(state: CoordinatorCall, *events: st.Event, now_ms: int = 0) -> list[st.Action]:
-    """What it says at first and after each event, all at one moment."""
-    return [state.begin(), *(state.receive(event, now_ms) for event in events)]
+def run(state: CoordinatorCall, *tries: st.Tried, now_ms: int = 0) -> list[st.Pause | st.End]:
+    """What it says after each try, all at one moment."""
+    return [state.after(tried, now_ms) for tried in tries]
 
 
 @pytest.mark.parametrize(
@@ -53,96 +53,71 @@ def test_one_code_that_passes_is_enough_to_try_again(
     assert not passes(ErrorCode.OFFSET_METADATA_TOO_LARGE)
 
 
-def test_a_first_call_looks_then_asks() -> None:
-    """Without a channel there must be one first."""
-    assert run(call(), st.Found(), DONE) == [st.LookUp(), st.Ask(), st.Finish()]
+def test_a_good_answer_ends_it() -> None:
+    """At once, and whatever came before."""
+    assert run(call(), DONE) == run(call(inherited=True, tries=1), DONE) == [st.Finish()]
+    assert run(call(), HUNG_UP, SILENT, DONE) == [PAUSE, PAUSE, st.Finish()]
 
 
-def test_a_later_call_asks_at_once() -> None:
-    """The channel of an earlier call is used."""
-    assert run(call(has_channel=True), DONE) == [st.Ask(), st.Finish()]
-
-
-def test_an_idle_channel_that_was_closed_does_not_count() -> None:
-    """Brokers close connections that were idle: looked up at once, even with a single try."""
-    actions = run(call(has_channel=True, tries=1), BROKE, st.Found(), DONE)
-    assert actions == [st.Ask(), st.LookUp(), st.Ask(), st.Finish()]
+def test_an_idle_connection_that_was_closed_does_not_count() -> None:
+    """Brokers close connections that were idle: tried again at once, even with a single try."""
+    assert run(call(inherited=True, tries=1), BROKE, DONE) == [NO_PAUSE, st.Finish()]
 
 
 def test_that_excuse_holds_once() -> None:
     """A coordinator that closes the new connection, too, is in trouble."""
-    actions = run(call(has_channel=True, tries=1), BROKE, st.Found(), BROKE)
-    assert actions[-1] == st.GiveUp("reset")
+    assert run(call(inherited=True, tries=1), BROKE, BROKE) == [NO_PAUSE, st.GiveUp("reset")]
+    assert run(call(tries=1), BROKE) == [st.GiveUp("reset")]
 
 
-def test_an_idle_channel_that_is_silent_counts() -> None:
+def test_an_idle_connection_that_is_silent_counts() -> None:
     """The coordinator has had its time; and so does one that had answered before."""
-    silent = run(call(has_channel=True, tries=1), st.Broke("silent", closed=False))
-    assert silent == [st.Ask(), st.GiveUp("silent")]
-    answered = run(call(has_channel=True, tries=2), AGAIN, st.Paused(), BROKE)
-    assert answered == [st.Ask(), PAUSE, st.Ask(), st.GiveUp("reset")]
+    assert run(call(inherited=True, tries=1), SILENT) == [st.GiveUp("nobody answers")]
+    assert run(call(inherited=True, tries=2), AGAIN, BROKE) == [PAUSE, st.GiveUp("reset")]
 
 
-def test_later_is_asked_on_the_same_channel() -> None:
-    """One that loads its offsets is the right one."""
-    assert run(call(), st.Found(), AGAIN, st.Paused())[2:] == [PAUSE, st.Ask()]
-
-
-def test_elsewhere_is_looked_for() -> None:
-    """One that is not the coordinator is left, after a pause."""
-    assert run(call(), st.Found(), ELSEWHERE, st.Paused())[2:] == [PAUSE, st.LookUp()]
-
-
-def test_a_broken_channel_is_looked_for() -> None:
-    """Its end may be the coordinator's end."""
-    assert run(call(), st.Found(), BROKE, st.Paused())[2:] == [PAUSE, st.LookUp()]
+@pytest.mark.parametrize("tried", [AGAIN, ELSEWHERE, SILENT, BROKE, HUNG_UP])
+def test_what_passes_is_tried_again_after_a_pause(tried: st.Tried) -> None:
+    """Whatever it is."""
+    state = call()
+    assert state.after(tried, 0) == PAUSE
+    assert state.after_pause(100) is None
 
 
 def test_tries_run_out() -> None:
     """An answer then stands, whatever it says; without one it is given up."""
-    assert run(call(tries=2), st.Found(), AGAIN, st.Paused(), AGAIN)[2:] == [
-        PAUSE,
-        st.Ask(),
-        st.Finish(),
-    ]
-    assert run(call(tries=2), SILENT, st.Paused(), SILENT) == [
-        st.LookUp(),
-        PAUSE,
-        st.LookUp(),
-        st.GiveUp("nobody answers"),
-    ]
+    assert run(call(tries=2), AGAIN, AGAIN) == [PAUSE, st.Finish()]
+    assert run(call(tries=2), SILENT, SILENT) == [PAUSE, st.GiveUp("nobody answers")]
 
 
 def test_time_runs_out() -> None:
     """No pause begins that the time would not outlast."""
-    assert call().receive(SILENT, 899) == PAUSE
-    assert call().receive(SILENT, 900) == st.GiveUp("nobody answers")
-    answered = call(has_channel=True)
-    assert answered.receive(AGAIN, 900) == st.Finish()
+    assert call().after(SILENT, 899) == PAUSE
+    assert call().after(SILENT, 900) == st.GiveUp("nobody answers")
+    assert call().after(AGAIN, 900) == st.Finish()
 
 
 def test_a_pause_that_took_too_long() -> None:
     """What was last heard counts, not a last try that nobody has time for."""
-    silent = call()
-    assert silent.receive(SILENT, 0) == PAUSE
-    assert silent.receive(st.Paused(), 1_000) == st.GiveUp("nobody answers")
-    answered = call(has_channel=True)
-    assert answered.receive(AGAIN, 0) == PAUSE
-    assert answered.receive(st.Paused(), 1_000) == st.Finish()
+    silent, answered, excused = call(), call(), call(inherited=True)
+    assert run(silent, SILENT) == run(answered, AGAIN) == [PAUSE]
+    assert run(excused, BROKE) == [NO_PAUSE]
+    assert silent.after_pause(1_000) == st.GiveUp("nobody answers")
+    assert answered.after_pause(1_000) == st.Finish()
+    assert excused.after_pause(1_000) == st.GiveUp("reset")
 
 
 def test_brokers_that_hang_up_at_the_question_are_too_old() -> None:
     """Three rounds in a row are proof enough, however much time is left."""
-    actions = run(call(), HUNG_UP, st.Paused(), HUNG_UP, st.Paused(), HUNG_UP)
-    assert actions[-1] == st.GiveUp("all hung up", too_old=True)
+    assert run(call(), HUNG_UP, HUNG_UP, HUNG_UP)[-1] == st.GiveUp("all hung up", too_old=True)
 
 
-def test_one_other_failure_clears_them_of_that() -> None:
+@pytest.mark.parametrize("other", [SILENT, BROKE, AGAIN])
+def test_one_other_failure_clears_them_of_that(other: st.Tried) -> None:
     """A broker on its way up or down hangs up, too."""
-    events = (HUNG_UP, st.Paused(), HUNG_UP, st.Paused(), SILENT, st.Paused(), HUNG_UP)
-    assert run(call(), *events)[-1] == PAUSE
+    assert run(call(), HUNG_UP, HUNG_UP, other, HUNG_UP)[-1] == PAUSE
 
 
 def test_no_backoff_is_a_short_one() -> None:
     """A zero in the settings does not turn into a flood of requests."""
-    assert call(backoff_ms=0).receive(SILENT, 0) == st.Pause(st.LEAST_PAUSE_MS)
+    assert call(backoff_ms=0).after(SILENT, 0) == st.Pause(st.LEAST_PAUSE_MS)

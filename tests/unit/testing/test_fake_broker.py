@@ -13,8 +13,8 @@ from zkconsumer.testing.fake_failures import failure
 from zkconsumer.testing.fake_script import Answer, Close, Cut, Fail, Hang, Raw, Reply
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.codec import decode_response, encode_request
-from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
 from zkconsumer.wire.messages.fetch import FetchedPartition, FetchRequest, FetchResponse
+from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.metadata import MetadataRequest
 
 TP = TopicPartition("t", 0)
@@ -147,7 +147,7 @@ def test_coordinator_moves(net: FakeNet) -> None:
     for coordinator, expected in ((1, (0, 1)), (None, (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1))):
         net.cluster.coordinator = coordinator
         connection = net.connect()
-        request = ConsumerMetadataRequest(group_id="g")
+        request = FindCoordinatorRequest(group_id="g")
         found = connection.request(request, version=0, timeout_ms=LONG_MS)
         assert (found.error_code, found.coordinator_id) == expected
         committed = connection.request(ask.commit("g", TP, 1), version=1, timeout_ms=LONG_MS)
@@ -177,7 +177,7 @@ FAILING: list[Request[Response]] = [
     ask.commit("g", TP, 1),
     ask.fetch_offset("g", TP),
     MetadataRequest(topics=("t",)),
-    ConsumerMetadataRequest(group_id="g"),
+    FindCoordinatorRequest(group_id="g"),
 ]
 
 

@@ -12,10 +12,6 @@ from zkconsumer.wire.codec import (
     encode_request,
     encode_response,
 )
-from zkconsumer.wire.messages.consumer_metadata import (
-    ConsumerMetadataRequest,
-    ConsumerMetadataResponse,
-)
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchedTopic,
@@ -23,6 +19,10 @@ from zkconsumer.wire.messages.fetch import (
     FetchRequest,
     FetchResponse,
     FetchTopic,
+)
+from zkconsumer.wire.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
 )
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
 from zkconsumer.wire.messages.metadata import MetadataRequest
@@ -216,7 +216,7 @@ HEADER = "00000001"
             "a length of -2",
         ),
         (
-            ConsumerMetadataRequest,
+            FindCoordinatorRequest,
             0,
             "0000 00000000 0001 61 0000",
             "port",
@@ -283,7 +283,7 @@ def test_null_client_id() -> None:
 
 def test_no_coordinator() -> None:
     """The answer that names no coordinator reads as -1, "", -1, also with a null host."""
-    expected = ConsumerMetadataResponse(error_code=15, coordinator_id=-1, host="", port=-1)
+    expected = FindCoordinatorResponse(error_code=15, coordinator_id=-1, host="", port=-1)
     for host in ("0000", "ffff"):
         body = bytes.fromhex(f"{HEADER} 000f ffffffff {host} ffffffff")
-        assert decode_response(ConsumerMetadataRequest, 0, body) == (1, expected)
+        assert decode_response(FindCoordinatorRequest, 0, body) == (1, expected)
