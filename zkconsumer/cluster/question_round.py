@@ -164,8 +164,10 @@ class QuestionRound(Generic[T]):
             # One whose connect hangs must leave some time for the others.
             share_ms = max(1, self._patience.left_ms // len(line))
             limit_ms = min(self._request_timeout_ms, share_ms)
-            # Nobody listens meanwhile; at the end of the line it may take longer.
-            dial_ms = min(limit_ms, self._quiet_ms) if is_hurried else limit_ms
+            # Nobody listens meanwhile: those that are silent still may answer. Where nobody is
+            # asked, at the end of the line, it may take longer.
+            is_brief = is_hurried or bool(self._taken)
+            dial_ms = min(limit_ms, self._quiet_ms) if is_brief else limit_ms
             broker = line.popleft()
             began_ms = self._clock.now_ms()
             try:

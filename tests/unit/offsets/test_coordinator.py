@@ -7,11 +7,17 @@ import pytest
 
 from tests.support.fake_net import LONG_MS, fake_net
 from tests.support.manual_clock import ManualClock
-from tests.support.offset_bench import T0, OffsetBench
+from tests.support.offset_bench import CLIENT_ID, T0, OffsetBench
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import ConnectFailed, RegistryError, TransportError, UnsupportedVersion
+from zkconsumer.errors import (
+    BrokerError,
+    ConnectFailed,
+    RegistryError,
+    TransportError,
+    UnsupportedVersion,
+)
 from zkconsumer.model import Broker
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Transport
@@ -19,7 +25,9 @@ from zkconsumer.offsets.coordinator import ChannelSettings, CoordinatorChannel
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.fake_script import Close, Fail, Hang, Raw, Step
-from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.api import ApiKey, Request, Response
+from zkconsumer.wire.messages import offset_commit as oc
+from zkconsumer.wire.messages import offset_fetch as of
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 
 NOTHING = {T0: FetchedOffset(None)}
@@ -63,6 +71,28 @@ def test_a_coordinator_that_was_asked_is_not_connected_to_twice(bench: OffsetBen
     assert bench.store().fetch([T0]) == NOTHING
     assert len(bench.net.brokers[0]._conversations) == 1
     assert bench.open_connections() == 1
+
+
+def test_what_goes_out_is_what_a_broker_of_0_8_2_knows(bench: OffsetBench) -> None:
+    """Byte by byte: nobody is asked what it serves, and the numbers of the requests run on."""
+    bench.net.cluster.coordinator = 0
+    bench.store().fetch([T0])
+    bench.commit(5)
+    topics = (of.OffsetFetchTopic(topic="t", partitions=(0,)),)
+    partition = oc.OffsetCommitPartition(partition=0, offset=5)
+    expected: list[tuple[Request[Response], int]] = [
+        (FindCoordinatorRequest(group_id="g"), 0),
+        (of.OffsetFetchRequest(group_id="g", topics=topics), 1),
+        (
+            oc.OffsetCommitRequest(
+                group_id="g", topics=(oc.OffsetCommitTopic(topic="t", partitions=(partition,)),)
+            ),
+            1,
+        ),
+    ]
+    requests = [one for broker in bench.net.brokers for one in broker.requests]
+    sent = [(one.request, one.version, one.correlation_id, one.client_id) for one in requests]
+    assert sent == [(*one, number, CLIENT_ID) for number, one in enumerate(expected)]
 
 
 def test_brokers_are_asked_in_shuffled_order() -> None:
@@ -110,6 +140,17 @@ def test_a_coordinator_that_is_just_gone(bench: OffsetBench) -> None:
     bench = OffsetBench(net, connector=Late())
     assert bench.store().fetch([T0]) == NOTHING
     assert bench.asked(ApiKey.CONSUMER_METADATA) == [0] * 4
+
+
+def test_a_look_up_that_is_not_allowed_is_an_error_at_once(bench: OffsetBench) -> None:
+    """Whoever is asked says the same, however long it is asked."""
+    bench.net.brokers[0].script(
+        ApiKey.CONSUMER_METADATA, Fail(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    )
+    with pytest.raises(BrokerError, match=r"group g: .*GROUP_AUTHORIZATION_FAILED \(30\)"):
+        bench.store().fetch([T0])
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
+    assert bench.store().fetch([T0]) == NOTHING
 
 
 # --- not finding ----------------------------------------------------------------------------------
