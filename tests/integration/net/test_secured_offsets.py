@@ -13,7 +13,7 @@ from tests.support.secure_broker import PASSWORD, SCRAM_USER, SecureBroker
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.net.security import SecuritySettings
+from zkconsumer.net.security import SecuritySettings, TlsSettings
 from zkconsumer.net.tls import context_of
 from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import FetchedOffset
@@ -35,7 +35,7 @@ def scram(certificates: Certificates, password: str = PASSWORD) -> SecuritySetti
     """The user that the brokers know, over TLS."""
     return SecuritySettings(
         protocol="SASL_SSL",
-        ssl_context=context_of(cafile=certificates.authority),
+        ssl_context=context_of(TlsSettings(cafile=certificates.authority)),
         sasl_mechanism="SCRAM-SHA-256",
         sasl_username=SCRAM_USER,
         sasl_password=password,
@@ -65,7 +65,9 @@ def test_offsets_over_tls_and_scram(
     assert store.commit({first: OffsetAndMetadata(7, "nöte")}, retry=True) == {first: None}
     held = {first: FetchedOffset(7, metadata="nöte"), second: FetchedOffset(None)}
     assert store.fetch([first, second]) == held
-    tls = SecuritySettings(protocol="SSL", ssl_context=context_of(cafile=certificates.authority))
+    tls = SecuritySettings(
+        protocol="SSL", ssl_context=context_of(TlsSettings(cafile=certificates.authority))
+    )
     over_tls = store_of(broker, group, tls, stack)
     assert over_tls.fetch([first, second]) == held
     assert over_tls.commit({second: OffsetAndMetadata(8)}, retry=True) == {second: None}
