@@ -64,13 +64,19 @@ class ConsumerConfig:
     ssl_check_hostname: bool
     ssl_ciphers: str | None
     ssl_crlfile: str | None
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None
+    sasl_mechanism: (
+        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"] | None
+    )
     sasl_plain_username: str | None
     sasl_plain_password: str | None = field(repr=False)
     sasl_oauthbearer_token_endpoint_url: str | None
     sasl_oauthbearer_client_credentials_client_id: str | None
     sasl_oauthbearer_client_credentials_client_secret: str | None = field(repr=False)
     sasl_oauthbearer_scope: str | None
+    sasl_kerberos_service_name: str
+    sasl_kerberos_domain_name: str | None
+    sasl_kerberos_keytab: str | None
+    sasl_kerberos_principal: str | None
     consumer_id: str | None
     client_id: str
     fetch_wait_max_ms: int

@@ -71,7 +71,7 @@ SECURITY_KEYS: Final[tuple[ConfigKey, ...]] = (
     ConfigKey(
         key="sasl.mechanism",
         kind="choice",
-        choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"),
+        choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"),
         since="0.10.0",
         doc="How to say who we are, with the protocols that begin with SASL.",
     ),
@@ -113,6 +113,33 @@ SECURITY_KEYS: Final[tuple[ConfigKey, ...]] = (
         kind="text",
         since="4.1.0",
         doc="What the tokens are for; without it the endpoint decides.",
+    ),
+    ConfigKey(
+        key="sasl.kerberos.service.name",
+        kind="text",
+        default="kafka",
+        since="0.9.0",
+        doc="With `GSSAPI`: the first part of the brokers' principal.",
+    ),
+    ConfigKey(
+        key="sasl.kerberos.domain.name",
+        kind="text",
+        since="kafka-python",
+        doc="With `GSSAPI`: the host in the brokers' principal; without it the one that each "
+        "broker advertises.",
+    ),
+    ConfigKey(
+        key="sasl.kerberos.keytab",
+        kind="text",
+        since="librdkafka",
+        doc="With `GSSAPI`: the file with our key; without it the tickets of `kinit`.",
+    ),
+    ConfigKey(
+        key="sasl.kerberos.principal",
+        kind="text",
+        since="librdkafka",
+        doc="With `GSSAPI`: who we are; without it the first one of the keytab, or whoever the "
+        "tickets are of.",
     ),
 )
 """The settings, as rows of every table that has them."""

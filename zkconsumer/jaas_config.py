@@ -29,8 +29,21 @@ _MODULES: Final[Mapping[str, tuple[str | None, Mapping[str, str]]]] = {
             "scope": "sasl.oauthbearer.scope",
         },
     ),
+    "Krb5LoginModule": (
+        "GSSAPI",
+        {
+            "keyTab": "sasl.kerberos.keytab",
+            "principal": "sasl.kerberos.principal",
+            "serviceName": "sasl.kerberos.service.name",
+            # Which of the two there is follows from the keytab; the rest is of the JDK alone.
+            **dict.fromkeys(
+                ("useKeyTab", "useTicketCache", "storeKey", "doNotPrompt", "renewTGT", "debug"), ""
+            ),
+        },
+    ),
 }
-"""Of each login module the mechanism, where it has one only, and our names for its options."""
+"""Of each login module the mechanism, where it has one only, and our names for its options; an
+empty name: nothing here has a use for it."""
 
 
 def settings_in_jaas(setting: str, text: str) -> Mapping[str, str]:
@@ -57,9 +70,10 @@ def settings_in_jaas(setting: str, text: str) -> Mapping[str, str]:
         if option not in names:
             raise ConfigError(
                 f"{setting}: option {option} of {module} has no effect here; known are "
-                f"{', '.join(names)}"
+                f"{', '.join(name for name in names if names[name])}"
             )
-        found[names[option]] = value
+        if names[option]:
+            found[names[option]] = value
     return found
 
 

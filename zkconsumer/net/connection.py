@@ -225,6 +225,21 @@ class BrokerConnection:
             self.close()
             raise
 
+    def send_bytes(self, data: bytes, *, timeout_ms: int) -> None:
+        """Send bytes as they are, to which there is no answer.
+
+        Raises:
+            LocalProtocolError: a request is in flight; nothing was sent.
+            TransportError: as ``request``; the connection is closed.
+        """
+        self._require_none_in_flight("bytes")
+        try:
+            self._transport.set_timeout_ms(timeout_ms)
+            self._transport.send(data)
+        except BaseException:
+            self.close()
+            raise
+
     @property
     def has_descriptor(self) -> bool:
         """Whether it can be lent."""

@@ -21,13 +21,14 @@ from zkconsumer.net.connection import DEFAULT_MAX_RESPONSE_BYTES, BrokerConnecti
 from zkconsumer.net.known_versions import Finding, KnownVersions
 from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
 from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession
-from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.net.security import GSSAPI, PLAINTEXT, SecuritySettings
 from zkconsumer.net.tls import TlsTransport, context_for
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
-from zkconsumer.net.version_search import Found, VersionSearch
-from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions
+from zkconsumer.net.version_search import ClosedBeforeSasl, Found, VersionSearch
+from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions, of_generation
 from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES
+from zkconsumer.wire.versions import BrokerGeneration
 
 __all__ = ["BrokerDialer", "Dial", "NegotiatedConnection"]
 
@@ -77,7 +78,7 @@ class BrokerDialer:
         self._connector = connector
         self._traffic = traffic
         self._client_id = client_id
-        self._security = _with_tokens(security, request_timeout_ms)
+        self._security = _with_objects(security, request_timeout_ms)
         self._tls = context_for(security) if security.uses_tls else None
         self._connect_timeout_ms = connect_timeout_ms
         self._request_timeout_ms = request_timeout_ms
@@ -208,18 +209,66 @@ class BrokerDialer:
         known = self._known.of((broker.host, broker.port))
         if isinstance(known, BrokerVersions):
             return Found(known, known, None)
-        search = VersionSearch(
+        search = self._search(broker, deadline_ms, connect, before_sasl=self._security.uses_sasl)
+        try:
+            return search.run(known or FIRST_PROBE)
+        except ClosedBeforeSasl as error:
+            if self._security.sasl_mechanism != GSSAPI:
+                raise
+            return self._find_behind_tickets(broker, deadline_ms, connect, error)
+
+    def _search(
+        self,
+        broker: Broker,
+        deadline_ms: int,
+        connect: Callable[[], BrokerConnection],
+        *,
+        before_sasl: bool,
+    ) -> VersionSearch:
+        return VersionSearch(
             broker=broker,
             connect=connect,
             client_id=self._client_id,
-            before_sasl=self._security.uses_sasl,
+            before_sasl=before_sasl,
             in_tls=self._security.uses_tls,
             deadline_ms=deadline_ms,
             answer_ms=self._request_timeout_ms,
             stopped=lambda: self._stopped,
             clock=self._clock,
         )
-        return search.run(known or FIRST_PROBE)
+
+    def _find_behind_tickets(
+        self,
+        broker: Broker,
+        deadline_ms: int,
+        connect: Callable[[], BrokerConnection],
+        closed: ClosedBeforeSasl,
+    ) -> Found:
+        """Find out whether it is a 0.9, which takes whatever comes first for a token of GSSAPI.
+
+        So it is given one, and asked behind it. Newer brokers take that for one, too: they then
+        say what they are.
+
+        Raises:
+            ConnectFailed: it is not let in that way either.
+        """
+        old = of_generation(BrokerGeneration.V0_9)
+
+        def let_in() -> BrokerConnection:
+            connection = connect()
+            try:
+                self._authenticated(connection, Found(old, old, None), deadline_ms)
+            except ClosedUnbelieved as error:
+                self._check_running(broker)
+                raise ConnectFailed(
+                    f"{closed}; or it is one, and does not believe our ticket"
+                ) from error
+            return connection
+
+        found = self._search(broker, deadline_ms, let_in, before_sasl=False).run()
+        if found.connection is not None:
+            found.connection.close()
+        return Found(found.versions, found.fact, None)
 
     def _handed_over(
         self, connection: BrokerConnection, found: Found, renewal: Renewal | None
@@ -343,13 +392,21 @@ class BrokerDialer:
             raise ConnectionLost(f"{broker}: connecting was broken off")
 
 
-def _with_tokens(security: SecuritySettings, timeout_ms: int) -> SecuritySettings:
-    """The same, with what fetches tokens in place of who may."""
-    credentials = security.client_credentials
-    if credentials is None:
-        return security
-    # What speaks HTTP is a third of what loading a consumer costs; few need it.
-    from zkconsumer.net.oauth import FetchedTokens  # noqa: PLC0415
+def _with_objects(security: SecuritySettings, timeout_ms: int) -> SecuritySettings:
+    """The same, with what fetches tokens, or tickets, in place of who may.
 
-    tokens = FetchedTokens(credentials, timeout_ms=timeout_ms)
-    return replace(security, client_credentials=None, token_source=tokens.token)
+    Raises:
+        ConfigError: the keytab or the library of Kerberos can't be used.
+    """
+    # What each of them loads is a third of what loading a consumer costs; few need it.
+    if security.client_credentials is not None:
+        from zkconsumer.net.oauth import FetchedTokens  # noqa: PLC0415
+
+        tokens = FetchedTokens(security.client_credentials, timeout_ms=timeout_ms)
+        return replace(security, client_credentials=None, token_source=tokens.token)
+    if security.tickets is not None:
+        from zkconsumer.net.gssapi import KerberosLogin  # noqa: PLC0415
+
+        login = KerberosLogin(security.tickets)
+        return replace(security, tickets=None, kerberos=login.conversation_with)
+    return security

@@ -183,6 +183,10 @@ class NegotiatedConnection:
             except AuthenticationFailed:
                 self.close()
                 raise
+            except TransportError:
+                # Also where it was a KDC, say, that did not answer: the broker waits for more.
+                self._connection.close()
+                raise
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:

@@ -1,7 +1,8 @@
 """Says to a broker who we are.
 
 The bytes of the mechanism travel in requests from 1.0 on. Before, they follow the handshake bare,
-and a broker that does not believe them closes the connection without a word.
+and a broker that does not believe them closes the connection without a word. In 0.9, which knows
+GSSAPI alone, there is no handshake either.
 Source: Kafka 0.10.2.2, 3.9 ``SaslClientAuthenticator``; KIP-43, KIP-152, KIP-368.
 """
 
@@ -21,12 +22,14 @@ from zkconsumer.errors import (
     UnsupportedVersion,
 )
 from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.mechanism import Mechanism
 from zkconsumer.net.sasl_mechanisms import mechanism_of
-from zkconsumer.net.security import SecuritySettings
+from zkconsumer.net.security import GSSAPI, SecuritySettings
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.framing import LENGTH_BYTES
 from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 from zkconsumer.wire.negotiation import BrokerVersions
+from zkconsumer.wire.versions import BrokerGeneration
 
 _NONCE_BYTES = 24
 _RENEWED_AFTER = 0.85
@@ -44,7 +47,7 @@ class SaslSession:
     """Who we are to one broker, on one connection. Thread: one at a time.
 
     Attributes:
-        security: mechanism, name and password.
+        security: mechanism, name and password, or what is instead.
         versions: what the broker serves.
         clock: for deadlines, and for when to say it again.
     """
@@ -82,22 +85,38 @@ class SaslSession:
                 raise RequestTimedOut(f"{connection.broker}: no authentication in time")
             return left
 
-        in_requests = self._shake_hands(connection, left_ms)
+        in_requests = self._shakes_hands() and self._shake_hands(connection, left_ms)
         said_ms = self.clock.now_ms()
         say = self._in_request if in_requests else self._bare
-        try:
-            mechanism = mechanism_of(self.security, nonce=secrets.token_urlsafe(_NONCE_BYTES))
-        except AuthenticationFailed as error:
-            raise self._failed(connection, str(error)) from error
-        token: bytes | None = mechanism.first()
+        mechanism, token = self._begun(connection)
         lifetime_ms = 0
         while token is not None:
+            if mechanism.is_unanswered and not in_requests:
+                connection.send_bytes(_framed(token), timeout_ms=left_ms())
+                break
             challenge, lifetime_ms = say(connection, token, left_ms())
             try:
                 token = mechanism.answer(challenge)
             except AuthenticationFailed as error:
                 raise self._failed(connection, str(error)) from error
         self._due_ms = said_ms + _renewed_after_ms(lifetime_ms) if lifetime_ms > 0 else None
+
+    def _begun(self, connection: BrokerConnection) -> tuple[Mechanism, bytes | None]:
+        """The mechanism, and what it says first."""
+        try:
+            mechanism = mechanism_of(
+                self.security,
+                host=connection.broker.host,
+                nonce=secrets.token_urlsafe(_NONCE_BYTES),
+            )
+            return mechanism, mechanism.first()
+        except AuthenticationFailed as error:
+            raise self._failed(connection, str(error)) from error
+
+    def _shakes_hands(self) -> bool:
+        """Whether the broker is one that wants to hear which mechanism comes."""
+        old = self.versions.generation is BrokerGeneration.V0_9
+        return not (old and self.security.sasl_mechanism == GSSAPI)
 
     def _shake_hands(self, connection: BrokerConnection, left_ms: Callable[[], int]) -> bool:
         """Agree on the mechanism; whether its bytes are to travel in requests."""
@@ -149,9 +168,7 @@ class SaslSession:
         self, connection: BrokerConnection, token: bytes, timeout_ms: int
     ) -> tuple[bytes, int]:
         try:
-            answer = connection.exchange(
-                len(token).to_bytes(LENGTH_BYTES, "big") + token, timeout_ms=timeout_ms
-            )
+            answer = connection.exchange(_framed(token), timeout_ms=timeout_ms)
         except ConnectionLost as error:
             reason = "the broker closed the connection instead of an answer"
             raise ClosedUnbelieved(str(self._failed(connection, reason))) from error
@@ -166,6 +183,10 @@ class SaslSession:
         security = self.security
         name = "" if security.sasl_username is None else f" as {security.sasl_username!r}"
         return kind(f"{connection.broker}: {security.sasl_mechanism}{name} failed: {reason}")
+
+
+def _framed(token: bytes) -> bytes:
+    return len(token).to_bytes(LENGTH_BYTES, "big") + token
 
 
 def _renewed_after_ms(lifetime_ms: int) -> int:

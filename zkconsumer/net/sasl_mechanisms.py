@@ -3,32 +3,17 @@
 Source: RFC 4616 (PLAIN), RFC 5802 (SCRAM), RFC 7628 (OAUTHBEARER).
 """
 
-from typing import Protocol
-
 from zkconsumer.errors import AuthenticationFailed
+from zkconsumer.net.mechanism import Mechanism
 from zkconsumer.net.scram import ScramConversation
-from zkconsumer.net.security import OAUTHBEARER, SecuritySettings
+from zkconsumer.net.security import GSSAPI, OAUTHBEARER, SecuritySettings
 from zkconsumer.printable import printable
-
-
-class Mechanism(Protocol):
-    """One conversation with one broker."""
-
-    def first(self) -> bytes:
-        """What to send first."""
-        ...
-
-    def answer(self, challenge: bytes) -> bytes | None:
-        """What to send next; None when all is said.
-
-        Raises:
-            AuthenticationFailed: the broker is not to be trusted, or breaks the rules.
-        """
-        ...
 
 
 class Plain:
     """Name and password as they are: for encrypted connections."""
+
+    is_unanswered = False
 
     def __init__(self, username: str, password: str) -> None:
         self._token = f"\0{username}\0{password}".encode()
@@ -44,6 +29,8 @@ class Plain:
 
 class Scram:
     """Proofs instead of the password (see ``scram``)."""
+
+    is_unanswered = False
 
     def __init__(self, conversation: ScramConversation) -> None:
         self._conversation = conversation
@@ -72,6 +59,8 @@ class OAuthBearer:
         AuthenticationFailed: it is none that can be sent.
     """
 
+    is_unanswered = False
+
     def __init__(self, token: str) -> None:
         if not token or not token.isascii() or not token.isprintable() or " " in token:
             raise AuthenticationFailed("what the token provider gives is no token")
@@ -91,17 +80,21 @@ class OAuthBearer:
 _SHOWN_BYTES = 200
 
 
-def mechanism_of(security: SecuritySettings, *, nonce: str) -> Mechanism:
+def mechanism_of(security: SecuritySettings, *, host: str, nonce: str) -> Mechanism:
     """The mechanism that the settings name.
 
     Args:
-        security: with SASL, so that mechanism, name and password are there, or a token source.
+        security: with SASL, so that mechanism, name and password are there, or what is instead.
+        host: where the broker was connected to.
         nonce: printable and without commas, never used before.
 
     Raises:
         AuthenticationFailed: no token can be had.
         TransportError: not now.
     """
+    if security.sasl_mechanism == GSSAPI:
+        assert security.kerberos is not None
+        return security.kerberos(host)
     if security.sasl_mechanism == OAUTHBEARER:
         assert security.token_source is not None
         return OAuthBearer(security.token_source())

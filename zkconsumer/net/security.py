@@ -10,16 +10,22 @@ from zkconsumer.config_security import read_values
 from zkconsumer.config_spec import Value
 from zkconsumer.errors import ConfigError
 from zkconsumer.net.client_credentials import ClientCredentials
+from zkconsumer.net.kerberos import KerberosSettings
+from zkconsumer.net.mechanism import Mechanism
 from zkconsumer.pem_files import require_pem
 
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 
 PROTOCOLS: Final[tuple[SecurityProtocol, ...]] = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 OAUTHBEARER: Final = "OAUTHBEARER"
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
+GSSAPI: Final = "GSSAPI"
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, GSSAPI)
 
 TokenSource = Callable[[], str]
 """Gives a token that is good now; asked at each connection, on whichever thread opens it."""
+
+KerberosSource = Callable[[str], Mechanism]
+"""Begins a conversation with the broker at a host; asked as a ``TokenSource`` is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +76,8 @@ class SecuritySettings:
         sasl_password: what proves it.
         token_source: with ``OAUTHBEARER``, instead of the two.
         client_credentials: or who fetches tokens, and where.
+        tickets: with ``GSSAPI``, instead of the two: who we are in a realm.
+        kerberos: or what begins conversations (``gssapi.KerberosLogin``, which the dialer makes).
 
     Raises:
         ConfigError: parts are missing, or of no use with this protocol.
@@ -83,6 +91,8 @@ class SecuritySettings:
     sasl_password: str | None = field(default=None, repr=False)
     token_source: TokenSource | None = field(default=None, repr=False, compare=False)
     client_credentials: ClientCredentials | None = None
+    tickets: KerberosSettings | None = None
+    kerberos: KerberosSource | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
@@ -107,25 +117,41 @@ class SecuritySettings:
             raise ConfigError(
                 f"sasl.mechanism={self.sasl_mechanism!r}: give one of {', '.join(MECHANISMS)}"
             )
-        tokens = [self.token_source, self.client_credentials]
-        if self.sasl_mechanism == OAUTHBEARER:
-            if tokens == [None, None]:
-                raise ConfigError(
-                    "sasl.mechanism=OAUTHBEARER needs tokens: give sasl_oauth_token_provider, or "
-                    "sasl_oauthbearer_token_endpoint_url with client id and secret"
-                )
-            if None not in tokens:
-                raise ConfigError(
-                    "give sasl_oauth_token_provider or sasl_oauthbearer_token_endpoint_url, not "
-                    "both"
-                )
-            if self.sasl_username or self.sasl_password is not None:
-                raise ConfigError(
-                    "sasl_plain_username and sasl_plain_password are of no use with "
-                    "sasl.mechanism=OAUTHBEARER: give them or tokens, not both"
-                )
-            return
-        if tokens != [None, None]:
+        match self.sasl_mechanism:
+            case "GSSAPI":
+                self._check_kerberos()
+            case "OAUTHBEARER":
+                self._refuse_tickets()
+                self._check_tokens()
+            case _:
+                self._refuse_tickets()
+                self._check_password()
+
+    def _refuse_tickets(self) -> None:
+        if self.kerberos is not None or self.tickets is not None:
+            raise ConfigError(
+                "sasl_kerberos_keytab and sasl_kerberos_principal are of no use with "
+                f"sasl.mechanism={self.sasl_mechanism}: give GSSAPI"
+            )
+
+    def _check_tokens(self) -> None:
+        if self.token_source is None and self.client_credentials is None:
+            raise ConfigError(
+                "sasl.mechanism=OAUTHBEARER needs tokens: give sasl_oauth_token_provider, or "
+                "sasl_oauthbearer_token_endpoint_url with client id and secret"
+            )
+        if self.token_source is not None and self.client_credentials is not None:
+            raise ConfigError(
+                "give sasl_oauth_token_provider or sasl_oauthbearer_token_endpoint_url, not both"
+            )
+        if self.sasl_username or self.sasl_password is not None:
+            raise ConfigError(
+                "sasl_plain_username and sasl_plain_password are of no use with "
+                "sasl.mechanism=OAUTHBEARER: give them or tokens, not both"
+            )
+
+    def _check_password(self) -> None:
+        if self.token_source is not None or self.client_credentials is not None:
             raise ConfigError(
                 f"tokens are of no use with sasl.mechanism={self.sasl_mechanism}: give OAUTHBEARER"
             )
@@ -136,6 +162,17 @@ class SecuritySettings:
             )
         if "\0" in self.sasl_username or "\0" in self.sasl_password:
             raise ConfigError("a SASL user name or password can't hold a NUL character")
+
+    def _check_kerberos(self) -> None:
+        if self.sasl_username is not None or self.sasl_password is not None:
+            raise ConfigError(
+                "sasl_plain_username and sasl_plain_password are of no use with sasl.mechanism="
+                "GSSAPI: give sasl_kerberos_keytab and sasl_kerberos_principal, or run kinit"
+            )
+        if self.token_source is not None or self.client_credentials is not None:
+            raise ConfigError("tokens are of no use with sasl.mechanism=GSSAPI: give OAUTHBEARER")
+        if self.kerberos is None and self.tickets is None:
+            raise ConfigError("sasl.mechanism=GSSAPI needs a login to Kerberos")
 
 
 PLAINTEXT: Final = SecuritySettings()
@@ -187,6 +224,7 @@ def security_in(values: Mapping[str, Value], **objects: Any) -> SecuritySettings
         sasl_username=text("sasl.plain.username"),
         sasl_password=text("sasl.plain.password"),
         client_credentials=_credentials(text),
+        tickets=_tickets(text, protocol),
         **objects,
     )
 
@@ -200,4 +238,18 @@ def _credentials(text: Callable[[str], str | None]) -> ClientCredentials | None:
         client_id=text("sasl.oauthbearer.client.credentials.client.id") or "",
         client_secret=text("sasl.oauthbearer.client.credentials.client.secret") or "",
         scope=text("sasl.oauthbearer.scope"),
+    )
+
+
+def _tickets(text: Callable[[str], str | None], protocol: str) -> KerberosSettings | None:
+    """Who we are in a realm; None where nothing asks for it."""
+    keytab, principal = text("sasl.kerberos.keytab"), text("sasl.kerberos.principal")
+    is_told = keytab is not None or principal is not None
+    if not protocol.startswith("SASL") or not (text("sasl.mechanism") == GSSAPI or is_told):
+        return None
+    return KerberosSettings(
+        service_name=text("sasl.kerberos.service.name") or "",
+        domain_name=text("sasl.kerberos.domain.name"),
+        keytab=keytab,
+        principal=principal,
     )

@@ -33,6 +33,11 @@ from zkconsumer.wire.negotiation import (
     question_bytes,
 )
 
+
+class ClosedBeforeSasl(ConnectFailed):
+    """A port closes the connection when asked what it serves, before it knows who asks."""
+
+
 _QUESTION_ID = 1
 _ANOTHER_HEARTBEAT = encode_request(
     HeartbeatRequest(group_id=PROBE_GROUP, generation_id=-1, member_id=""),
@@ -163,7 +168,7 @@ class VersionSearch:
 
     def _after_close(self, probe: Probe) -> Probe:
         if self.before_sasl and probe.version == 0:
-            raise ConnectFailed(
+            raise ClosedBeforeSasl(
                 f"{self.broker}: closes the connection when asked what it serves: it is down "
                 "behind a proxy, or its port wants TLS (security_protocol), or it is older than "
                 "Kafka 0.10, whose only mechanism of SASL is GSSAPI"

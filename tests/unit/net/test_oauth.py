@@ -118,7 +118,7 @@ def test_the_bytes_of_a_token() -> None:
     settings = SecuritySettings(
         protocol="SASL_SSL", sasl_mechanism="OAUTHBEARER", token_source=lambda: "a.b.c"
     )
-    mechanism = mechanism_of(settings, nonce="n")
+    mechanism = mechanism_of(settings, host="b", nonce="n")
     assert mechanism.first() == b"n,,\x01auth=Bearer a.b.c\x01\x01"
     assert mechanism.answer(b"") is None
     with pytest.raises(AuthenticationFailed, match=r"invalid_token"):

@@ -10,7 +10,6 @@ _VERSION = (
     "consumer was made, `(2, 8)` say. A consumer that is given one connects when it is used, not "
     "when it is made, as in kafka-python."
 )
-_GSSAPI = "Only GSSAPI has a use for it."
 _IDLE = (
     "A connection that the broker closed is opened again when it is needed. More than "
     "`request_timeout_ms` where both are given, as in kafka-python."
@@ -39,13 +38,11 @@ INERT: tuple[ConfigKey, ...] = (
     _inert("selector", "Threads wait in sockets here."),
     _inert("net", "As above."),
     _inert("kafka.client", "As above."),
-    _inert("sasl.kerberos.name", _GSSAPI),
-    _inert("sasl.kerberos.service.name", _GSSAPI, default="kafka"),
-    _inert("sasl.kerberos.domain.name", _GSSAPI),
 )
 
 REFUSED = {
     "proxy.url": "connections go straight to the brokers",
     "socks5.proxy": "connections go straight to the brokers",
+    "sasl.kerberos.name": "give sasl_kerberos_service_name and sasl_kerberos_domain_name",
 }
-"""What would change where a program connects; and why it can't be."""
+"""What would change where a program connects, or whom it believes; and why it can't be."""

@@ -1,0 +1,234 @@
+"""The door to GSSAPI: who we are by tickets of Kerberos (RFC 4752). Alone in importing ``gssapi``.
+
+The library speaks with the KDC by itself, as ``krb5.conf`` tells it; how long that may take is told
+there, too (it can't be broken off).
+"""
+
+import itertools
+import os
+import threading
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from zkconsumer.errors import AuthenticationFailed, ConfigError, ConnectFailed
+from zkconsumer.net.kerberos import KerberosSettings, is_of, layer_answer, read_keytab
+from zkconsumer.net.mechanism import Mechanism
+from zkconsumer.printable import printable
+
+_RENEWED_AT: Final = 0.2
+"""The share of a ticket's life that must be left for a new connection."""
+_SHOWN_CHARS: Final = 300
+
+# Numbers of MIT Kerberos' table of errors, as GSSAPI hands them on.
+_TABLE: Final = 2_529_638_912
+_UNKNOWN_CLIENT, _UNKNOWN_SERVICE, _WRONG_KEY = _TABLE + 6, _TABLE + 7, _TABLE + 31
+_EXPIRED: Final = _TABLE + 32
+_UNREACHABLE: Final = frozenset({_TABLE + 29, _TABLE + 156})
+"""A KDC that is busy, and none that answers."""
+
+_MISSING: Final = (
+    "sasl_mechanism=GSSAPI needs the Python package gssapi: pip install 'zkconsumer[kerberos]'. It "
+    "is compiled against the headers of MIT Kerberos: apt-get install gcc python3-dev libkrb5-dev, "
+    "or dnf install gcc python3-devel krb5-devel"
+)
+_caches = itertools.count(1)
+
+
+class KerberosLogin:
+    """Who we are, kept from connection to connection. Thread: any.
+
+    A keytab's ticket is asked for when it is first needed, and again for a connection that is made
+    when little of its life is left. Without a keytab the cache of ``kinit`` is read anew for each
+    connection.
+
+    Args:
+        settings: who we are, and what brokers are called.
+
+    Raises:
+        ConfigError: the library is not installed, or the keytab can't be used; names the setting.
+
+    Example:
+        >>> login = KerberosLogin(KerberosSettings(keytab="/etc/app.keytab"))  # doctest: +SKIP
+        >>> token = login.conversation_with("broker-1").first()  # doctest: +SKIP
+    """
+
+    def __init__(self, settings: KerberosSettings) -> None:
+        self._library = _library()
+        self._settings = settings
+        if settings.keytab is not None:
+            check_keytab(settings.keytab, settings.principal)
+        self._lock = threading.Lock()
+        self._credentials: Any = None
+        self._lifetime_s = 0
+
+    def conversation_with(self, host: str) -> Mechanism:
+        """Say who we are to the broker at a host.
+
+        Raises:
+            AuthenticationFailed: there is no ticket to be had.
+            ConnectFailed: no KDC answers; one may later.
+        """
+        credentials = self._current()
+        return _Gssapi(self._library, credentials, self._settings, host)
+
+    def _current(self) -> Any:
+        if self._settings.keytab is None:
+            return self._acquired({})
+        with self._lock:
+            if self._credentials is None or self._left_s() <= self._lifetime_s * _RENEWED_AT:
+                # Not the cache of before: others may be reading it.
+                cache = f"MEMORY:zkconsumer-{os.getpid()}-{next(_caches)}"
+                keytab = f"FILE:{self._settings.keytab}"
+                self._credentials = self._acquired({"client_keytab": keytab, "ccache": cache})
+                self._lifetime_s = self._left_s()
+            return self._credentials
+
+    def _left_s(self) -> int:
+        try:
+            return _seconds_of(self._credentials)
+        except self._library.exceptions.GSSError:
+            return 0
+
+    def _acquired(self, store: dict[str, str]) -> Any:
+        library, settings = self._library, self._settings
+        try:
+            name = None
+            if settings.principal is not None:
+                name = library.Name(settings.principal, library.NameType.kerberos_principal)
+            credentials = library.Credentials(usage="initiate", name=name, store=store or None)
+            # The library asks nobody before this.
+            if _seconds_of(credentials) <= 0:
+                raise AuthenticationFailed(_advised("the ticket expired", _EXPIRED, settings, ""))
+        except library.exceptions.GSSError as error:
+            raise _told(error, settings, "") from error
+        return credentials
+
+
+class _Gssapi:
+    """One conversation: tickets until both sides believe, then the offer of layers."""
+
+    def __init__(
+        self, library: Any, credentials: Any, settings: KerberosSettings, host: str
+    ) -> None:
+        self._library = library
+        self._settings = settings
+        self._service = settings.service_at(host)
+        self._name = str(credentials.name)
+        self._is_over = False
+        flags = library.RequirementFlag
+        try:
+            self._context = library.SecurityContext(
+                name=library.Name(self._service, library.NameType.hostbased_service),
+                creds=credentials,
+                usage="initiate",
+                mech=library.MechType.kerberos,
+                flags=[
+                    flags.mutual_authentication,
+                    flags.integrity,
+                    flags.out_of_sequence_detection,
+                ],
+            )
+        except library.exceptions.GSSError as error:
+            raise _told(error, settings, self._service) from error
+
+    @property
+    def is_unanswered(self) -> bool:
+        """See ``Mechanism``."""
+        return self._is_over
+
+    def first(self) -> bytes:
+        """See ``Mechanism``."""
+        return self._stepped(None)
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        """See ``Mechanism``."""
+        if self._is_over:
+            return None
+        if not self._context.complete:
+            return self._stepped(challenge)
+        try:
+            offer = self._context.unwrap(challenge).message
+            answer: bytes = self._context.wrap(
+                layer_answer(offer, self._name), encrypt=False
+            ).message
+        except self._library.exceptions.GSSError as error:
+            raise _told(error, self._settings, self._service) from error
+        self._is_over = True
+        return answer
+
+    def _stepped(self, challenge: bytes | None) -> bytes:
+        try:
+            token: bytes | None = self._context.step(challenge)
+        except self._library.exceptions.GSSError as error:
+            raise _told(error, self._settings, self._service) from error
+        return token or b""
+
+
+def check_keytab(path: str, principal: str | None) -> None:
+    """See to it that a file holds keys, and those of a principal.
+
+    Raises:
+        ConfigError: it does not; names the setting.
+    """
+    try:
+        entries = read_keytab(Path(path).read_bytes())
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigError(f"sasl_kerberos_keytab={path!r} can't be read: {reason}") from error
+    except ValueError as error:
+        raise ConfigError(f"sasl_kerberos_keytab={path!r}: {error}") from error
+    known = sorted({entry.principal for entry in entries})
+    if not known:
+        raise ConfigError(f"sasl_kerberos_keytab={path!r}: it holds no key")
+    if principal is not None and not any(is_of(one, principal) for one in known):
+        raise ConfigError(
+            f"sasl_kerberos_principal={principal!r}: {path} holds keys of {', '.join(known)} only"
+        )
+
+
+def _library() -> Any:
+    """The package, whose types are none of ours.
+
+    Raises:
+        ConfigError: it is not there.
+    """
+    try:
+        return import_module("gssapi")
+    except ImportError as error:
+        raise ConfigError(f"{_MISSING} ({error})") from error
+    except OSError as error:  # it loads, and the system's libraries don't
+        raise ConfigError(f"{_MISSING} ({error})") from error
+
+
+def _seconds_of(credentials: Any) -> int:
+    """How long they are good for; a day where they know no end."""
+    left_s: int | None = credentials.lifetime
+    return 86_400 if left_s is None else left_s
+
+
+def _told(error: Any, settings: KerberosSettings, service: str) -> Exception:
+    """One line of what the library says, with the setting that helps."""
+    try:
+        texts = error.get_all_statuses(error.min_code, is_maj=False)
+    except Exception:  # noqa: BLE001 - what describes an error may fail in any way
+        texts = [str(error)]
+    text = printable("; ".join(texts))[:_SHOWN_CHARS]
+    if error.min_code in _UNREACHABLE:
+        return ConnectFailed(f"no Kerberos ticket: {text} (krb5.conf says where KDCs are)")
+    return AuthenticationFailed(_advised(text, error.min_code, settings, service))
+
+
+def _advised(text: str, code: int, settings: KerberosSettings, service: str) -> str:
+    keytab = settings.keytab
+    if service:
+        about = f"no ticket for {service}: {text}"
+        if code == _UNKNOWN_SERVICE:
+            return f"{about} (sasl_kerberos_service_name, sasl_kerberos_domain_name)"
+        return about if code != _EXPIRED or keytab else f"{about}: run kinit again"
+    if keytab is None:
+        who = f" of {settings.principal}" if settings.principal else ""
+        return f"no Kerberos ticket{who}: {text}: run kinit, or set sasl_kerberos_keytab"
+    if code in (_WRONG_KEY, _UNKNOWN_CLIENT):
+        return f"the KDC does not take the key of sasl_kerberos_keytab={keytab!r}: {text}"
+    return f"no ticket by sasl_kerberos_keytab={keytab!r}: {text}"

@@ -1,0 +1,143 @@
+"""Kerberos without its library: what is set, what a keytab holds, what follows the tickets. Pure.
+
+Source: RFC 4752 (SASL's GSSAPI), MIT Kerberos' description of the keytab format, Kafka's KIP-12.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.errors import AuthenticationFailed, ConfigError
+
+NO_LAYER: Final = 1
+"""The bit of RFC 4752 for what Kafka does: the bytes that follow are as they are."""
+
+_OFFER_BYTES: Final = 4
+_KEYTAB_MAGIC: Final = b"\x05\x02"
+_MOST_PARTS: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KerberosSettings:
+    """Who we are in a realm, and what brokers are called there.
+
+    Attributes:
+        service_name: the first part of the brokers' principal.
+        domain_name: the host in it; None: the one that the broker is connected to by, which is the
+            one it advertises.
+        keytab: the file with our key; None: the tickets of ``kinit``, from the default cache.
+        principal: who we are; None: the first one of the keytab, or whoever the cache is of.
+
+    Raises:
+        ConfigError: a name is empty, or holds what would make it another one.
+    """
+
+    service_name: str = "kafka"
+    domain_name: str | None = None
+    keytab: str | None = None
+    principal: str | None = None
+
+    def __post_init__(self) -> None:
+        for option, name in (
+            ("sasl_kerberos_service_name", self.service_name),
+            ("sasl_kerberos_domain_name", self.domain_name),
+        ):
+            if name is not None and (not name or not name.isprintable() or set(name) & set("@/ ")):
+                raise ConfigError(
+                    f"{option}={name!r}: give one part of a principal, without '/' and '@'"
+                )
+        for option, name in (
+            ("sasl_kerberos_principal", self.principal),
+            ("sasl_kerberos_keytab", self.keytab),
+        ):
+            if name is not None and (not name or "\0" in name):
+                raise ConfigError(f"{option}={name!r}: it is no name")
+
+    def service_at(self, host: str) -> str:
+        """The host-based name of a broker's service (RFC 2743), such as ``kafka@broker-1``."""
+        return f"{self.service_name}@{self.domain_name or host}"
+
+
+@dataclass(frozen=True, slots=True)
+class KeytabEntry:
+    """One key of a keytab.
+
+    Attributes:
+        principal: whose it is, with the realm.
+        record: its bytes in the file, the length in front.
+    """
+
+    principal: str
+    record: bytes
+
+
+def read_keytab(data: bytes) -> tuple[KeytabEntry, ...]:
+    """Take a keytab apart; deleted entries are left out.
+
+    Raises:
+        ValueError: it is none of format 5.2, which all Kerberos libraries of today write.
+    """
+    if data[:2] != _KEYTAB_MAGIC:
+        raise ValueError("it is no keytab")
+    entries = []
+    at = 2
+    while at < len(data):
+        if at + 4 > len(data):
+            raise ValueError("it ends within an entry")
+        (size,) = struct.unpack_from(">i", data, at)
+        end = at + 4 + abs(size)
+        if size == 0:
+            break  # what follows was never written
+        if end > len(data):
+            raise ValueError("it ends within an entry")
+        if size > 0:
+            entries.append(KeytabEntry(_principal(data[at + 4 : end]), data[at:end]))
+        at = end
+    return tuple(entries)
+
+
+def write_keytab(entries: tuple[KeytabEntry, ...]) -> bytes:
+    """Make a keytab of the entries of another one."""
+    return _KEYTAB_MAGIC + b"".join(entry.record for entry in entries)
+
+
+def _principal(entry: bytes) -> str:
+    try:
+        (count,) = struct.unpack_from(">H", entry, 0)
+        at, parts = 2, []
+        if count > _MOST_PARTS:
+            raise ValueError("an entry has no sensible name")
+        for _ in range(count + 1):  # the realm comes first
+            (size,) = struct.unpack_from(">H", entry, at)
+            at += 2
+            if at + size > len(entry):
+                raise ValueError("a name is longer than its entry")
+            parts.append(entry[at : at + size].decode("utf-8", "replace"))
+            at += size
+    except struct.error as error:
+        raise ValueError("an entry ends within its name") from error
+    return f"{'/'.join(parts[1:])}@{parts[0]}"
+
+
+def is_of(principal: str, wanted: str) -> bool:
+    """Whether a principal, with its realm, is the one that is wanted, with or without one."""
+    return wanted in (principal, principal.rpartition("@")[0])
+
+
+def layer_answer(offer: bytes, authorization_id: str) -> bytes:
+    """What to say to the broker's offer of security layers: none, and as whom we act.
+
+    Args:
+        offer: what it said, unwrapped: which layers it has, and how much it can take.
+        authorization_id: whom we want to act as.
+
+    Raises:
+        AuthenticationFailed: it is no offer, or the broker insists on a layer.
+    """
+    if len(offer) != _OFFER_BYTES:
+        raise AuthenticationFailed(f"the broker offers no security layers, but {len(offer)} bytes")
+    if not offer[0] & NO_LAYER:
+        raise AuthenticationFailed(
+            "the broker insists on a security layer of SASL, which Kafka has not: use TLS"
+        )
+    return bytes((NO_LAYER, 0, 0, 0)) + authorization_id.encode()
