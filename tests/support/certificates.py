@@ -1,94 +1,15 @@
-"""Certificates of an authority that nobody else trusts, as clients (PEM) and brokers (PKCS12) want.
-
-Java reads PKCS12 stores without any tool of its own having made them.
-"""
-
-from dataclasses import dataclass
-from pathlib import Path
+"""Certificates for all tests of a session; see ``zkconsumer.sandbox.certificates``."""
 
 import pytest
-import trustme
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    PrivateFormat,
-    load_pem_private_key,
-    pkcs12,
+
+from zkconsumer.sandbox.certificates import (
+    KEY_PASSWORD,
+    STORE_PASSWORD,
+    Certificates,
+    make_certificates,
 )
 
-STORE_PASSWORD = "store-secret"
-KEY_PASSWORD = "key-secret"
-
-
-@dataclass(frozen=True, slots=True)
-class Certificates:
-    """Files in one folder.
-
-    Attributes:
-        authority: of the brokers and of ``client`` (PEM).
-        stranger: another authority, which signed nothing (PEM).
-        client: our certificate and its key (PEM).
-        client_key: the same key, encrypted with ``KEY_PASSWORD`` (PEM).
-        broker: the broker's certificate, for 127.0.0.1, and its key (PEM).
-        broker_keys: the same (PKCS12).
-        broker_trust: the authorities that the broker trusts (PKCS12).
-    """
-
-    authority: Path
-    stranger: Path
-    client: Path
-    client_key: Path
-    broker: Path
-    broker_keys: Path
-    broker_trust: Path
-
-
-def make_certificates(folder: Path) -> Certificates:
-    """Make all of them."""
-    authority, stranger = trustme.CA(), trustme.CA()
-    made = Certificates(
-        authority=folder / "authority.pem",
-        stranger=folder / "stranger.pem",
-        client=folder / "client.pem",
-        client_key=folder / "client-key.pem",
-        broker=folder / "broker.pem",
-        broker_keys=folder / "broker-keys.p12",
-        broker_trust=folder / "broker-trust.p12",
-    )
-    authority.cert_pem.write_to_path(made.authority)
-    stranger.cert_pem.write_to_path(made.stranger)
-    client = authority.issue_cert("client@example.org")
-    client.private_key_and_cert_chain_pem.write_to_path(made.client)
-    key = load_pem_private_key(client.private_key_pem.bytes(), None)
-    made.client_key.write_bytes(
-        key.private_bytes(
-            Encoding.PEM,
-            PrivateFormat.PKCS8,
-            BestAvailableEncryption(KEY_PASSWORD.encode()),
-        )
-    )
-    broker = authority.issue_cert("127.0.0.1")
-    broker.private_key_and_cert_chain_pem.write_to_path(made.broker)
-    made.broker_keys.write_bytes(_key_store(broker))
-    root = x509.load_pem_x509_certificate(authority.cert_pem.bytes())
-    made.broker_trust.write_bytes(
-        pkcs12.serialize_java_truststore(
-            [pkcs12.PKCS12Certificate(root, b"authority")],
-            BestAvailableEncryption(STORE_PASSWORD.encode()),
-        )
-    )
-    return made
-
-
-def _key_store(leaf: trustme.LeafCert) -> bytes:
-    key = load_pem_private_key(leaf.private_key_pem.bytes(), None)
-    assert isinstance(key, EllipticCurvePrivateKey)
-    chain = [x509.load_pem_x509_certificate(pem.bytes()) for pem in leaf.cert_chain_pems]
-    return pkcs12.serialize_key_and_certificates(
-        b"broker", key, chain[0], chain[1:], BestAvailableEncryption(STORE_PASSWORD.encode())
-    )
+__all__ = ["KEY_PASSWORD", "STORE_PASSWORD", "Certificates", "certificates"]
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,15 @@
 """A real broker with a port for each security protocol, and users that it knows."""
 
-import base64
 import contextlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.certificates import STORE_PASSWORD, Certificates
+from tests.support.certificates import Certificates
 from zkconsumer.model import Broker
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.ports import LOOPBACK, pick_free
+from zkconsumer.sandbox.secured import tls_properties
 
 PLAIN_USER = "alice"
 SCRAM_USER = "al,ice=1"
@@ -38,14 +37,6 @@ _TOKENS = (
     'unsecuredLoginStringClaim_sub="broker";'
 )
 """It believes tokens without a signature, as Kafka does where no other way is set up."""
-
-
-def unsigned_token(subject: str, now_ms: int, lifetime_s: int = 60) -> str:
-    """Make a token (RFC 7519) that such a broker believes until it runs out."""
-    seconds = now_ms // 1000
-    claims = {"sub": subject, "iat": seconds, "exp": seconds + lifetime_s}
-    parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
-    return "".join(base64.urlsafe_b64encode(part).decode().rstrip("=") + "." for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +71,7 @@ def secure_broker(version: str, certificates: Certificates, folder: Path) -> Ite
     addresses = {"PLAINTEXT": plain} | ports
     properties = {
         "listeners": ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in addresses.items()),
-        "ssl.keystore.type": "PKCS12",
-        "ssl.keystore.location": str(certificates.broker_keys),
-        "ssl.keystore.password": STORE_PASSWORD,
-        "ssl.key.password": STORE_PASSWORD,
-        "ssl.truststore.type": "PKCS12",
-        "ssl.truststore.location": str(certificates.broker_trust),
-        "ssl.truststore.password": STORE_PASSWORD,
+        **tls_properties(certificates),
     }
     jaas = folder / f"jaas-{version}.conf"
     jaas.write_text(_JAAS)

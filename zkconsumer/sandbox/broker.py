@@ -14,12 +14,18 @@ from zkconsumer.sandbox.rendering import (
     BrokerLayout,
     broker_properties,
 )
+from zkconsumer.sandbox.secured import ADVERTISED
 from zkconsumer.sandbox.server import Launcher, Server
 from zkconsumer.sandbox.zookeeper import ZooKeeperServer
 
 
 class BrokerServer(Server):
-    """A broker on a fixed port, with its partitions in ``folder``."""
+    """A broker on a fixed port, with its partitions in ``folder``.
+
+    Attributes:
+        address: where it listens in the clear.
+        secured: its secured listener, as ``host:port``; None: it has none.
+    """
 
     def __init__(
         self,
@@ -32,6 +38,7 @@ class BrokerServer(Server):
         jvm_flags: Sequence[str] = (),
     ) -> None:
         self.address = Broker(layout.id, LOOPBACK, layout.port)
+        self.secured = None if layout.secured is None else f"{ADVERTISED}:{layout.secured[1]}"
         self._zookeeper = zookeeper
         self._chroot = layout.zookeeper_connect.partition("/")[2]
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """The sandbox: a real ZooKeeper and real brokers on loopback, as a context manager."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, Unpack
 
@@ -10,7 +10,9 @@ from zkconsumer.model import Broker
 from zkconsumer.sandbox import jars
 from zkconsumer.sandbox.broker import BrokerServer
 from zkconsumer.sandbox.java import find_java
+from zkconsumer.sandbox.kdc import KeyDistributionCenter
 from zkconsumer.sandbox.processes import SupervisedProcesses
+from zkconsumer.sandbox.secured import ClientAccess
 from zkconsumer.sandbox.server import Launcher
 from zkconsumer.sandbox.settings import SandboxOptions, check_settings, make_work_dir
 from zkconsumer.sandbox.startup import RunningCluster, require_free_ports, start_cluster
@@ -42,6 +44,7 @@ class Sandbox:
         self._settings = check_settings(kafka, brokers, **options)
         self._processes: SupervisedProcesses | None = None
         self._running: RunningCluster | None = None
+        self._closing: list[Callable[[], None]] = []
 
     def __enter__(self) -> Self:
         return self.start()
@@ -77,7 +80,7 @@ class Sandbox:
             work_dir, temporary = make_work_dir(self._settings)
             if temporary:
                 self._processes.remove_at_end(work_dir)
-            self._running = start_cluster(self._settings, launcher, work_dir)
+            self._running = start_cluster(self._settings, launcher, work_dir, self._closing)
         except BaseException:
             self.close()
             raise
@@ -86,6 +89,8 @@ class Sandbox:
     def close(self) -> None:
         """Kill all servers and tools and remove a temporary work folder. Idempotent."""
         processes, self._processes, self._running = self._processes, None, None
+        while self._closing:
+            self._closing.pop()()
         if processes is not None:
             processes.close()
 
@@ -123,6 +128,33 @@ class Sandbox:
     def bootstrap_servers(self) -> str:
         """The brokers as ``host:port``, joined by commas."""
         return ",".join(f"{one.host}:{one.port}" for one in self.brokers)
+
+    @property
+    def access(self) -> ClientAccess:
+        """How a client gets in, where ``security`` or ``zookeeper_security`` were given.
+
+        ``bootstrap_servers`` and ``brokers`` stay in the clear: that port is the sandbox's own, and
+        the brokers' among themselves.
+
+        Raises:
+            SandboxError: they were not; anybody gets in.
+        """
+        access = self._cluster.access
+        if access is None:
+            raise SandboxError("the sandbox is not secured: give it security='tls', say")
+        return access
+
+    @property
+    def kdc(self) -> KeyDistributionCenter:
+        """The KDC of ``security="kerberos"``.
+
+        Raises:
+            SandboxError: there is none.
+        """
+        kdc = self._cluster.kdc
+        if kdc is None:
+            raise SandboxError("the sandbox has no KDC: give it security='kerberos'")
+        return kdc
 
     # --- Topics --------------------------------------------------------------------------------
 

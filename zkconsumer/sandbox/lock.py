@@ -1,8 +1,8 @@
 """Writes ``jars.lock.json`` anew: ``python -m zkconsumer.sandbox.lock``.
 
 Resolves every version of the table, and Kafka 4, and hashes every jar, and those of Spark's
-connector. Run it after a change of the table and read the difference: a jar whose checksum changed
-for the same coordinate is not to be trusted.
+connector and of the KDC. Run it after a change of the table and read the difference: a jar whose
+checksum changed for the same coordinate is not to be trusted.
 """
 
 import tempfile
@@ -11,6 +11,8 @@ from pathlib import Path
 
 from zkconsumer.sandbox import maven
 from zkconsumer.sandbox.jars import LOCK_FILE, sha256_of
+from zkconsumer.sandbox.kdc import COORDINATES as KDC_COORDINATES
+from zkconsumer.sandbox.kdc import KDC
 from zkconsumer.sandbox.kraft import KRAFT
 from zkconsumer.sandbox.lockfile import Jar, JarLock, PinnedJar, render_lock
 from zkconsumer.sandbox.spark_connector import CONNECTOR, COORDINATES
@@ -46,7 +48,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         kafka = make_lock([*VERSIONS.values(), KRAFT], Path(scratch), repository)
         connector = pin(map(Jar.parse, COORDINATES), Path(scratch), repository)
-    lock = JarLock({**kafka.versions, CONNECTOR: connector})
+        kdc = pin(map(Jar.parse, KDC_COORDINATES), Path(scratch), repository)
+    lock = JarLock({**kafka.versions, CONNECTOR: connector, KDC: kdc})
     Path(__file__).with_name(LOCK_FILE).write_text(render_lock(lock), "utf-8")
 
 

@@ -57,7 +57,8 @@ class JarLock:
     """All pinned jars.
 
     Attributes:
-        versions: the class path of each Kafka version, in order, and of Spark's connector.
+        versions: the class path of each Kafka version, in order, of Spark's connector and of the
+            KDC.
     """
 
     versions: Mapping[str, tuple[PinnedJar, ...]]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zkconsumer.sandbox.ports import LOOPBACK
+from zkconsumer.sandbox.secured import ADVERTISED
 from zkconsumer.sandbox.versions import KafkaVersion
 
 ZOOKEEPER_MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
@@ -25,6 +26,7 @@ class BrokerLayout:
         zookeeper_connect: the connect string, chroot included.
         cluster_size: how many brokers there are, for the replication of the internal topics.
         auto_create_topics: whether a request for an unknown topic creates it.
+        secured: protocol and port of a listener beside the one in the clear; None: there is none.
     """
 
     id: int
@@ -34,6 +36,7 @@ class BrokerLayout:
     zookeeper_connect: str
     cluster_size: int
     auto_create_topics: bool
+    secured: tuple[str, int] | None = None
 
 
 def render_properties(properties: Mapping[str, str]) -> str:
@@ -106,6 +109,12 @@ def _address(version: KafkaVersion, layout: BrokerLayout) -> dict[str, str]:
         address = {"listeners": f"PLAINTEXT://{layout.listen_host}:{layout.port}"}
         if told:
             address["advertised.listeners"] = f"PLAINTEXT://{LOOPBACK}:{layout.port}"
+        if layout.secured is not None:
+            protocol, port = layout.secured
+            address["listeners"] += f",{protocol}://{layout.listen_host}:{port}"
+            address["advertised.listeners"] = (
+                f"PLAINTEXT://{LOOPBACK}:{layout.port},{protocol}://{ADVERTISED}:{port}"
+            )
         return address
     address = {"host.name": layout.listen_host, "port": str(layout.port)}
     if told:

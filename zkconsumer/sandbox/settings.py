@@ -5,11 +5,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.sandbox.ports import ANYWHERE, LOOPBACK
+from zkconsumer.sandbox.secured import ZOOKEEPER_SECURITIES, Security, check_release
 from zkconsumer.sandbox.versions import KafkaVersion, kafka_version
 
 
@@ -32,6 +33,10 @@ class SandboxOptions(TypedDict, total=False):
             folder, which is removed at the end.
         heap_mb: the heap of each server, 256.
         start_timeout_ms: how long a server may take to come up, 60000.
+        security: how brokers want to be told who one is: ``tls``, ``scram``, ``kerberos`` or
+            ``oauth``, at listeners of their own, which ``broker_ports`` then names; see
+            ``Sandbox.access``. None: not at all.
+        zookeeper_security: ``digest``: ZooKeeper knows a user by DIGEST-MD5. None: nobody.
     """
 
     chroot: str
@@ -47,6 +52,8 @@ class SandboxOptions(TypedDict, total=False):
     work_dir: str | Path | None
     heap_mb: int
     start_timeout_ms: int
+    security: Security | None
+    zookeeper_security: Literal["digest"] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +75,8 @@ class Settings:
     work_dir: Path | None
     heap_mb: int
     start_timeout_ms: int
+    security: Security | None
+    zookeeper_security: str | None
 
 
 _CHROOT = re.compile(r"(/[A-Za-z0-9._-]+)*")
@@ -99,7 +108,10 @@ def check_settings(kafka: str, brokers: int, **options: Unpack[SandboxOptions]) 
         work_dir=None if work_dir is None else Path(work_dir).absolute(),
         heap_mb=options.get("heap_mb", 256),
         start_timeout_ms=options.get("start_timeout_ms", 60_000),
+        security=options.get("security"),
+        zookeeper_security=options.get("zookeeper_security"),
     )
+    check_release(settings.kafka, settings.security)
     for complaint, wrong in _complaints(settings):
         if wrong:
             raise SandboxError(complaint)
@@ -138,6 +150,10 @@ def _complaints(settings: Settings) -> list[tuple[str, bool]]:
             bool(impossible),
         ),
         ("each server needs a port of its own", len(set(given)) != len(given)),
+        (
+            f"zookeeper_security={settings.zookeeper_security!r}: give {ZOOKEEPER_SECURITIES[0]}",
+            settings.zookeeper_security not in {None, *ZOOKEEPER_SECURITIES},
+        ),
         (f"heap_mb={settings.heap_mb}: give at least 64", settings.heap_mb < 64),
     ]
 

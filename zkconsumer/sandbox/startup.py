@@ -1,6 +1,6 @@
 """Brings a cluster up: ZooKeeper, its chroot, all brokers at once, then a controller."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -8,9 +8,12 @@ from typing import TypeVar
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker
+from zkconsumer.sandbox.arranging import Arranger
 from zkconsumer.sandbox.broker import BrokerServer
+from zkconsumer.sandbox.kdc import KeyDistributionCenter
 from zkconsumer.sandbox.ports import LOOPBACK, pick_free, require_free
 from zkconsumer.sandbox.rendering import BrokerLayout
+from zkconsumer.sandbox.secured import Arrangement, ClientAccess
 from zkconsumer.sandbox.server import Launcher, Server
 from zkconsumer.sandbox.settings import Settings
 from zkconsumer.sandbox.tools import ToolBox
@@ -32,6 +35,8 @@ class RunningCluster:
     topics: TopicAdmin
     tools: ToolBox
     zookeeper_connect: str
+    access: ClientAccess | None
+    kdc: KeyDistributionCenter | None
 
 
 def require_free_ports(settings: Settings) -> None:
@@ -46,23 +51,41 @@ def require_free_ports(settings: Settings) -> None:
         require_free(port, f"broker {number}")
 
 
-def start_cluster(settings: Settings, launcher: Launcher, work_dir: Path) -> RunningCluster:
+def start_cluster(
+    settings: Settings,
+    launcher: Launcher,
+    work_dir: Path,
+    closing: list[Callable[[], None]],
+) -> RunningCluster:
     """Start all servers and wait until they answer.
+
+    Args:
+        settings: what to start.
+        launcher: starts Java.
+        work_dir: for data and logs.
+        closing: takes what has to be ended at the end, besides processes.
 
     Raises:
         SandboxError: one does not come up; the message has the last lines of its log.
     """
     ports = {*settings.broker_ports}
-    zookeeper = _start_zookeeper(settings, launcher, work_dir / "zookeeper", ports)
-    if settings.chroot:
-        with zookeeper.client() as client:
-            client.ensure(settings.chroot)  # brokers before 0.8.2 do not make it
-    connect = f"{LOOPBACK}:{zookeeper.port}{settings.chroot}"
-    brokers = _start_brokers(
-        settings,
-        partial(_make_broker, settings, launcher, work_dir, zookeeper),
-        ports,
+    arranger = Arranger(
+        launcher, work_dir / "security", ports, settings.start_timeout_ms, closing=closing
     )
+    guard = arranger.zookeeper() if settings.zookeeper_security else ({}, [], {})
+    arrangement = None if settings.security is None else arranger.arrange(settings.security)
+    zookeeper = _start_zookeeper(settings, launcher, work_dir / "zookeeper", ports, guard[:2])
+    with zookeeper.client() as client:
+        if settings.chroot:
+            client.ensure(settings.chroot)  # brokers before 0.8.2 do not make it
+        for path, data in (arrangement.users if arrangement else {}).items():
+            client.ensure(settings.chroot + path)
+            client.set(settings.chroot + path, data)
+    connect = f"{LOOPBACK}:{zookeeper.port}{settings.chroot}"
+    maker = _BrokerMaker(settings, launcher, work_dir, zookeeper, arrangement, ports)
+    brokers = _start_brokers(settings, maker.make, ports)
+    secured = ",".join(one.secured for one in brokers.values() if one.secured)
+    is_secured = arrangement is not None or settings.zookeeper_security is not None
 
     def live_brokers() -> list[Broker]:
         return [one.address for one in brokers.values() if one.serving]
@@ -81,14 +104,23 @@ def start_cluster(settings: Settings, launcher: Launcher, work_dir: Path) -> Run
         topics=topics,
         tools=ToolBox(launcher, work_dir / "tools"),
         zookeeper_connect=connect,
+        access=arranger.access(arrangement, guard[2], secured) if is_secured else None,
+        kdc=arranger.kdc,
     )
 
 
 def _start_zookeeper(
-    settings: Settings, launcher: Launcher, folder: Path, ports: set[int]
+    settings: Settings,
+    launcher: Launcher,
+    folder: Path,
+    ports: set[int],
+    guard: tuple[Mapping[str, str], Sequence[str]],
 ) -> ZooKeeperServer:
     def make(port: int) -> ZooKeeperServer:
-        return ZooKeeperServer(launcher, folder, port, settings)
+        properties, flags = guard
+        return ZooKeeperServer(
+            launcher, folder, port, settings, properties=properties, jvm_flags=flags
+        )
 
     given = settings.zookeeper_port
     server = make(pick_free(ports) if given is None else given)
@@ -96,32 +128,38 @@ def _start_zookeeper(
     return _await_server(server, make, ports, settings, port_is_given=given is not None)
 
 
-def _make_broker(
-    settings: Settings,
-    launcher: Launcher,
-    work_dir: Path,
-    zookeeper: ZooKeeperServer,
-    number: int,
-    port: int,
-) -> BrokerServer:
-    folder = work_dir / f"broker-{number}"
-    layout = BrokerLayout(
-        id=number,
-        port=port,
-        listen_host=settings.listen_host,
-        log_dir=folder / "data",
-        zookeeper_connect=f"{LOOPBACK}:{zookeeper.port}{settings.chroot}",
-        cluster_size=settings.broker_count,
-        auto_create_topics=settings.auto_create_topics,
-    )
-    return BrokerServer(
-        launcher,
-        folder,
-        layout,
-        zookeeper=zookeeper,
-        overrides=settings.broker_properties,
-        jvm_flags=settings.broker_jvm_flags,
-    )
+@dataclass(frozen=True, slots=True)
+class _BrokerMaker:
+    settings: Settings
+    launcher: Launcher
+    work_dir: Path
+    zookeeper: ZooKeeperServer
+    arrangement: Arrangement | None
+    ports: set[int]
+
+    def make(self, number: int, port: int) -> BrokerServer:
+        """Make a broker; the port is that of its secured listener, where it has one."""
+        settings, secured = self.settings, self.arrangement
+        folder = self.work_dir / f"broker-{number}"
+        layout = BrokerLayout(
+            id=number,
+            port=port if secured is None else pick_free(self.ports),
+            listen_host=settings.listen_host,
+            log_dir=folder / "data",
+            zookeeper_connect=f"{LOOPBACK}:{self.zookeeper.port}{settings.chroot}",
+            cluster_size=settings.broker_count,
+            auto_create_topics=settings.auto_create_topics,
+            secured=None if secured is None else (secured.protocol, port),
+        )
+        own = ({}, ()) if secured is None else (secured.broker_properties, secured.broker_jvm_flags)
+        return BrokerServer(
+            self.launcher,
+            folder,
+            layout,
+            zookeeper=self.zookeeper,
+            overrides={**own[0], **settings.broker_properties},
+            jvm_flags=(*own[1], *settings.broker_jvm_flags),
+        )
 
 
 def _start_brokers(

@@ -28,6 +28,8 @@ class KafkaVersion:
         topic_config: topics have a node in ``/config/topics`` (0.8.1 and later).
         coordinates_offsets: the broker keeps offsets in a topic (0.8.2 and later).
         transactions: the broker has a transaction log, which must fit the number of brokers.
+        securities: how its brokers can be told who one is: ``tls``, ``kerberos`` (0.9 and later),
+            ``scram`` (0.10.2 and later), ``oauth`` (2.0 and later).
         zookeeper_opens_early: its ZooKeeper opens its port before it can serve (3.4.10 and
             later; see ``sandbox.zookeeper``).
         zookeeper_4lw: its ZooKeeper wants its four-letter words allowed, and its admin server
@@ -45,6 +47,7 @@ class KafkaVersion:
     topic_config: bool = True
     coordinates_offsets: bool = True
     transactions: bool = True
+    securities: tuple[str, ...] = ("tls", "kerberos", "scram", "oauth")
     zookeeper_opens_early: bool = False
     zookeeper_4lw: bool = False
 
@@ -71,6 +74,7 @@ VERSIONS = {
         KafkaVersion(
             name="0.8.0",
             scala="2.10",
+            securities=(),
             excluded=_LOST_OF_LOG4J,
             jvm_flags=_SNAPPY_DOOR,
             listeners=False,
@@ -83,14 +87,19 @@ VERSIONS = {
         KafkaVersion(
             name="0.8.1.1",
             scala="2.10",
+            securities=(),
             excluded=_LOST_OF_LOG4J,
             jvm_flags=_SNAPPY_DOOR,
             listeners=False,
             coordinates_offsets=False,
             transactions=False,
         ),
-        KafkaVersion(name="0.8.2.2", scala="2.10", listeners=False, transactions=False),
-        KafkaVersion(name="0.9.0.1", scala="2.11", transactions=False),
+        KafkaVersion(
+            name="0.8.2.2", scala="2.10", listeners=False, transactions=False, securities=()
+        ),
+        KafkaVersion(
+            name="0.9.0.1", scala="2.11", transactions=False, securities=("tls", "kerberos")
+        ),
         KafkaVersion(
             name="0.10.2.2",
             scala="2.11",
@@ -98,9 +107,22 @@ VERSIONS = {
             # Its version parser fails on a version without a dot, such as "17".
             jvm_flags=("-Djava.specification.version=1.8",),
             transactions=False,
+            securities=("tls", "kerberos", "scram"),
         ),
-        KafkaVersion(name="0.11.0.3", scala="2.11", extra=_JAXB, zookeeper_opens_early=True),
-        KafkaVersion(name="1.1.1", scala="2.12", extra=_LOG4J, zookeeper_opens_early=True),
+        KafkaVersion(
+            name="0.11.0.3",
+            scala="2.11",
+            extra=_JAXB,
+            securities=("tls", "kerberos", "scram"),
+            zookeeper_opens_early=True,
+        ),
+        KafkaVersion(
+            name="1.1.1",
+            scala="2.12",
+            extra=_LOG4J,
+            securities=("tls", "kerberos", "scram"),
+            zookeeper_opens_early=True,
+        ),
         KafkaVersion(
             name="2.8.2",
             scala="2.13",

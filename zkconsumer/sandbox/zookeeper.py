@@ -1,5 +1,6 @@
 """The sandbox's ZooKeeper: the server that ships with the Kafka version."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from zkconsumer.errors import SandboxError
@@ -17,25 +18,35 @@ _LOADED_AFTER_DATA = "org.apache.zookeeper.server.SessionTrackerImpl "
 class ZooKeeperServer(Server):
     """A single ZooKeeper server on a fixed port, with its data in ``folder``."""
 
-    def __init__(self, launcher: Launcher, folder: Path, port: int, settings: Settings) -> None:
+    def __init__(
+        self,
+        launcher: Launcher,
+        folder: Path,
+        port: int,
+        settings: Settings,
+        *,
+        properties: Mapping[str, str],
+        jvm_flags: Sequence[str],
+    ) -> None:
         self.port = port
         self._opens_early = launcher.version.zookeeper_opens_early
         folder.mkdir(parents=True, exist_ok=True)
 
         def launch() -> ChildProcess:
-            properties = zookeeper_properties(
+            rendered = zookeeper_properties(
                 launcher.version,
                 port=port,
                 listen_host=settings.listen_host,
                 data_dir=folder / "data",
                 tick_ms=settings.zookeeper_tick_ms,
             )
-            properties |= settings.zookeeper_properties
+            rendered |= {**properties, **settings.zookeeper_properties}
             flags = [
+                *jvm_flags,
                 *settings.zookeeper_jvm_flags,
                 *([_WATCH_CLASSES] if self._opens_early else []),
             ]
-            return launcher.launch_server(folder, ZOOKEEPER_MAIN, properties, flags=flags)
+            return launcher.launch_server(folder, ZOOKEEPER_MAIN, rendered, flags=flags)
 
         super().__init__("ZooKeeper", folder, launch=launch, ready=self._answers)
 

@@ -13,7 +13,6 @@ from tests.support.secure_broker import (
     PLAIN_USER,
     SCRAM_USER,
     SecureBroker,
-    unsigned_token,
 )
 from tests.support.token_endpoint import TokenEndpoint
 from tests.support.traffic import write
@@ -24,6 +23,7 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import PLAINTEXT, SecurityProtocol, SecuritySettings, TlsSettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.tls import context_of
+from zkconsumer.sandbox.tokens import unsigned_token
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.messages.metadata import MetadataRequest
 

@@ -1,0 +1,135 @@
+"""Makes what a secured sandbox needs before its servers start: certificates, a KDC, passwords."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zkconsumer.sandbox.kdc import (
+    BROKER_PRINCIPAL,
+    CLIENT_PRINCIPAL,
+    KeyDistributionCenter,
+)
+from zkconsumer.sandbox.ports import pick_free
+from zkconsumer.sandbox.rendering import render_properties
+from zkconsumer.sandbox.secured import (
+    Arrangement,
+    ClientAccess,
+    Security,
+    dotted,
+    jaas_flag,
+    kerberos_jaas,
+    oauth_jaas,
+    scram_jaas,
+    with_kerberos,
+    with_scram,
+    with_tls,
+    with_tokens,
+    zookeeper_jaas,
+    zookeeper_settings,
+)
+from zkconsumer.sandbox.server import Launcher
+from zkconsumer.sandbox.tokens import TokenServer
+
+if TYPE_CHECKING:
+    from zkconsumer.sandbox.certificates import Certificates
+
+
+@dataclass(slots=True)
+class Arranger:
+    """Makes it, in a folder of its own. Thread: one.
+
+    Attributes:
+        launcher: starts Java.
+        folder: for files.
+        ports: those that are taken.
+        start_timeout_ms: how long the KDC may take.
+        closing: what has to be ended, besides processes.
+        kdc: the KDC, where there is one.
+    """
+
+    launcher: Launcher
+    folder: Path
+    ports: set[int]
+    start_timeout_ms: int
+    closing: list[Callable[[], None]] = field(default_factory=list)
+    kdc: KeyDistributionCenter | None = None
+
+    def arrange(self, security: Security) -> Arrangement:
+        """Make what brokers and clients are given.
+
+        Raises:
+            SandboxError: the KDC does not come up, or a package or a jar is missing.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        match security:
+            case "tls":
+                return with_tls(self._certificates())
+            case "scram":
+                return with_scram(
+                    self._certificates(),
+                    self._file("broker-jaas.conf", scram_jaas()),
+                    password=secrets.token_hex(),
+                    salt=secrets.token_bytes(16),
+                )
+            case "oauth":
+                tokens = TokenServer("client")
+                self.closing.append(tokens.close)
+                jaas = self._file("broker-jaas.conf", oauth_jaas())
+                return with_tokens(self._certificates(), jaas, endpoint_url=tokens.url)
+            case "kerberos":
+                return self._kerberos()
+
+    def zookeeper(self) -> tuple[dict[str, str], list[str], dict[str, str]]:
+        """Properties and flags of a ZooKeeper that knows one user, and that user's settings."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        password = secrets.token_hex()
+        jaas = self._file("zookeeper-jaas.conf", zookeeper_jaas(password))
+        provider = "org.apache.zookeeper.server.auth.SASLAuthenticationProvider"
+        return {"authProvider.1": provider}, [jaas_flag(jaas)], zookeeper_settings(password)
+
+    def access(
+        self, arrangement: Arrangement | None, zookeeper: dict[str, str], bootstrap_servers: str
+    ) -> ClientAccess:
+        """Write a client's files."""
+        settings = {**(arrangement.settings if arrangement else {}), **zookeeper}
+        tools = arrangement.tool_properties if arrangement else {}
+        return ClientAccess(
+            bootstrap_servers=bootstrap_servers,
+            settings=settings,
+            command_config=self._file("client.properties", render_properties(dotted(settings))),
+            tool_config=self._file("kafka-tools.properties", render_properties(tools)),
+            environment=arrangement.environment if arrangement else {},
+            jvm_flags=arrangement.jvm_flags if arrangement else (),
+        )
+
+    def _kerberos(self) -> Arrangement:
+        kdc = KeyDistributionCenter(self.launcher, self.folder / "kdc", pick_free(self.ports))
+        kdc.launch()
+        kdc.await_ready(self.start_timeout_ms)
+        self.kdc = kdc
+        return with_kerberos(
+            jaas=self._file(
+                "broker-jaas.conf",
+                kerberos_jaas("KafkaServer", kdc.broker_keytab, BROKER_PRINCIPAL),
+            ),
+            client_jaas=self._file(
+                "client-jaas.conf",
+                kerberos_jaas("KafkaClient", kdc.client_keytab, CLIENT_PRINCIPAL),
+            ),
+            krb5_conf=kdc.config,
+            keytab=kdc.client_keytab,
+            principal=CLIENT_PRINCIPAL,
+        )
+
+    def _certificates(self) -> "Certificates":
+        from zkconsumer.sandbox.certificates import make_certificates  # noqa: PLC0415 - its packages are needed for TLS alone
+
+        return make_certificates(self.folder)
+
+    def _file(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.touch(mode=0o600)
+        path.write_text(text, "ascii")
+        return path

@@ -1,0 +1,160 @@
+"""A real KDC: Hadoop's MiniKdc, which is Apache Kerby's, as one more server of the sandbox."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.net.kerberos import read_keytab, write_keytab
+from zkconsumer.sandbox.jars import shipped_lock, user_cache
+from zkconsumer.sandbox.ports import LOOPBACK
+from zkconsumer.sandbox.processes import ChildFiles, ChildProcess
+from zkconsumer.sandbox.rendering import render_properties
+from zkconsumer.sandbox.server import Launcher, Server
+
+KDC: Final = "minikdc-3.4.1"
+"""Its name in the lock file."""
+
+_KERBY: Final = "org.apache.kerby:{}:2.0.3"
+COORDINATES: Final = (
+    "org.apache.hadoop:hadoop-minikdc:3.4.1",
+    *(
+        _KERBY.format(name)
+        for name in (
+            *("kerb-simplekdc", "kerb-admin", "kerb-client", "kerb-common", "kerb-core"),
+            *("kerb-crypto", "kerb-identity", "kerb-server", "kerb-util"),
+            *("kerby-asn1", "kerby-config", "kerby-pkix", "kerby-util"),
+        )
+    ),
+    "commons-io:commons-io:2.16.1",
+    "org.slf4j:slf4j-api:1.7.36",
+    "org.slf4j:slf4j-reload4j:1.7.36",
+    "ch.qos.reload4j:reload4j:1.2.25",
+)
+"""What it is made of, in class path order; of what it declares, those that it loads."""
+
+REALM: Final = "ZKCONSUMER.TEST"
+BROKER_PRINCIPAL: Final = f"kafka/localhost@{REALM}"
+CLIENT_PRINCIPAL: Final = f"client@{REALM}"
+
+_MAIN: Final = "org.apache.hadoop.minikdc.MiniKdc"
+_RUNS: Final = "Standalone MiniKdc Running"
+_HEAP_MB: Final = 64
+_DAY_MS: Final = 86_400_000
+
+
+def krb5_conf(port: int, *, ticket_lifetime_s: int | None = None) -> str:
+    """The file that tells Kerberos' libraries, MIT's and Java's, of this KDC alone.
+
+    Args:
+        port: where the KDC listens.
+        ticket_lifetime_s: how long tickets are asked for; None: a day.
+    """
+    lifetime = "" if ticket_lifetime_s is None else f"    ticket_lifetime = {ticket_lifetime_s}s\n"
+    return (
+        "[libdefaults]\n"
+        f"    default_realm = {REALM}\n"
+        "    dns_lookup_kdc = false\n"
+        "    dns_lookup_realm = false\n"
+        "    dns_canonicalize_hostname = false\n"
+        "    rdns = false\n"
+        "    udp_preference_limit = 1\n"
+        f"{lifetime}"
+        "[realms]\n"
+        f"    {REALM} = {{\n        kdc = {LOOPBACK}:{port}\n    }}\n"
+        "[domain_realm]\n"
+        f"    localhost = {REALM}\n"
+    )
+
+
+class KeyDistributionCenter(Server):
+    """The KDC, with the keys of brokers and of a client made anew at each start.
+
+    Args:
+        launcher: starts Java; the class path is its own.
+        folder: for its files; ``krb5.conf`` and the keytabs are there once it is ready.
+        port: where it listens.
+
+    Raises:
+        SandboxError: a jar could not be had.
+
+    Attributes:
+        port: where it listens.
+        config: ``krb5.conf``.
+        broker_keytab: the key of ``BROKER_PRINCIPAL``.
+        client_keytab: the key of ``CLIENT_PRINCIPAL``.
+    """
+
+    def __init__(self, launcher: Launcher, folder: Path, port: int) -> None:
+        self.port = port
+        self.config = folder / "krb5.conf"
+        self.broker_keytab = folder / "broker.keytab"
+        self.client_keytab = folder / "client.keytab"
+        own = replace(launcher, class_path=kdc_class_path(), heap_mb=_HEAP_MB)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        keys, output, work_dir = folder / "keys", folder / "output", folder / "kdc"
+        work_dir.mkdir(exist_ok=True)
+
+        def launch() -> ChildProcess:
+            for left in (keys, output):
+                left.unlink(missing_ok=True)
+            settings = folder / "kdc.properties"
+            settings.write_text(render_properties(_properties(port)), "ascii")
+            names = [one.partition("@")[0] for one in (BROKER_PRINCIPAL, CLIENT_PRINCIPAL)]
+            return own.launch(
+                folder,
+                _MAIN,
+                [str(work_dir), str(settings), str(keys), *names],
+                ChildFiles(stdout=output, stderr=output),
+            )
+
+        def ready() -> bool:
+            if not self.printed(_RUNS):
+                return False
+            self.config.write_text(krb5_conf(port), "ascii")
+            self.extract_keytab(BROKER_PRINCIPAL, self.broker_keytab)
+            self.extract_keytab(CLIENT_PRINCIPAL, self.client_keytab)
+            return True
+
+        self._keys = keys
+        super().__init__("the KDC", folder, launch=launch, ready=ready)
+
+    def extract_keytab(self, principal: str, path: Path) -> None:
+        """Write the keys of one principal, for its owner to read alone.
+
+        Raises:
+            SandboxError: the KDC gave no such keys.
+        """
+        try:
+            entries = read_keytab(self._keys.read_bytes())
+        except (OSError, ValueError) as error:
+            raise SandboxError(f"the KDC wrote no keytab: {error}") from error
+        own = tuple(entry for entry in entries if entry.principal == principal)
+        if not own:
+            raise SandboxError(f"the KDC wrote no key of {principal}")
+        path.touch(mode=0o600)
+        path.write_bytes(write_keytab(own))
+
+
+def kdc_class_path() -> tuple[Path, ...]:
+    """The KDC's jars, from this user's cache; missing ones are downloaded first.
+
+    Raises:
+        SandboxError: a jar could not be had, or has the wrong checksum.
+    """
+    return tuple(user_cache().class_path(shipped_lock().class_path(KDC)))
+
+
+def _properties(port: int) -> dict[str, str]:
+    name, _, domain = REALM.partition(".")
+    return {
+        "org.name": name,
+        "org.domain": domain,
+        "kdc.bind.address": LOOPBACK,
+        "kdc.port": str(port),
+        "transport": "TCP",
+        "instance": "DefaultKrbServer",
+        "min.ticket.lifetime": "1000",
+        "max.ticket.lifetime": str(_DAY_MS),
+        "debug": "false",
+    }

@@ -1,0 +1,291 @@
+"""What brokers, clients and tools are told in a sandbox that wants to know who one is. Pure."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.versions import KafkaVersion
+
+if TYPE_CHECKING:
+    from zkconsumer.sandbox.certificates import Certificates
+
+Security = Literal["tls", "scram", "kerberos", "oauth"]
+SECURITIES: Final[tuple[Security, ...]] = ("tls", "scram", "kerberos", "oauth")
+ZOOKEEPER_SECURITIES: Final = ("digest",)
+USER: Final = "client"
+"""Who the client is, by every mechanism."""
+
+ADVERTISED: Final = "localhost"
+"""The host that secured listeners are known by: in certificates and in the brokers' principal."""
+
+_ITERATIONS: Final = 4_096
+_SINCE: Final[Mapping[Security, str]] = {
+    "tls": "0.9",
+    "kerberos": "0.9",
+    "scram": "0.10.2",
+    "oauth": "2.0",
+}
+_PROTOCOLS: Final[Mapping[Security, str]] = {
+    "tls": "SSL",
+    "kerberos": "SASL_PLAINTEXT",
+    "scram": "SASL_SSL",
+    "oauth": "SASL_SSL",
+}
+_OAUTH_MODULE: Final = (
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+    'unsecuredLoginStringClaim_sub="{}";'
+)
+_SCRAM_MODULE: Final = (
+    'org.apache.kafka.common.security.scram.ScramLoginModule required username="{}" password="{}";'
+)
+_KERBEROS_MODULE: Final = (
+    "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true "
+    'keyTab="{}" principal="{}";'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientAccess:
+    """How a client gets into a secured sandbox; ``repr`` hides what is secret.
+
+    Attributes:
+        bootstrap_servers: the brokers' secured listeners.
+        settings: keyword arguments of ``KafkaConsumer``, ours and kafka-python's alike where that
+            has the mechanism.
+        command_config: a file of them, for our commands' ``--command-config``.
+        tool_config: a file for Kafka's own tools' ``--command-config``, ``--consumer.config`` and
+            ``--producer.config``.
+        environment: what has to be in the environment of a client's process.
+        jvm_flags: what Kafka's own tools need beyond the file (``KAFKA_OPTS``).
+    """
+
+    bootstrap_servers: str
+    settings: Mapping[str, str] = field(repr=False)
+    command_config: Path
+    tool_config: Path
+    environment: Mapping[str, str]
+    jvm_flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrangement:
+    """What makes a cluster a secured one.
+
+    Attributes:
+        protocol: of the secured listener.
+        broker_properties: for every broker, beyond its listeners.
+        broker_jvm_flags: for its Java.
+        users: nodes that brokers read when they start, by path, with their content.
+        settings: a client's, as ``ClientAccess`` has them.
+        tool_properties: those of Kafka's own tools.
+        environment: see ``ClientAccess``.
+        jvm_flags: see ``ClientAccess``.
+    """
+
+    protocol: str
+    broker_properties: Mapping[str, str]
+    broker_jvm_flags: tuple[str, ...] = ()
+    users: Mapping[str, bytes] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(repr=False)
+    tool_properties: Mapping[str, str] = field(repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    jvm_flags: tuple[str, ...] = ()
+
+
+def check_release(version: KafkaVersion, security: str | None) -> None:
+    """See to it that a release can do what is asked.
+
+    Raises:
+        SandboxError: it can't, or there is no such thing.
+    """
+    if security is None:
+        return
+    since = next((_SINCE[one] for one in SECURITIES if one == security), None)
+    if since is None:
+        raise SandboxError(f"security={security!r}: give one of {', '.join(SECURITIES)}")
+    if security not in version.securities:
+        raise SandboxError(
+            f"Kafka {version.name} can't do security={security}: that came with Kafka {since}"
+        )
+
+
+def tls_properties(certificates: "Certificates") -> dict[str, str]:
+    """Where a broker finds its key, and whom it trusts."""
+    from zkconsumer.sandbox.certificates import STORE_PASSWORD  # noqa: PLC0415 - its packages
+
+    return {
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": str(certificates.broker_keys),
+        "ssl.keystore.password": STORE_PASSWORD,
+        "ssl.key.password": STORE_PASSWORD,
+        **_trust(certificates),
+    }
+
+
+def with_tls(certificates: "Certificates") -> Arrangement:
+    """TLS; a client's certificate is asked for, and one may do without."""
+    return Arrangement(
+        protocol=_PROTOCOLS["tls"],
+        broker_properties={**tls_properties(certificates), "ssl.client.auth": "requested"},
+        settings={
+            "security_protocol": "SSL",
+            "ssl_cafile": str(certificates.authority),
+            "ssl_certfile": str(certificates.client),
+        },
+        tool_properties={"security.protocol": "SSL", **_trust(certificates)},
+    )
+
+
+def with_scram(
+    certificates: "Certificates", jaas: Path, *, password: str, salt: bytes
+) -> Arrangement:
+    """SCRAM-SHA-512 over TLS."""
+    return Arrangement(
+        protocol=_PROTOCOLS["scram"],
+        broker_properties={
+            **tls_properties(certificates),
+            "sasl.enabled.mechanisms": "SCRAM-SHA-512",
+        },
+        broker_jvm_flags=(jaas_flag(jaas),),
+        users={f"/config/users/{USER}": scram_user(password, salt)},
+        settings={
+            "security_protocol": "SASL_SSL",
+            "ssl_cafile": str(certificates.authority),
+            "sasl_mechanism": "SCRAM-SHA-512",
+            "sasl_plain_username": USER,
+            "sasl_plain_password": password,
+        },
+        tool_properties={
+            "security.protocol": "SASL_SSL",
+            **_trust(certificates),
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.jaas.config": _SCRAM_MODULE.format(USER, password),
+        },
+    )
+
+
+def with_tokens(certificates: "Certificates", jaas: Path, *, endpoint_url: str) -> Arrangement:
+    """OAUTHBEARER over TLS, with tokens that nobody signed."""
+    return Arrangement(
+        protocol=_PROTOCOLS["oauth"],
+        broker_properties={
+            **tls_properties(certificates),
+            "sasl.enabled.mechanisms": "OAUTHBEARER",
+        },
+        broker_jvm_flags=(jaas_flag(jaas),),
+        settings={
+            "security_protocol": "SASL_SSL",
+            "ssl_cafile": str(certificates.authority),
+            "sasl_mechanism": "OAUTHBEARER",
+            "sasl_oauthbearer_token_endpoint_url": endpoint_url,
+            "sasl_oauthbearer_client_credentials_client_id": USER,
+            "sasl_oauthbearer_client_credentials_client_secret": "any",
+        },
+        tool_properties={
+            "security.protocol": "SASL_SSL",
+            **_trust(certificates),
+            "sasl.mechanism": "OAUTHBEARER",
+            "sasl.jaas.config": _OAUTH_MODULE.format(USER),
+        },
+    )
+
+
+def with_kerberos(
+    *, jaas: Path, client_jaas: Path, krb5_conf: Path, keytab: Path, principal: str
+) -> Arrangement:
+    """GSSAPI in the clear, as most clusters of its time have it."""
+    krb5 = f"-Djava.security.krb5.conf={krb5_conf}"
+    return Arrangement(
+        protocol=_PROTOCOLS["kerberos"],
+        broker_properties={"sasl.kerberos.service.name": "kafka"},
+        broker_jvm_flags=(jaas_flag(jaas), krb5),
+        settings={
+            "security_protocol": "SASL_PLAINTEXT",
+            "sasl_mechanism": "GSSAPI",
+            "sasl_kerberos_service_name": "kafka",
+            "sasl_kerberos_keytab": str(keytab),
+            "sasl_kerberos_principal": principal,
+        },
+        tool_properties={
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "GSSAPI",
+            "sasl.kerberos.service.name": "kafka",
+        },
+        environment={"KRB5_CONFIG": str(krb5_conf)},
+        # Before 0.10.2 a tool's file can't say it.
+        jvm_flags=(jaas_flag(client_jaas), krb5),
+    )
+
+
+def jaas_flag(path: Path) -> str:
+    """Tell Java of a JAAS file."""
+    return f"-Djava.security.auth.login.config={path}"
+
+
+def scram_jaas() -> str:
+    """The brokers' file; they say nothing of themselves by it."""
+    return _section("KafkaServer", _SCRAM_MODULE.format("broker", "none"))
+
+
+def oauth_jaas() -> str:
+    """The brokers' file."""
+    return _section("KafkaServer", _OAUTH_MODULE.format("broker"))
+
+
+def kerberos_jaas(section: str, keytab: Path, principal: str) -> str:
+    """The brokers' file (``KafkaServer``) or the one of Kafka's tools (``KafkaClient``)."""
+    return _section(section, _KERBEROS_MODULE.format(keytab, principal))
+
+
+def zookeeper_jaas(password: str) -> str:
+    """ZooKeeper's file: whom it knows by DIGEST-MD5."""
+    module = "org.apache.zookeeper.server.auth.DigestLoginModule required"
+    return _section("Server", f'{module} user_{USER}="{password}";')
+
+
+def zookeeper_settings(password: str) -> dict[str, str]:
+    """A client's settings towards such a ZooKeeper, in the names that all doors take."""
+    return {
+        "zookeeper_auth_scheme": "sasl",
+        "zookeeper_auth_username": USER,
+        "zookeeper_auth_password": password,
+    }
+
+
+def scram_user(password: str, salt: bytes) -> bytes:
+    """The node of a user that may come by SCRAM-SHA-512, as ``kafka-configs`` writes it."""
+    salted = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ITERATIONS)
+    client_key = hmac.digest(salted, b"Client Key", "sha512")
+    parts = {
+        "salt": salt,
+        "stored_key": hashlib.sha512(client_key).digest(),
+        "server_key": hmac.digest(salted, b"Server Key", "sha512"),
+    }
+    proof = ",".join(f"{key}={base64.b64encode(part).decode()}" for key, part in parts.items())
+    config = {"SCRAM-SHA-512": f"{proof},iterations={_ITERATIONS}"}
+    return json.dumps({"version": 1, "config": config}).encode()
+
+
+def dotted(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings as a file of properties has them."""
+    return {name.replace("_", "."): value for name, value in settings.items()}
+
+
+def _section(name: str, module: str) -> str:
+    return f"{name} {{\n  {module}\n}};\n"
+
+
+def _trust(certificates: "Certificates") -> dict[str, str]:
+    from zkconsumer.sandbox.certificates import STORE_PASSWORD  # noqa: PLC0415 - its packages
+
+    return {
+        "ssl.truststore.type": "PKCS12",
+        "ssl.truststore.location": str(certificates.broker_trust),
+        "ssl.truststore.password": STORE_PASSWORD,
+    }

@@ -1,0 +1,90 @@
+"""Tokens without a signature, which brokers of 2.0 and later believe unless told otherwise."""
+
+import base64
+import json
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Final
+
+from zkconsumer.clock import SystemClock
+from zkconsumer.sandbox.ports import LOOPBACK
+from zkconsumer.scope import ThreadScope
+
+LIFETIME_S: Final = 3_600
+_POLL_S: Final = 0.05
+_CLOSE_MS: Final = 5_000
+_MOST_BYTES: Final = 64 << 10
+
+
+def unsigned_token(subject: str, now_ms: int, lifetime_s: int = 60) -> str:
+    """Make a token (RFC 7519) that such a broker believes until it runs out.
+
+    Args:
+        subject: who bears it.
+        now_ms: the time of day.
+        lifetime_s: how long from then on.
+    """
+    seconds = now_ms // 1000
+    claims = {"sub": subject, "iat": seconds, "exp": seconds + lifetime_s}
+    parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
+    return "".join(base64.urlsafe_b64encode(part).decode().rstrip("=") + "." for part in parts)
+
+
+class TokenServer:
+    """Gives tokens to whoever asks as the grant of client credentials does, until it is closed.
+
+    Args:
+        subject: who they are of.
+    """
+
+    def __init__(self, subject: str) -> None:
+        clock = SystemClock()
+
+        def grant() -> str:
+            return unsigned_token(subject, clock.wall_ms(), LIFETIME_S)
+
+        self._server = _Server(grant)
+        self._scope = ThreadScope("sandbox-tokens")
+        self._scope.spawn(
+            "serve", lambda: self._server.serve_forever(_POLL_S), stop=self._server.shutdown
+        )
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://{LOOPBACK}:{self._server.server_port}/token"
+
+    def close(self) -> None:
+        """Answer no more."""
+        self._scope.close(_CLOSE_MS)
+        self._server.server_close()
+
+
+class _Server(HTTPServer):
+    def __init__(self, grant: Callable[[], str]) -> None:
+        super().__init__((LOOPBACK, 0), _Handler)
+        self.grant = grant
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = 5
+
+    def do_POST(self) -> None:
+        """Give a token."""
+        length = self.headers.get("Content-Length", "0")
+        self.rfile.read(min(int(length), _MOST_BYTES) if length.isdecimal() else 0)
+        answer = {
+            "access_token": self.server.grant(),
+            "token_type": "Bearer",
+            "expires_in": LIFETIME_S,
+        }
+        data = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
