@@ -4,11 +4,13 @@ import argparse
 import sys
 from typing import NamedTuple
 
+from zkconsumer.cli.sandbox_access import advice
 from zkconsumer.cli.signals import StopAsked, stop_signals
 from zkconsumer.demo.traffic import write_sample
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox import DEFAULT_KAFKA, VERSIONS, Sandbox
 from zkconsumer.sandbox.jars import missing_jars
+from zkconsumer.sandbox.secured import SECURITIES, ZOOKEEPER_SECURITIES
 from zkconsumer.sandbox.settings import SandboxOptions
 from zkconsumer.scope import Mailbox
 
@@ -96,6 +98,17 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--listen", default="127.0.0.1", metavar="HOST", help="0.0.0.0 inside a container"
     )
     up.add_argument(
+        "--security",
+        choices=SECURITIES,
+        help="how brokers want to be told who one is; prints a client's settings "
+        "(default: not at all)",
+    )
+    up.add_argument(
+        "--zookeeper-security",
+        choices=ZOOKEEPER_SECURITIES,
+        help="digest: ZooKeeper knows a user by DIGEST-MD5 (default: nobody)",
+    )
+    up.add_argument(
         "--sample-messages",
         type=message_count,
         default=0,
@@ -131,6 +144,10 @@ def _up(args: argparse.Namespace) -> None:
             write_sample(cluster.brokers, topic.name, topic.partitions, args.sample_messages)
         print(f"zookeeper.connect={cluster.zookeeper_connect}")
         print(f"metadata.broker.list={cluster.bootstrap_servers}")
+        if args.security or args.zookeeper_security:
+            if args.security:
+                print(f"bootstrap.servers={cluster.access.bootstrap_servers}")
+            print(advice(cluster.access, cluster.zookeeper_connect))
         print(f"Kafka {cluster.kafka} is up. Ctrl-C stops it.", flush=True)
         Mailbox[None]().get()  # a signal ends this
 
@@ -144,4 +161,6 @@ def _options(args: argparse.Namespace) -> SandboxOptions:
         "work_dir": args.work_dir,
         "auto_create_topics": args.auto_create_topics,
         "listen_host": args.listen,
+        "security": args.security,
+        "zookeeper_security": args.zookeeper_security,
     }

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 Security = Literal["tls", "scram", "kerberos", "oauth"]
 SECURITIES: Final[tuple[Security, ...]] = ("tls", "scram", "kerberos", "oauth")
-ZOOKEEPER_SECURITIES: Final = ("digest",)
+ZookeeperSecurityName = Literal["digest"]
+ZOOKEEPER_SECURITIES: Final[tuple[ZookeeperSecurityName, ...]] = ("digest",)
 USER: Final = "client"
 """Who the client is, by every mechanism."""
 
@@ -44,6 +45,8 @@ _OAUTH_MODULE: Final = (
 _SCRAM_MODULE: Final = (
     'org.apache.kafka.common.security.scram.ScramLoginModule required username="{}" password="{}";'
 )
+# Kafka's own rule asks Java for the realm, by a door that Java 17 closed.
+_SHORT_NAMES: Final = "RULE:[1:$1],RULE:[2:$1]"
 _KERBEROS_MODULE: Final = (
     "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true "
     'keyTab="{}" principal="{}";'
@@ -203,7 +206,10 @@ def with_kerberos(
     krb5 = f"-Djava.security.krb5.conf={krb5_conf}"
     return Arrangement(
         protocol=_PROTOCOLS["kerberos"],
-        broker_properties={"sasl.kerberos.service.name": "kafka"},
+        broker_properties={
+            "sasl.kerberos.service.name": "kafka",
+            "sasl.kerberos.principal.to.local.rules": _SHORT_NAMES,
+        },
         broker_jvm_flags=(jaas_flag(jaas), krb5),
         settings={
             "security_protocol": "SASL_PLAINTEXT",
@@ -217,7 +223,12 @@ def with_kerberos(
             "sasl.mechanism": "GSSAPI",
             "sasl.kerberos.service.name": "kafka",
         },
-        environment={"KRB5_CONFIG": str(krb5_conf)},
+        # The cache and the keytab are for clients that have no setting for a keytab.
+        environment={
+            "KRB5_CONFIG": str(krb5_conf),
+            "KRB5_CLIENT_KTNAME": str(keytab),
+            "KRB5CCNAME": str(keytab.with_name("tickets")),
+        },
         # Before 0.10.2 a tool's file can't say it.
         jvm_flags=(jaas_flag(client_jaas), krb5),
     )

@@ -5,12 +5,17 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.sandbox.ports import ANYWHERE, LOOPBACK
-from zkconsumer.sandbox.secured import ZOOKEEPER_SECURITIES, Security, check_release
+from zkconsumer.sandbox.secured import (
+    ZOOKEEPER_SECURITIES,
+    Security,
+    ZookeeperSecurityName,
+    check_release,
+)
 from zkconsumer.sandbox.versions import KafkaVersion, kafka_version
 
 
@@ -53,7 +58,7 @@ class SandboxOptions(TypedDict, total=False):
     heap_mb: int
     start_timeout_ms: int
     security: Security | None
-    zookeeper_security: Literal["digest"] | None
+    zookeeper_security: ZookeeperSecurityName | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +81,7 @@ class Settings:
     heap_mb: int
     start_timeout_ms: int
     security: Security | None
-    zookeeper_security: str | None
+    zookeeper_security: ZookeeperSecurityName | None
 
 
 _CHROOT = re.compile(r"(/[A-Za-z0-9._-]+)*")
