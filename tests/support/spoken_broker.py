@@ -155,13 +155,7 @@ class SpokenConversation:
         """See ``Conversation``."""
         self._reader.receive(data)
         while not (self._deaf or self.is_over) and (frame := self._reader.next_frame()) is not None:
-            try:
-                request = decode_request(frame)
-            except DecodeError:
-                self.is_over = True
-                return
-            self._broker.requests.append(request)
-            self._do(request)
+            self._take(frame)
 
     def take_outgoing(self, now_ms: int) -> bytes:  # noqa: ARG002 - it has no sense of time
         """See ``Conversation``."""
@@ -181,6 +175,16 @@ class SpokenConversation:
         self._outgoing = b""
         self.is_over = True
         self._wake()
+
+    def _take(self, frame: bytes | memoryview) -> None:
+        """One frame; what is no request ends the connection."""
+        try:
+            request = decode_request(frame)
+        except DecodeError:
+            self.is_over = True
+            return
+        self._broker.requests.append(request)
+        self._do(request)
 
     def _do(self, request: RequestFrame) -> None:
         match self._broker.says(request):

@@ -124,12 +124,20 @@ def test_what_has_no_effect_is_taken_and_noted_once(caplog: pytest.LogCaptureFix
 
 
 def test_every_setting_that_only_tunes_kafka_python_is_taken() -> None:
-    """None of them is read, so that none can be wrong; also Kerberos' without Kerberos."""
+    """None of them is read, so that none can be wrong."""
     given = {spec.attribute: object() for spec in INERT}
     config = PollConfig(**given)
     assert {name: config[name] for name in given} == given
-    with pytest.raises(ConfigError, match=r"sasl\.mechanism is 'GSSAPI'"):
-        PollConfig(sasl_mechanism="GSSAPI")
+
+
+def test_the_brokers_service_is_named_as_in_kafka_python() -> None:
+    """Also without Kerberos, where nothing has a use for it."""
+    assert PollConfig().sasl_kerberos_service_name == "kafka"
+    config = PollConfig(sasl_kerberos_service_name="k", sasl_kerberos_domain_name="d.example")
+    assert (config.sasl_kerberos_service_name, config["sasl_kerberos_domain_name"]) == (
+        "k",
+        "d.example",
+    )
 
 
 @pytest.mark.parametrize("key", sorted(REFUSED))

@@ -259,7 +259,7 @@ def test_what_has_to_be_renewed_is_not_lent(
     [
         ({"protocol": "TLS"}, "security.protocol='TLS'"),
         ({"protocol": "SASL_SSL"}, "sasl.mechanism=None"),
-        ({"protocol": "SASL_SSL", "sasl_mechanism": "GSSAPI"}, "SCRAM-SHA-256"),
+        ({"protocol": "SASL_SSL", "sasl_mechanism": "KERBEROS"}, "SCRAM-SHA-256"),
         ({"protocol": "SASL_SSL", "sasl_mechanism": "PLAIN"}, "user name and a password"),
         (
             {

@@ -1,0 +1,135 @@
+"""A broker in memory that wants tickets, and a client's side of such a conversation."""
+
+from dataclasses import dataclass, field
+
+from tests.support.spoken_broker import Said, SpokenBroker, SpokenConversation
+from zkconsumer.errors import AuthenticationFailed
+from zkconsumer.net.security import SecuritySettings
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.messages.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from zkconsumer.wire.versions import BrokerGeneration
+
+TOKENS = (b"ticket", b"", b"no layer")
+CHALLENGES = (b"proof", b"offer", b"")
+"""What the broker says to each; where bytes travel bare, nothing to the last one."""
+
+
+@dataclass
+class Tickets:
+    """The client's side (a ``Mechanism``); says the same at each conversation."""
+
+    host: str
+    tokens: tuple[bytes, ...] = TOKENS
+    heard: list[bytes] = field(default_factory=list)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """See ``Mechanism``."""
+        return len(self.heard) == len(self.tokens) - 1
+
+    def first(self) -> bytes:
+        """See ``Mechanism``."""
+        return self.tokens[0]
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        """See ``Mechanism``."""
+        expected = CHALLENGES[len(self.heard)]
+        if bytes(challenge) != expected:
+            raise AuthenticationFailed(f"{bytes(challenge)!r} instead of {expected!r}")
+        self.heard.append(bytes(challenge))
+        return self.tokens[len(self.heard)] if len(self.heard) < len(self.tokens) else None
+
+
+def by_tickets(begun: list[Tickets], tokens: tuple[bytes, ...] = TOKENS) -> SecuritySettings:
+    """Settings of a client whose conversations are kept in ``begun``."""
+
+    def begin(host: str) -> Tickets:
+        begun.append(Tickets(host, tokens))
+        return begun[-1]
+
+    return SecuritySettings(protocol="SASL_PLAINTEXT", sasl_mechanism="GSSAPI", kerberos=begin)
+
+
+@dataclass
+class TicketBroker(SpokenBroker):
+    """One that lets in who says ``TOKENS``.
+
+    Attributes:
+        let_in: how many conversations it believed.
+    """
+
+    let_in: int = 0
+
+    def accept(self) -> SpokenConversation | None:
+        """Be the listener."""
+        if self.down:
+            return None
+        self.accepted += 1
+        self.conversations.append(_TicketConversation(self))
+        return self.conversations[-1]
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether tokens travel in them."""
+        return ApiKey.SASL_AUTHENTICATE in self.serves
+
+
+class _TicketConversation(SpokenConversation):
+    def __init__(self, broker: TicketBroker) -> None:
+        super().__init__(broker)
+        self._tickets = broker
+        self._said = 0
+        # A 0.9 takes whatever comes first for a token.
+        self._is_bare = broker.generation is BrokerGeneration.V0_9
+        broker.answer = self._answer
+        self._buffer = b""
+
+    def receive(self, data: bytes, now_ms: int) -> None:  # noqa: ARG002 - it has no sense of time
+        """See ``Conversation``; unlike a request's, a token's frame may be empty."""
+        self._buffer += data
+        while not self.is_over and len(self._buffer) >= 4:
+            end = 4 + int.from_bytes(self._buffer[:4], "big")
+            if len(self._buffer) < end:
+                return
+            frame, self._buffer = self._buffer[4:end], self._buffer[end:]
+            self._take(frame)
+
+    def _take(self, frame: bytes | memoryview) -> None:
+        if self._is_bare and self._said < len(TOKENS):
+            challenge = self._challenge(bytes(frame))
+            if challenge is None:
+                self.is_over = True
+            elif self._said < len(TOKENS):
+                self._outgoing += len(challenge).to_bytes(4, "big") + challenge
+            self._wake()
+        else:
+            super()._take(frame)
+
+    def _answer(self, frame: RequestFrame) -> Said | None:
+        match frame.request:
+            case SaslHandshakeRequest():
+                self._said = 0
+                self._is_bare = not self._tickets.has_requests
+                return SaslHandshakeResponse(error_code=0, mechanisms=("GSSAPI",))
+            case SaslAuthenticateRequest(auth_bytes=token):
+                challenge = self._challenge(bytes(token))
+                return SaslAuthenticateResponse(
+                    error_code=58 if challenge is None else 0,
+                    error_message=None if challenge is not None else "no such ticket",
+                    auth_bytes=challenge or b"",
+                )
+            case _:
+                return None
+
+    def _challenge(self, token: bytes) -> bytes | None:
+        if token != TOKENS[self._said]:
+            return None
+        self._said += 1
+        self._tickets.let_in += self._said == len(TOKENS)
+        return CHALLENGES[self._said - 1]

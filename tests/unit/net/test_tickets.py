@@ -1,0 +1,99 @@
+"""How tickets travel: in requests, bare behind a handshake, and bare without one."""
+
+import pytest
+
+from tests.support.spoken_broker import MODERN, Serves, SpokenBroker
+from tests.support.ticket_broker import CHALLENGES, TicketBroker, Tickets, by_tickets
+from zkconsumer.errors import AuthenticationFailed, ConnectFailed, SaslAuthenticationFailedError
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.security import SecuritySettings
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
+from zkconsumer.wire.versions import BrokerGeneration, VersionRange
+
+ADDRESS = Broker(-1, "b.example", 9092)
+LONG_MS = 10_000
+UNKNOWN = (b"another", b"", b"no layer")
+WITHOUT_REQUESTS: Serves = {
+    key: VersionRange(0, 0) if key is ApiKey.SASL_HANDSHAKE else one
+    for key, one in MODERN.items()
+    if key is not ApiKey.SASL_AUTHENTICATE
+}
+
+
+def dialer_to(broker: SpokenBroker, security: SecuritySettings) -> BrokerDialer:
+    """A way to a broker."""
+    network = MemoryNetwork()
+    broker.listen(network)
+    return BrokerDialer(
+        network,
+        client_id="test",
+        security=security,
+        connect_timeout_ms=LONG_MS,
+        request_timeout_ms=LONG_MS,
+    )
+
+
+def of_0_9() -> TicketBroker:
+    """A broker of 0.9."""
+    broker = TicketBroker(ADDRESS)
+    broker.become(BrokerGeneration.V0_9)
+    return broker
+
+
+@pytest.mark.parametrize("serves", [MODERN, WITHOUT_REQUESTS], ids=["1.0", "0.10"])
+def test_let_in_behind_a_handshake(serves: Serves) -> None:
+    """On one connection, to the host that was called; bare, the last word has no answer."""
+    broker, begun = TicketBroker(ADDRESS, serves=serves), list[Tickets]()
+    connection = dialer_to(broker, by_tickets(begun)).dial(ADDRESS)
+    connection.call(ListGroupsRequest(), timeout_ms=LONG_MS)
+    connection.close()
+    assert (broker.accepted, broker.let_in) == (1, 1)
+    assert [one.host for one in begun] == ["b.example"]
+    answered = CHALLENGES if ApiKey.SASL_AUTHENTICATE in serves else CHALLENGES[:-1]
+    assert begun[0].heard == list(answered)
+
+
+def test_a_0_9_is_told_without_a_handshake_and_found_out_behind() -> None:
+    """It takes what comes first for a token; what it is, is then remembered."""
+    broker, begun = of_0_9(), list[Tickets]()
+    dialer = dialer_to(broker, by_tickets(begun))
+    connection = dialer.dial(ADDRESS)
+    assert connection.versions.generation is BrokerGeneration.V0_9
+    connection.call(ListGroupsRequest(), timeout_ms=LONG_MS)
+    so_far = broker.accepted
+    again = dialer.dial(ADDRESS)
+    assert (broker.accepted, again.versions.generation) == (so_far + 1, BrokerGeneration.V0_9)
+    again.close()
+    connection.close()
+    assert not broker.asked(ApiKey.SASL_HANDSHAKE)
+
+
+def test_a_0_9_that_does_not_believe_us() -> None:
+    """It closes as one that is down behind a proxy does: both are said, it may be tried again."""
+    with pytest.raises(ConnectFailed, match=r"b.example:9092.*does not believe our ticket"):
+        dialer_to(of_0_9(), by_tickets([], UNKNOWN)).dial(ADDRESS)
+
+
+def test_a_newer_one_that_does_not_believe_us() -> None:
+    """In its words, where it has any."""
+    with pytest.raises(SaslAuthenticationFailedError, match=r"GSSAPI failed: no such ticket"):
+        dialer_to(TicketBroker(ADDRESS), by_tickets([], UNKNOWN)).dial(ADDRESS)
+    old = TicketBroker(ADDRESS, serves=WITHOUT_REQUESTS)
+    with pytest.raises(SaslAuthenticationFailedError, match=r"GSSAPI failed: .*closed.*twice"):
+        dialer_to(old, by_tickets([], UNKNOWN)).dial(ADDRESS)
+
+
+def test_no_ticket_to_be_had_is_said_with_the_broker() -> None:
+    """Whether it is the first word that fails, or what has to be asked before."""
+
+    def none(host: str) -> Tickets:
+        raise AuthenticationFailed(f"no Kerberos ticket for {host}")
+
+    security = SecuritySettings(protocol="SASL_PLAINTEXT", sasl_mechanism="GSSAPI", kerberos=none)
+    with pytest.raises(
+        SaslAuthenticationFailedError, match=r"b.example:9092.*GSSAPI failed: no Kerberos ticket"
+    ):
+        dialer_to(TicketBroker(ADDRESS), security).dial(ADDRESS)
