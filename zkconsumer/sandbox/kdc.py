@@ -154,7 +154,7 @@ def _properties(port: int) -> dict[str, str]:
         "kdc.port": str(port),
         "transport": "TCP",
         "instance": "DefaultKrbServer",
-        "min.ticket.lifetime": "1000",
+        "min.ticket.lifetime": "1",
         "max.ticket.lifetime": str(_DAY_MS),
         "debug": "false",
     }

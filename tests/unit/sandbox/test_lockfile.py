@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox.jars import shipped_lock
+from zkconsumer.sandbox.kdc import KDC
 from zkconsumer.sandbox.kraft import KRAFT
 from zkconsumer.sandbox.lockfile import Jar, JarLock, PinnedJar, parse_lock, render_lock
 from zkconsumer.sandbox.spark_connector import CONNECTOR, COORDINATES
@@ -26,7 +27,7 @@ def test_a_lock_survives_being_written_and_read() -> None:
 def test_the_shipped_lock_pins_every_version() -> None:
     """Each version of the table has its own artifact first, and all its extras."""
     lock = shipped_lock()
-    assert list(lock.versions) == [*VERSIONS, KRAFT.name, CONNECTOR]
+    assert list(lock.versions) == [*VERSIONS, KRAFT.name, CONNECTOR, KDC]
     for name, version in {**VERSIONS, KRAFT.name: KRAFT}.items():
         coordinates = [one.jar.coordinate for one in lock.class_path(name)]
         assert coordinates[0] == version.coordinate

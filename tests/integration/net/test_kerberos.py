@@ -1,0 +1,339 @@
+"""Kerberos with a real KDC and real brokers: who gets in, for how long, what the others hear."""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.mirrors import numbered, write_all
+from tests.support.traffic import write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree, offset_path
+from zkconsumer import KafkaConsumer
+from zkconsumer.cli.main import main
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import AuthenticationFailed, NoBrokersAvailable
+from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.net.gssapi import KerberosLogin
+from zkconsumer.net.kerberos import KerberosSettings, read_keytab
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.security import SecuritySettings
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.produce.batch_producer import BatchProducer
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.kdc import CLIENT_PRINCIPAL, krb5_conf
+from zkconsumer.sandbox.ports import LOOPBACK, pick_free
+
+pytestmark = pytest.mark.sandbox
+
+LONG_MS = 20_000
+PROMPT_MS = 5_000
+REAUTHENTICATED_MS = 1_500
+"""How long a broker of 3.9.1 believes a ticket here; it refuses two of one second."""
+
+TICKET_S = 3
+
+KerberosOf = Callable[[str], Sandbox]
+
+
+@pytest.fixture(scope="module")
+def kerberos_of() -> Iterator[KerberosOf]:
+    """A cluster of each version that a test asks for, each with a KDC."""
+    with ExitStack() as running:
+        started: dict[str, Sandbox] = {}
+
+        def cluster(version: str) -> Sandbox:
+            if version not in started:
+                key = "listener.name.sasl_plaintext.gssapi.connections.max.reauth.ms"
+                ends = {key: str(REAUTHENTICATED_MS)} if version == "3.9.1" else {}
+                sandbox = Sandbox(version, security="kerberos", broker_properties=ends)
+                started[version] = running.enter_context(sandbox)
+            return started[version]
+
+        yield cluster
+
+
+@pytest.fixture
+def environ(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Sandbox], None]:
+    """Turns the process to a cluster's KDC; tickets and keys are in the settings alone."""
+
+    def turn(sandbox: Sandbox) -> None:
+        monkeypatch.setenv("KRB5_CONFIG", sandbox.access.environment["KRB5_CONFIG"])
+        monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path / 'tickets'}")
+        monkeypatch.setenv("KRB5_CLIENT_KTNAME", f"FILE:{tmp_path / 'no-keytab'}")
+
+    return turn
+
+
+Turn = Callable[[Sandbox], None]
+
+
+@contextlib.contextmanager
+def consumer(sandbox: Sandbox, *topics: str, **changed: object) -> Iterator[KafkaConsumer]:
+    """A member of a group of its own, with a client's settings but for some."""
+    settings = {
+        "group_id": fresh_name("group"),
+        "auto_offset_reset": "earliest",
+        "consumer_timeout_ms": LONG_MS,
+        **sandbox.access.settings,
+        **changed,
+    }
+    made = KafkaConsumer(
+        *topics, bootstrap_servers=sandbox.access.bootstrap_servers, config=settings
+    )
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def dialer(sandbox: Sandbox) -> BrokerDialer:
+    """A way to its brokers."""
+    given = sandbox.access.settings
+    login = KerberosLogin(
+        KerberosSettings(
+            keytab=given["sasl_kerberos_keytab"], principal=given["sasl_kerberos_principal"]
+        )
+    )
+    return BrokerDialer(
+        TcpConnector(),
+        client_id="test",
+        security=SecuritySettings(
+            protocol="SASL_PLAINTEXT",
+            sasl_mechanism="GSSAPI",
+            kerberos=login.conversation_with,
+        ),
+        connect_timeout_ms=LONG_MS,
+        request_timeout_ms=LONG_MS,
+    )
+
+
+def secured(sandbox: Sandbox) -> Broker:
+    """Its broker, at the listener that wants tickets."""
+    host, _, port = sandbox.access.bootstrap_servers.partition(":")
+    return Broker(-1, host, int(port))
+
+
+@pytest.mark.parametrize("version", ["0.9.0.1", "0.10.2.2", "3.9.1"])
+def test_a_producer_and_a_group(kerberos_of: KerberosOf, environ: Turn, version: str) -> None:
+    """Tokens without a handshake (0.9), bare behind one (0.10), and in requests (1.0)."""
+    sandbox, topic = kerberos_of(version), fresh_name("tickets")
+    environ(sandbox)
+    sandbox.create_topic(topic)
+    tp = TopicPartition(topic, 0)
+    with contextlib.closing(BatchProducer([secured(sandbox)], dialer=dialer(sandbox))) as producer:
+        producer.write({tp: [Record(0, b"k", b"%d" % number) for number in range(100)]})
+    read: list[bytes] = []
+    with consumer(sandbox, topic) as member:
+        for record in member:
+            read.append(record.value)
+            if len(read) == 100:
+                break
+        member.commit()
+        assert member.committed(tp) == 100
+    assert read == [b"%d" % number for number in range(100)]
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "3.9.1"])
+def test_lag_by_the_files_that_the_sandbox_wrote(
+    kerberos_of: KerberosOf, environ: Turn, version: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Leaders are asked at the listener that wants tickets."""
+    sandbox, topic, group = kerberos_of(version), fresh_name("tickets"), fresh_name("group")
+    environ(sandbox)
+    sandbox.create_topic(topic)
+    tp = TopicPartition(topic, 0)
+    write(sandbox, tp, [b"v"] * 9)
+    ZkTree(sandbox).put(offset_path(group, tp), b"7")
+    access = sandbox.access
+    where = ("--zookeeper", sandbox.zookeeper_connect, "--bootstrap-servers")
+    config = (access.bootstrap_servers, "--command-config", str(access.command_config))
+    assert main(["lag", *where, *config, "--group", group, "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["groups"][0]["partitions"]
+    assert (row["offset"], row["log_end"], row["lag"]) == (7, 9, 2)
+
+
+def test_a_mirror_into_a_cluster_with_kerberos(
+    kerberos_of: KerberosOf, environ: Turn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By ``--target-config``; the proof gets in the same way."""
+    source, target = kerberos_of("0.10.2.2"), kerberos_of("3.9.1")
+    environ(target)
+    topic = fresh_name("mirrored")
+    tp = TopicPartition(topic, 0)
+    source.create_topic(topic)
+    write_all(source.brokers, {tp: numbered(tp, 100)})
+    common = (
+        *("--zookeeper", source.zookeeper_connect, "--group", fresh_name("group"), "--json"),
+        *("--offsets-file", str(tmp_path / "offsets")),
+        *("--target-config", str(target.access.command_config)),
+        *("--target-bootstrap-servers", target.access.bootstrap_servers),
+    )
+    assert main(("mirror", *common, "--whitelist", topic, "--create-topics", "--stop-at-end")) == 0
+    capsys.readouterr()
+    assert main(("mirror", "verify", *common)) == 0
+    assert json.loads(capsys.readouterr().out)["proven"]
+
+
+def test_a_consumer_lives_longer_than_its_tickets(
+    kerberos_of: KerberosOf,
+    environ: Turn,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """The broker asks again and again who we are (KIP-368), and hears it by a new ticket."""
+    sandbox, topic = kerberos_of("3.9.1"), fresh_name("tickets")
+    environ(sandbox)
+    sandbox.create_topic(topic)
+    config = tmp_path / "krb5.conf"
+    config.write_text(krb5_conf(sandbox.kdc.port, ticket_lifetime_s=TICKET_S))
+    monkeypatch.setenv("KRB5_CONFIG", str(config))
+    gone: list[int] = []
+    acquired = KerberosLogin._acquired
+
+    def noted(self: KerberosLogin, store: dict[str, str]) -> object:
+        gone.append(clock.now_ms())
+        return acquired(self, store)
+
+    clock = SystemClock()
+    monkeypatch.setattr(KerberosLogin, "_acquired", noted)
+    tp, sent, read = TopicPartition(topic, 0), 0, list[bytes]()
+    with consumer(sandbox, topic) as member:
+        over_ms = clock.now_ms() + 2 * TICKET_S * 1000
+        while clock.now_ms() < over_ms:
+            write(sandbox, tp, [b"%d" % sent])
+            sent += 1
+            while len(read) < sent:
+                read += [one.value for one in member.poll(timeout_ms=LONG_MS).get(tp, [])]
+            member.commit()
+    assert read == [b"%d" % number for number in range(sent)]
+    assert len(gone) >= 3
+    assert gone[-1] - gone[0] > TICKET_S * 1000
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A client that gets no ticket, and what it hears."""
+
+    told: str
+    changed: dict[str, object]
+    prepare: Callable[[Sandbox, Path], dict[str, str]] = lambda _sandbox, _folder: {}
+    error: type[Exception] = AuthenticationFailed
+
+
+def _wrong_key(sandbox: Sandbox, folder: Path) -> dict[str, str]:
+    data = bytearray(sandbox.kdc.client_keytab.read_bytes())
+    at = 2
+    for entry in read_keytab(bytes(data)):
+        at += len(entry.record)
+        data[at - 8] ^= 0xFF  # within its key; a number of four bytes follows, or nothing
+    (folder / "wrong.keytab").write_bytes(data)
+    return {}
+
+
+def _expired(sandbox: Sandbox, folder: Path) -> dict[str, str]:
+    import gssapi  # noqa: PLC0415 - what kinit does
+
+    config = folder / "krb5.conf"
+    config.write_text(krb5_conf(sandbox.kdc.port, ticket_lifetime_s=1))
+    cache = f"FILE:{folder / 'expired'}"
+    os.environ["KRB5_CONFIG"] = str(config)  # the fixture puts it back
+    name = gssapi.Name(CLIENT_PRINCIPAL, gssapi.NameType.kerberos_principal)
+    store: dict[bytes | str, bytes | str] = {
+        "client_keytab": f"FILE:{sandbox.kdc.client_keytab}",
+        "ccache": cache,
+    }
+    made = gssapi.Credentials(usage="initiate", name=name, store=store)
+    assert made.lifetime is not None
+
+    def is_over() -> bool:
+        try:
+            left: int = gssapi.Credentials(usage="initiate", store={"ccache": cache}).lifetime
+        except gssapi.exceptions.ExpiredCredentialsError:
+            return True
+        return left <= 0
+
+    wait_until(is_over, timeout_s=10, what="the ticket is over")
+    return {"KRB5CCNAME": cache}
+
+
+def _no_kdc(_sandbox: Sandbox, folder: Path) -> dict[str, str]:
+    config = folder / "krb5.conf"
+    config.write_text(krb5_conf(pick_free(set())))
+    return {"KRB5_CONFIG": str(config)}
+
+
+NO_KEYTAB: dict[str, object] = {"sasl_kerberos_keytab": None, "sasl_kerberos_principal": None}
+REFUSALS = {
+    "no-ticket": Refusal(r"no Kerberos ticket.*run kinit, or set sasl_kerberos_keytab", NO_KEYTAB),
+    "expired": Refusal(r"expired.*run kinit", NO_KEYTAB, _expired),
+    "wrong-key": Refusal(
+        r"does not take the key of sasl_kerberos_keytab=.*wrong.keytab",
+        {"sasl_kerberos_keytab": "wrong.keytab"},
+        _wrong_key,
+    ),
+    "unknown-service": Refusal(
+        r"no ticket for other@localhost: .*not found.*sasl_kerberos_service_name",
+        {"sasl_kerberos_service_name": "other"},
+    ),
+    "no-kdc": Refusal(
+        r"no Kerberos ticket: Cannot contact any KDC.*krb5.conf",
+        {"bootstrap_timeout_ms": 1_000},  # a KDC may come back
+        _no_kdc,
+        NoBrokersAvailable,
+    ),
+    "another-mechanism": Refusal(
+        r"the broker has GSSAPI .sasl_mechanism",
+        {
+            **NO_KEYTAB,
+            "sasl_mechanism": "PLAIN",
+            "sasl_plain_username": "u",
+            "sasl_plain_password": "s3cret",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+@pytest.mark.parametrize("version", ["0.10.2.2", "3.9.1"])
+def test_who_gets_no_ticket_hears_why(
+    kerberos_of: KerberosOf,
+    environ: Turn,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    version: str,
+    case: str,
+) -> None:
+    """Out of the constructor, at once, in one line that names what helps."""
+    sandbox, refusal = kerberos_of(version), REFUSALS[case]
+    environ(sandbox)
+    changed = dict(refusal.changed)
+    if isinstance(keytab := changed.get("sasl_kerberos_keytab"), str):
+        changed["sasl_kerberos_keytab"] = str(tmp_path / keytab)
+    for name, value in refusal.prepare(sandbox, tmp_path).items():
+        monkeypatch.setenv(name, value)
+    settings = {**sandbox.access.settings, **changed}
+    clock = SystemClock()
+    began_ms = clock.now_ms()
+    with pytest.raises(refusal.error, match=refusal.told) as caught:
+        KafkaConsumer("any", bootstrap_servers=sandbox.access.bootstrap_servers, config=settings)
+    assert clock.now_ms() - began_ms < PROMPT_MS
+    assert "\n" not in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_tickets_for_a_broker_of_0_9_that_has_another_key(
+    kerberos_of: KerberosOf, environ: Turn
+) -> None:
+    """Its KDC knows no such host: said before a byte of a ticket was sent."""
+    sandbox = kerberos_of("0.9.0.1")
+    environ(sandbox)
+    at = secured(sandbox)
+    with pytest.raises(AuthenticationFailed, match=r"no ticket for kafka@127.0.0.1"):
+        dialer(sandbox).dial(Broker(-1, LOOPBACK, at.port))

@@ -1,0 +1,282 @@
+"""The door to GSSAPI, in front of a library that says what the test wants."""
+
+import re
+import types
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.net.test_kerberos import HEAD, entry
+from zkconsumer import KafkaConsumer
+from zkconsumer.errors import AuthenticationFailed, ConfigError, ConnectFailed
+from zkconsumer.net import gssapi
+from zkconsumer.net.gssapi import KerberosLogin
+from zkconsumer.net.kerberos import KerberosSettings
+
+UNREACHABLE, EXPIRED, UNKNOWN_SERVICE, WRONG_KEY = (
+    2_529_639_068,
+    2_529_638_944,
+    2_529_638_919,
+    2_529_638_943,
+)
+
+
+class GSSError(Exception):
+    """As the library's."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(f"Major (851968): Unspecified. Minor ({code}): {text}")
+        self.min_code = code
+        self._text = text
+
+    def get_all_statuses(self, code: int, *, is_maj: bool) -> list[str]:
+        """Its own words."""
+        assert (code, is_maj) == (self.min_code, False)
+        return [self._text]
+
+
+@dataclass
+class Library:
+    """The library.
+
+    Attributes:
+        lives_s: how long each ticket is still good when it is looked at, in turn.
+        fails: raised by whatever speaks with a KDC.
+        stores: with which stores credentials were asked for.
+        said: what contexts were given.
+    """
+
+    lives_s: list[int | None] = field(default_factory=lambda: [36_000])
+    fails: GSSError | None = None
+    stores: list[dict[str, str] | None] = field(default_factory=list)
+    said: list[bytes | None] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def module(self) -> Any:
+        """As ``import gssapi`` gives it."""
+        library = self
+
+        class Credentials:
+            def __init__(self, *, usage: str, name: object, store: dict[str, str] | None) -> None:
+                assert usage == "initiate"
+                library.stores.append(store)
+                self.name = name or "first@R"
+
+            @property
+            def lifetime(self) -> int | None:
+                if library.fails is not None:
+                    raise library.fails
+                lives = library.lives_s
+                return lives.pop(0) if len(lives) > 1 else lives[0]
+
+        class SecurityContext:
+            def __init__(self, *, name: object, **_: object) -> None:
+                library.names.append(str(name))
+                self._steps = 0
+
+            @property
+            def complete(self) -> bool:
+                return self._steps == 2
+
+            def step(self, token: bytes | None) -> bytes | None:
+                if library.fails is not None:
+                    raise library.fails
+                library.said.append(token)
+                self._steps += 1
+                return b"ticket" if self._steps == 1 else None
+
+            def unwrap(self, token: bytes) -> Any:
+                assert token == b"wrapped offer"
+                return types.SimpleNamespace(message=b"\1\0\0\0")
+
+            def wrap(self, token: bytes, *, encrypt: bool) -> Any:
+                assert not encrypt
+                return types.SimpleNamespace(message=b"wrapped " + token)
+
+        return types.SimpleNamespace(
+            Name=lambda name, _: name,
+            NameType=types.SimpleNamespace(kerberos_principal=1, hostbased_service=2),
+            RequirementFlag=types.SimpleNamespace(
+                mutual_authentication=1, integrity=2, out_of_sequence_detection=3
+            ),
+            MechType=types.SimpleNamespace(kerberos="krb5"),
+            Credentials=Credentials,
+            SecurityContext=SecurityContext,
+            exceptions=types.SimpleNamespace(GSSError=GSSError),
+        )
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Library:
+    """In place of the real one."""
+    made = Library()
+    monkeypatch.setattr(gssapi, "import_module", lambda _: made.module())
+    return made
+
+
+@pytest.fixture
+def keytab(tmp_path: Path) -> str:
+    """With a key of ``app@R``."""
+    path = tmp_path / "app.keytab"
+    path.write_bytes(HEAD + entry("R", "app"))
+    return str(path)
+
+
+def test_a_conversation(library: Library) -> None:
+    """Tickets, an empty word for the broker's proof, then no layer, as whom we are."""
+    talk = KerberosLogin(KerberosSettings(principal="app@R")).conversation_with("b1")
+    assert library.names == ["kafka@b1"]
+    said = [talk.first(), talk.answer(b"proof")]
+    unanswered = [talk.is_unanswered]
+    said.append(talk.answer(b"wrapped offer"))
+    unanswered.append(talk.is_unanswered)
+    assert said == [b"ticket", b"", b"wrapped \1\0\0\0app@R"]
+    assert unanswered == [False, True]
+    assert talk.answer(b"") is None
+    assert library.said == [None, b"proof"]
+    assert library.stores == [None]
+
+
+def test_a_keytabs_ticket_serves_until_little_of_it_is_left(library: Library, keytab: str) -> None:
+    """Then another one is asked for, in a cache of its own."""
+    login = KerberosLogin(KerberosSettings(keytab=keytab))
+    library.lives_s = [100, 100, 60, 21, 20, 100, 100, 99]
+    for _ in range(3):
+        login.conversation_with("b1")
+    assert len(library.stores) == 1
+    login.conversation_with("b1")
+    login.conversation_with("b1")
+    assert len(library.stores) == 2
+    first, second = library.stores
+    assert first is not None
+    assert second is not None
+    assert first["client_keytab"] == second["client_keytab"] == f"FILE:{keytab}"
+    assert first["ccache"] != second["ccache"]
+    assert all(one["ccache"].startswith("MEMORY:") for one in (first, second))
+
+
+def test_the_cache_of_kinit_is_read_for_each_connection(library: Library) -> None:
+    """It may have been renewed."""
+    login = KerberosLogin(KerberosSettings())
+    for _ in range(2):
+        login.conversation_with("b1")
+    assert library.stores == [None, None]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What the library says when we want a ticket for ourselves, and what is told."""
+
+    code: int
+    text: str
+    by_keytab: bool
+    error: type[Exception]
+    told: str
+
+
+FAILURES = [
+    Failure(1, "No cache", False, AuthenticationFailed, "No cache: run kinit.*_keytab"),
+    Failure(EXPIRED, "Ticket expired", False, AuthenticationFailed, "expired: run kinit"),
+    Failure(
+        WRONG_KEY, "Decrypt failed", True, AuthenticationFailed, "take the key of .*app.keytab"
+    ),
+    Failure(1, "Clock skew", True, AuthenticationFailed, "app.keytab.*Clock skew"),
+    Failure(UNREACHABLE, "No KDC", True, ConnectFailed, "no Kerberos ticket: No KDC.*krb5.conf"),
+]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda one: one.told)
+def test_no_ticket_of_ours(library: Library, keytab: str, failure: Failure) -> None:
+    """One line with the library's own words and the setting that helps; only no KDC may pass."""
+    login = KerberosLogin(KerberosSettings(keytab=keytab if failure.by_keytab else None))
+    library.fails = GSSError(failure.code, failure.text)
+    with pytest.raises(failure.error, match=failure.told) as caught:
+        login.conversation_with("b1")
+    assert "\n" not in str(caught.value)
+    assert "Major" not in str(caught.value)
+
+
+def test_no_ticket_for_the_broker(library: Library) -> None:
+    """It names the service, and what makes its name."""
+    talk = KerberosLogin(KerberosSettings(service_name="other")).conversation_with("b1")
+    library.fails = GSSError(UNKNOWN_SERVICE, "Server other/b1@R not found")
+    with pytest.raises(
+        AuthenticationFailed, match=r"no ticket for other@b1: Server.*sasl_kerberos_service_name"
+    ):
+        talk.first()
+    library.fails = GSSError(EXPIRED, "Ticket expired")
+    with pytest.raises(AuthenticationFailed, match="run kinit again"):
+        talk.first()
+
+
+def test_a_ticket_that_ran_out_in_the_cache(library: Library) -> None:
+    """The library hands it out without a word."""
+    library.lives_s = [0]
+    with pytest.raises(AuthenticationFailed, match="expired: run kinit"):
+        KerberosLogin(KerberosSettings()).conversation_with("b1")
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What to install, and what that needs of the system."""
+
+    def missing(name: str) -> None:
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr(gssapi, "import_module", missing)
+    with pytest.raises(ConfigError, match=r"zkconsumer\[kerberos\].*libkrb5-dev.*krb5-devel"):
+        KafkaConsumer("t", security_protocol="SASL_SSL", sasl_mechanism="GSSAPI")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "can't be read: No such file"),
+        (b"hello", "it is no keytab"),
+        (HEAD, "holds no key"),
+        (HEAD + entry("R", "other"), "holds keys of other@R only"),
+    ],
+)
+@pytest.mark.usefixtures("library")
+def test_a_keytab_that_can_not_be_used(tmp_path: Path, content: bytes | None, told: str) -> None:
+    """Refused before anything connects, by name."""
+    path = tmp_path / "app.keytab"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match=rf"sasl_kerberos_.*{re.escape(told)}"):
+        KafkaConsumer(
+            "t",
+            bootstrap_servers="127.0.0.1:1",
+            security_protocol="SASL_PLAINTEXT",
+            sasl_mechanism="GSSAPI",
+            sasl_kerberos_keytab=str(path),
+            sasl_kerberos_principal="app",
+        )
+
+
+@pytest.mark.usefixtures("library")
+def test_a_keytab_and_another_mechanism(keytab: str) -> None:
+    """Refused before anything connects, by name; and so is a password with tickets."""
+    common: dict[str, Any] = {
+        "bootstrap_servers": "127.0.0.1:1",
+        "security_protocol": "SASL_PLAINTEXT",
+    }
+    with pytest.raises(ConfigError, match=r"sasl_kerberos_keytab.*SCRAM-SHA-512: give GSSAPI"):
+        KafkaConsumer(
+            "t",
+            **common,
+            sasl_mechanism="SCRAM-SHA-512",
+            sasl_plain_username="u",
+            sasl_plain_password="p",
+            sasl_kerberos_keytab=keytab,
+        )
+    with pytest.raises(ConfigError, match=r"sasl_plain_password.*GSSAPI") as caught:
+        KafkaConsumer(
+            "t",
+            **common,
+            sasl_mechanism="GSSAPI",
+            sasl_kerberos_keytab=keytab,
+            sasl_plain_password="s3cret",
+        )
+    assert "s3cret" not in str(caught.value)

@@ -1,0 +1,123 @@
+"""Kerberos without its library: keytabs, names, the offer of layers."""
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.errors import AuthenticationFailed, ConfigError
+from zkconsumer.net.kerberos import (
+    KerberosSettings,
+    is_of,
+    layer_answer,
+    read_keytab,
+    write_keytab,
+)
+from zkconsumer.net.security import SecuritySettings
+
+HEAD = b"\x05\x02"
+
+
+def entry(realm: str, *parts: str, key: bytes = b"k" * 16) -> bytes:
+    """One entry, as MIT's library writes it."""
+    names = b"".join(struct.pack(">H", len(one)) + one.encode() for one in (realm, *parts))
+    body = struct.pack(">H", len(parts)) + names + struct.pack(">IIBHH", 1, 0, 1, 17, len(key))
+    body += key
+    return struct.pack(">i", len(body)) + body
+
+
+def test_a_keytab_names_whose_keys_it_holds() -> None:
+    """Deleted entries and what was never written are passed over."""
+    first, second = entry("R.EXAMPLE", "app"), entry("R.EXAMPLE", "kafka", "broker-1")
+    deleted = struct.pack(">i", -6) + b"\0" * 6
+    read = read_keytab(HEAD + first + deleted + second + b"\0" * 8)
+    assert [one.principal for one in read] == ["app@R.EXAMPLE", "kafka/broker-1@R.EXAMPLE"]
+    assert write_keytab(read) == HEAD + first + second
+    assert read_keytab(HEAD) == ()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"hello", b"\x05\x01", HEAD + b"\0\0", HEAD + entry("R", "a")[:-1], HEAD + b"\0\0\0\1\0"],
+)
+def test_what_is_no_keytab(data: bytes) -> None:
+    """It is not guessed at."""
+    with pytest.raises(ValueError, match=r"it |an entry"):
+        read_keytab(data)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_keytab_or_none(data: bytes) -> None:
+    """Nothing else comes of them."""
+    try:
+        entries = read_keytab(HEAD + data)
+    except ValueError:
+        return
+    assert read_keytab(write_keytab(entries)) == entries
+
+
+def test_a_principal_is_named_with_its_realm_or_without() -> None:
+    """As kinit takes it."""
+    assert is_of("app@R", "app")
+    assert is_of("app@R", "app@R")
+    assert not is_of("app@R", "app@OTHER")
+    assert not is_of("app/host@R", "app")
+
+
+def test_the_service_of_a_broker() -> None:
+    """The host is the one that was connected to, or what is set."""
+    assert KerberosSettings().service_at("b1.example") == "kafka@b1.example"
+    other = KerberosSettings(service_name="k", domain_name="lb.example")
+    assert other.service_at("b1.example") == "k@lb.example"
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "complaint"),
+    [
+        ({"service_name": ""}, "sasl_kerberos_service_name"),
+        ({"service_name": "kafka/b1"}, "sasl_kerberos_service_name"),
+        ({"domain_name": "b@R"}, "sasl_kerberos_domain_name"),
+        ({"principal": ""}, "sasl_kerberos_principal"),
+        ({"keytab": "a\0b"}, "sasl_kerberos_keytab"),
+    ],
+)
+def test_names_that_are_none(given_settings: dict[str, str], complaint: str) -> None:
+    """Refused before anybody is asked; the message names the setting."""
+    with pytest.raises(ConfigError, match=complaint):
+        KerberosSettings(**given_settings)
+
+
+def test_no_layer_is_chosen() -> None:
+    """RFC 4752, section 3.1: whatever else is offered."""
+    assert layer_answer(b"\7\0\xff\xff", "app@R") == b"\1\0\0\0app@R"
+    assert layer_answer(b"\1\0\0\0", "") == b"\1\0\0\0"
+
+
+@pytest.mark.parametrize("offer", [b"\6\0\xff\xff", b"", b"\1\0\0", b"\1\0\0\0\0"])
+def test_a_broker_that_insists_on_a_layer_is_left(offer: bytes) -> None:
+    """Kafka has none."""
+    with pytest.raises(AuthenticationFailed, match="layer"):
+        layer_answer(offer, "app@R")
+
+
+@pytest.mark.parametrize(
+    ("other", "complaint"),
+    [
+        ({"sasl_username": "u"}, "sasl_plain_username.*GSSAPI"),
+        ({"sasl_password": "p"}, "sasl_plain_password.*GSSAPI"),
+        ({"token_source": lambda: "t"}, "tokens.*OAUTHBEARER"),
+        ({}, "needs a login"),
+        (
+            {"sasl_mechanism": "PLAIN", "sasl_username": "u", "sasl_password": "p"},
+            "sasl_kerberos_keytab.*PLAIN",
+        ),
+    ],
+)
+def test_one_system_at_a_time(other: dict[str, object], complaint: str) -> None:
+    """What belongs to another one is refused by name, and not passed over."""
+    settings: dict[str, object] = {"protocol": "SASL_SSL", "sasl_mechanism": "GSSAPI", **other}
+    if "needs" not in complaint:
+        settings["kerberos"] = lambda _: None
+    with pytest.raises(ConfigError, match=complaint):
+        SecuritySettings(**settings)  # type: ignore[arg-type]

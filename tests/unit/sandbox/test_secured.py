@@ -1,0 +1,157 @@
+"""What a secured sandbox is made of."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from zkconsumer.cli.sandbox_access import advice
+from zkconsumer.errors import SandboxError
+from zkconsumer.net.oauth import ClientCredentials, FetchedTokens
+from zkconsumer.sandbox.certificates import Certificates
+from zkconsumer.sandbox.kdc import krb5_conf
+from zkconsumer.sandbox.secured import (
+    SECURITIES,
+    ClientAccess,
+    check_release,
+    scram_user,
+    with_kerberos,
+    with_scram,
+    with_tls,
+)
+from zkconsumer.sandbox.settings import check_settings
+from zkconsumer.sandbox.tokens import TokenServer
+from zkconsumer.sandbox.versions import VERSIONS
+
+SECRET = "s3cret"
+FILES = Certificates(*(Path(f"/c/{number}") for number in range(7)))
+
+
+def test_what_each_release_can_do() -> None:
+    """As the original had it."""
+    firsts = {
+        security: next(one.name for one in VERSIONS.values() if security in one.securities)
+        for security in SECURITIES
+    }
+    assert firsts == {
+        "tls": "0.9.0.1",
+        "kerberos": "0.9.0.1",
+        "scram": "0.10.2.2",
+        "oauth": "2.8.2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "security", "told"),
+    [
+        ("0.8.2.2", "tls", "Kafka 0.8.2.2 can't do security=tls: that came with Kafka 0.9"),
+        ("0.9.0.1", "scram", "came with Kafka 0.10.2"),
+        ("1.1.1", "oauth", "came with Kafka 2.0"),
+        ("3.9.1", "sasl", "security='sasl': give one of tls, scram, kerberos, oauth"),
+    ],
+)
+def test_what_a_release_can_not_do(version: str, security: str, told: str) -> None:
+    """One line, before anything starts."""
+    with pytest.raises(SandboxError, match=told):
+        check_release(VERSIONS[version], security)
+    with pytest.raises(SandboxError, match=told):
+        check_settings(version, 1, security=security)  # type: ignore[arg-type]
+
+
+def test_another_security_of_zookeeper_is_refused() -> None:
+    """The message says which there is."""
+    with pytest.raises(SandboxError, match="zookeeper_security='tls': give digest"):
+        check_settings("3.9.1", 1, zookeeper_security="tls")  # type: ignore[arg-type]
+
+
+def test_a_users_proofs() -> None:
+    """Made of the password, which they don't tell; real brokers take them (integration)."""
+    text = scram_user(SECRET, b"salt" * 4)
+    assert text == scram_user(SECRET, b"salt" * 4)
+    assert text != scram_user("another", b"salt" * 4)
+    assert SECRET.encode() not in text
+    proofs = json.loads(text)["config"]["SCRAM-SHA-512"].split(",")
+    assert [one.partition("=")[0] for one in proofs] == [
+        *("salt", "stored_key", "server_key", "iterations")
+    ]
+
+
+def test_secrets_are_in_no_repr() -> None:
+    """Neither the arrangement's nor the client's."""
+    arranged = with_scram(FILES, Path("/j"), password=SECRET, salt=b"1")
+    assert SECRET in arranged.tool_properties["sasl.jaas.config"]
+    assert SECRET not in repr(arranged)
+    access = ClientAccess(
+        bootstrap_servers="localhost:1",
+        settings=arranged.settings,
+        command_config=Path("/a"),
+        tool_config=Path("/b"),
+        environment={},
+        jvm_flags=(),
+    )
+    assert SECRET not in repr(access)
+
+
+def test_tickets_for_a_while() -> None:
+    """The KDC's file is the only one that is looked at."""
+    text = krb5_conf(88, ticket_lifetime_s=5)
+    assert "kdc = 127.0.0.1:88\n" in text
+    assert "ticket_lifetime = 5s\n" in text
+    assert "ticket_lifetime" not in krb5_conf(88)
+    assert "dns_lookup_kdc = false" in text
+
+
+def test_tokens_are_given_to_our_client() -> None:
+    """By the grant of client credentials."""
+    server = TokenServer("client")
+    try:
+        credentials = ClientCredentials(
+            endpoint_url=server.url, client_id="client", client_secret="any"
+        )
+        token = FetchedTokens(credentials).token()
+    finally:
+        server.close()
+    assert token.count(".") == 2
+
+
+def access_of(tmp_path: Path, *, kerberos: bool) -> ClientAccess:
+    """A client of such a cluster, or of one with TLS."""
+    tools = tmp_path / "tools"
+    tools.write_text("security.protocol=SSL\n")
+    arranged = (
+        with_kerberos(
+            jaas=Path("/j"),
+            client_jaas=Path("/k"),
+            krb5_conf=Path("/krb5.conf"),
+            keytab=Path("/s/client.keytab"),
+            principal="client@R",
+        )
+        if kerberos
+        else with_tls(FILES)
+    )
+    return ClientAccess(
+        bootstrap_servers="localhost:1",
+        settings={**arranged.settings, "zookeeper_auth_scheme": "sasl"},
+        command_config=tmp_path / "ours",
+        tool_config=tools,
+        environment=arranged.environment,
+        jvm_flags=arranged.jvm_flags,
+    )
+
+
+def test_what_is_printed_can_be_pasted(tmp_path: Path) -> None:
+    """Python that compiles, and lines for a shell; ZooKeeper's settings are in the file alone."""
+    shown = advice(access_of(tmp_path, kerberos=True), "z:1/kafka")
+    lines = shown.splitlines()
+    assert lines[0] == "export KRB5_CONFIG=/krb5.conf"
+    code = shown[shown.index("KafkaConsumer(") : shown.index("\n)") + 2]
+    compile(code, "pasted", "exec")
+    assert '    sasl_kerberos_keytab="/s/client.keytab",' in lines
+    assert "zookeeper_auth_scheme" not in shown
+    [ours] = [line for line in lines if line.startswith("zkconsumer lag")]
+    assert ours.endswith(f"--bootstrap-servers localhost:1 --command-config {tmp_path / 'ours'}")
+    assert any(line.startswith("export KAFKA_OPTS='-Djava.security.auth") for line in lines)
+    assert "kafka-python: without sasl_kerberos_keytab, sasl_kerberos_principal" in shown
+    plain = advice(access_of(tmp_path, kerberos=False), "z:1/kafka")
+    assert "export" not in plain
+    assert "kafka-python takes the same" in plain
