@@ -58,6 +58,7 @@ NO_SERVERS := $(patsubst %,--ignore=tests/%,golden property simulation unit)
 
 sandbox-tests: $(STAMP)
 	scripts/need-chromium
+	scripts/need-kerberos $(PY)
 	$(PY) -m pytest -q $(BY_MODULE) $(NO_SERVERS) -m "(sandbox or docker or zk) and not spark and not alone"
 	$(PY) -m pytest -q $(NO_SERVERS) -m "alone and not spark"
 

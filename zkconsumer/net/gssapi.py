@@ -26,6 +26,9 @@ _UNKNOWN_CLIENT, _UNKNOWN_SERVICE, _WRONG_KEY = _TABLE + 6, _TABLE + 7, _TABLE +
 _EXPIRED: Final = _TABLE + 32
 _UNREACHABLE: Final = frozenset({_TABLE + 29, _TABLE + 156})
 """A KDC that is busy, and none that answers."""
+_ROUTINE_ERROR: Final = 0xFF << 16
+_CREDENTIALS_EXPIRED: Final = 11 << 16
+"""Of RFC 2744, section 3.9.1."""
 
 _MISSING: Final = (
     "sasl_mechanism=GSSAPI needs the Python package gssapi: pip install 'zkconsumer[kerberos]'. It "
@@ -209,14 +212,18 @@ def _seconds_of(credentials: Any) -> int:
 
 def _told(error: Any, settings: KerberosSettings, service: str) -> Exception:
     """One line of what the library says, with the setting that helps."""
+    # Of an expired ticket the table says nothing; or, as of all that is well, "Success".
+    is_expired = error.maj_code & _ROUTINE_ERROR == _CREDENTIALS_EXPIRED
+    code = error.maj_code if is_expired else error.min_code
     try:
-        texts = error.get_all_statuses(error.min_code, is_maj=False)
+        texts = error.get_all_statuses(code, is_maj=is_expired)
     except Exception:  # noqa: BLE001 - what describes an error may fail in any way
         texts = [str(error)]
     text = printable("; ".join(texts))[:_SHOWN_CHARS]
     if error.min_code in _UNREACHABLE:
         return ConnectFailed(f"no Kerberos ticket: {text} (krb5.conf says where KDCs are)")
-    return AuthenticationFailed(_advised(text, error.min_code, settings, service))
+    known = _EXPIRED if is_expired else code
+    return AuthenticationFailed(_advised(text, known, settings, service))
 
 
 def _advised(text: str, code: int, settings: KerberosSettings, service: str) -> str:

@@ -15,6 +15,7 @@ from zkconsumer.net import gssapi
 from zkconsumer.net.gssapi import KerberosLogin
 from zkconsumer.net.kerberos import KerberosSettings
 
+FAILURE, CREDENTIALS_EXPIRED, NO_CODE = 851_968, 720_896, 100_001
 UNREACHABLE, EXPIRED, UNKNOWN_SERVICE, WRONG_KEY = (
     2_529_639_068,
     2_529_638_944,
@@ -29,12 +30,13 @@ class GSSError(Exception):
     def __init__(self, code: int, text: str) -> None:
         super().__init__(f"Major (851968): Unspecified. Minor ({code}): {text}")
         self.min_code = code
+        self.maj_code = CREDENTIALS_EXPIRED if code == NO_CODE else FAILURE
         self._text = text
 
     def get_all_statuses(self, code: int, *, is_maj: bool) -> list[str]:
         """Its own words."""
-        assert (code, is_maj) == (self.min_code, False)
-        return [self._text]
+        assert code == (self.maj_code if is_maj else self.min_code)
+        return [self._text] if is_maj or self.min_code != NO_CODE else ["Success"]
 
 
 @dataclass
@@ -178,6 +180,13 @@ class Failure:
 
 FAILURES = [
     Failure(1, "No cache", False, AuthenticationFailed, "No cache: run kinit.*_keytab"),
+    Failure(
+        NO_CODE,
+        "The credentials have expired",
+        False,
+        AuthenticationFailed,
+        "have expired: run kinit",
+    ),
     Failure(EXPIRED, "Ticket expired", False, AuthenticationFailed, "expired: run kinit"),
     Failure(
         WRONG_KEY, "Decrypt failed", True, AuthenticationFailed, "take the key of .*app.keytab"
