@@ -147,6 +147,21 @@ def test_a_producer_and_a_group(kerberos_of: KerberosOf, environ: Turn, version:
     assert read == [b"%d" % number for number in range(100)]
 
 
+def test_kafkas_own_tool_gets_in_by_what_the_sandbox_gives(kerberos_of: KerberosOf) -> None:
+    """In 0.9, where a file of properties can't name a keytab: by flags for Java."""
+    sandbox, topic = kerberos_of("0.9.0.1"), fresh_name("tickets")
+    sandbox.create_topic(topic)
+    write(sandbox, TopicPartition(topic, 0), [b"one"])
+    access = sandbox.access
+    arguments = (
+        *("--new-consumer", "--bootstrap-server", access.bootstrap_servers, "--topic", topic),
+        *("--consumer.config", str(access.tool_config), "--from-beginning", "--max-messages", "1"),
+    )
+    tool = "kafka.tools.ConsoleConsumer"
+    with sandbox.scala_tool(tool, *arguments, flags=access.jvm_flags) as running:
+        running.wait_for_line(lambda line: line == "one", timeout_ms=LONG_MS, what="the record")
+
+
 @pytest.mark.parametrize("version", ["0.10.2.2", "3.9.1"])
 def test_lag_by_the_files_that_the_sandbox_wrote(
     kerberos_of: KerberosOf, environ: Turn, version: str, capsys: pytest.CaptureFixture[str]

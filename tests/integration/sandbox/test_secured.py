@@ -1,0 +1,112 @@
+"""Sandboxes that want to know who one is: by the settings and the files that they give."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.traffic import write
+from tests.support.zk_tree import ZkTree, offset_path
+from zkconsumer import KafkaConsumer
+from zkconsumer.cli.main import main
+from zkconsumer.errors import AuthenticationFailed, SandboxError
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.secured import Security
+
+pytestmark = pytest.mark.sandbox
+
+LONG_MS = 20_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """A cluster, and Kafka's own tool for it."""
+
+    version: str
+    security: Security
+    tool: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.security}-{self.version}"
+
+
+OLD_TOOL = ("kafka.admin.ConsumerGroupCommand", "--new-consumer")
+CASES = [
+    Case("0.9.0.1", "tls", OLD_TOOL),
+    Case("0.10.2.2", "scram", OLD_TOOL),
+    Case("2.8.2", "oauth", ("kafka.admin.ConsumerGroupCommand",)),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_client_gets_in_by_what_it_is_given(
+    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Our consumer, our commands, which ZooKeeper knows, too, and Kafka's own tool; nobody else."""
+    topic, group = fresh_name("topic"), fresh_name("zookeeper-group")
+    tp = TopicPartition(topic, 0)
+    with Sandbox(case.version, security=case.security, zookeeper_security="digest") as sandbox:
+        access = sandbox.access
+        sandbox.create_topic(topic)
+        write(sandbox, tp, [b"one", b"two"])
+        with member(sandbox, topic) as (consumer, own_group):
+            assert [next(consumer).value for _ in range(2)] == [b"one", b"two"]
+            assert own_group in run_tool(sandbox, *case.tool, "--list").split()
+        ZkTree(sandbox).put(offset_path(group, tp), b"1")
+        words = ["lag", "--zookeeper", sandbox.zookeeper_connect, "--group", group, "--json"]
+        words += ["--bootstrap-servers", access.bootstrap_servers, "--command-config"]
+        assert main([*words, str(access.command_config)]) == 0
+        [row] = json.loads(capsys.readouterr().out)["groups"][0]["partitions"]
+        assert (row["offset"], row["lag"]) == (1, 1)
+        _check_strangers(sandbox, words, tmp_path)
+
+
+@contextlib.contextmanager
+def member(sandbox: Sandbox, topic: str) -> Iterator[tuple[KafkaConsumer, str]]:
+    """A member of a group of its own, and the group."""
+    settings, group = sandbox.access.settings, fresh_name("group")
+    consumer = KafkaConsumer(
+        topic,
+        bootstrap_servers=sandbox.access.bootstrap_servers,
+        group_id=group,
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=LONG_MS,
+        config={one: settings[one] for one in settings if not one.startswith("zookeeper_")},
+    )
+    with contextlib.closing(consumer):
+        yield consumer, group
+
+
+def _check_strangers(sandbox: Sandbox, words: list[str], folder: Path) -> None:
+    """Neither brokers nor ZooKeeper believe anything."""
+    with pytest.raises(AuthenticationFailed):
+        KafkaConsumer("any", bootstrap_servers=sandbox.access.bootstrap_servers)
+    text = sandbox.access.command_config.read_text()
+    password = sandbox.access.settings["zookeeper_auth_password"]
+    wrong = folder / "wrong.properties"
+    wrong.write_text(text.replace(password, "wrong"))
+    assert main([*words, str(wrong)]) == 1
+
+
+def run_tool(sandbox: Sandbox, tool: str, *arguments: str) -> str:
+    """Run one of Kafka's own tools as a client."""
+    access = sandbox.access
+    where = ("--bootstrap-server", access.bootstrap_servers)
+    config = ("--command-config", str(access.tool_config))
+    with sandbox.scala_tool(tool, *arguments, *where, *config, flags=access.jvm_flags) as running:
+        result = running.wait(LONG_MS)
+    assert result.status == 0, result
+    return result.output
+
+
+def test_one_that_anybody_gets_into_has_no_access_to_give(cluster: Sandbox) -> None:
+    """Nor a KDC."""
+    with pytest.raises(SandboxError, match="not secured"):
+        _ = cluster.access
+    with pytest.raises(SandboxError, match="no KDC"):
+        _ = cluster.kdc
