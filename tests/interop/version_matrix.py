@@ -154,6 +154,12 @@ POLL_FEATURES: Mapping[str, Feature] = {
         _EVERYWHERE,
         f"{_COORDINATED}.test_every_version",
     ),
+    "kerberos": Feature(
+        "reading and writing with tickets of Kerberos (`sasl_mechanism=GSSAPI`)",
+        "test_a_producer_and_a_group",
+        _from("0.9.0.1", Cell.ABSENT),
+        "tests.integration.net.test_kerberos",
+    ),
 }
 """What ``KafkaConsumer`` does, by Kafka version; only tests with YES run on a version."""
 
@@ -161,8 +167,9 @@ _HEAD = """\
 # Kafka versions
 
 The consumers against real brokers, each with the ZooKeeper it ships with. Every cell is asserted by
-tests in `tests/interop`, which run on each version that the cell is not empty for; the tables are
-printed from what they assert (`python -m tests.interop.version_matrix`).
+tests in `tests/interop` (Kerberos: in `tests/integration/net`), which run on each version that the
+cell is not empty for; the tables are printed from what they assert
+(`python -m tests.interop.version_matrix`).
 
 ## Groups in ZooKeeper: `ZookeeperConsumerConnector`
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.interop.version_matrix import POLL_FEATURES, Cell
 from tests.support.clusters import fresh_name
 from tests.support.mirrors import numbered, write_all
 from tests.support.traffic import write
@@ -127,7 +128,10 @@ def secured(sandbox: Sandbox) -> Broker:
     return Broker(-1, host, int(port))
 
 
-@pytest.mark.parametrize("version", ["0.9.0.1", "0.10.2.2", "3.9.1"])
+CELLS = POLL_FEATURES["kerberos"].cells
+
+
+@pytest.mark.parametrize("version", [one for one in CELLS if CELLS[one] is Cell.YES])
 def test_a_producer_and_a_group(kerberos_of: KerberosOf, environ: Turn, version: str) -> None:
     """Tokens without a handshake (0.9), bare behind one (0.10), and in requests (1.0)."""
     sandbox, topic = kerberos_of(version), fresh_name("tickets")
