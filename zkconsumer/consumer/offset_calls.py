@@ -163,7 +163,7 @@ class OffsetCalls:
             The offset; None where it isn't known within the ``timeout_ms`` that was given.
 
         Raises:
-            IllegalState: the partition is not assigned.
+            IllegalState: the partition is not assigned, or a rebalance took it meanwhile.
             NoOffsetForPartition: nothing is committed, and ``auto_offset_reset`` is none.
             RequestTimedOut: no time was given, and it isn't known within the default.
             ConsumerClosed: the consumer was closed, before or meanwhile.
@@ -184,9 +184,10 @@ class OffsetCalls:
                     parts.loop.check()
                     session.starts.advance()
             left_ms = deadline_ms - parts.clock.now_ms()
-            if left_ms <= 0 and timeout_ms is not None:
-                return None
             if left_ms <= 0:
+                gate.check_open()
+                if timeout_ms is not None:
+                    return None
                 why = parts.keeper.failure
                 raise RequestTimedOut(
                     f"{tp}: where to read is not known after {limit_ms} ms"
@@ -201,6 +202,8 @@ class OffsetCalls:
                 with gate:
                     # It rings for records, not for a position that was found.
                     parts.bell.wait(min(left_ms, _LOOK_MS))
+            # A rebalance may have taken it meanwhile.
+            self._assigned(tp)
         return found.offset
 
     @public_call

@@ -1,8 +1,10 @@
 """Other threads while one polls: what they may do, what not, and how they end it."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -13,8 +15,9 @@ from tests.support.poll_callers import A, B, Make, joined, offsets_of
 from tests.support.poll_fakes import FakeParts
 from tests.support.waiting import wait_until
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
+from zkconsumer.consumer import offset_calls
 from zkconsumer.consumer.session import PollSession
-from zkconsumer.errors import ConsumerClosed, IllegalState, RequestTimedOut
+from zkconsumer.errors import ConsumerClosed, IllegalState, NotAssigned, RequestTimedOut
 
 WAIT_S = 30
 
@@ -131,6 +134,135 @@ def test_a_position_that_is_not_known_is_found_by_who_polls(
     assert waiting.result(WAIT_S) == {}
     with pytest.raises(IllegalState, match="not assigned"):
         consumer.position(TopicPartition("u", 0))
+
+
+class Seeking:
+    """A consumer that another thread polls, and whose position nobody finds out.
+
+    Attributes:
+        waits: how long each pause between two looks for it was.
+        meanwhile: what happens in another thread in each of them.
+    """
+
+    def __init__(self, make: Make, pool: ThreadPoolExecutor, patch: pytest.MonkeyPatch) -> None:
+        self.consumer, self.fakes = make()
+        self.fakes.lookup.holds = True
+        self.waits: list[int] = []
+        self.meanwhile: Callable[[], object] = lambda: None
+        self._pool = pool
+        patch.setattr(offset_calls, "wait_ms", self._wait)
+
+    def run(self, call: Callable[[], object]) -> None:
+        """Call it in another thread."""
+        self._pool.submit(call).result(WAIT_S)
+
+    def find(self) -> None:
+        """Find the position out, where that can still be."""
+        self.fakes.lookup.holds = False
+        with contextlib.suppress(ConsumerClosed):
+            self.consumer.poll()
+
+    def _wait(self, duration_ms: int) -> None:
+        self.waits.append(duration_ms)
+        self.fakes.clock.advance(duration_ms)
+        self.run(self.meanwhile)
+
+
+@pytest.fixture
+def seeking(make: Make, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> Seeking:
+    """A consumer whose position nobody finds out."""
+    return Seeking(make, pool, monkeypatch)
+
+
+def read_by_choice(seeking: Seeking) -> None:
+    """What was chosen is kept when the consumer is closed."""
+    seeking.consumer.assign([A])
+    seeking.run(seeking.consumer.poll)
+    assert seeking.consumer.assignment() == {A}
+
+
+def read_by_group(seeking: Seeking) -> None:
+    """What the group gave is given back when the consumer is closed."""
+    seeking.consumer.subscribe(["t"])
+    seeking.fakes.group.give(A)
+    seeking.run(seeking.consumer.poll)
+    assert seeking.consumer.assignment() == {A}
+
+
+@pytest.mark.parametrize("begin", [read_by_choice, read_by_group])
+def test_a_position_that_is_waited_for_ends_with_the_consumer(
+    seeking: Seeking, begin: Callable[[Seeking], None]
+) -> None:
+    """At the next look, not when the time for it is over."""
+    begin(seeking)
+    seeking.meanwhile = seeking.consumer.close
+    with pytest.raises(ConsumerClosed, match="consumer fake was closed"):
+        seeking.consumer.position(A)
+    assert len(seeking.waits) == 1
+
+
+@pytest.mark.parametrize("timeout_ms", [None, 0])
+def test_a_position_that_was_not_known_when_it_was_closed_is_not_waited_for(
+    seeking: Seeking, timeout_ms: int | None
+) -> None:
+    """Nor said to be unknown so far."""
+    read_by_choice(seeking)
+    seeking.run(seeking.consumer.close)
+    with pytest.raises(ConsumerClosed, match="consumer fake was closed"):
+        seeking.consumer.position(A, timeout_ms=timeout_ms)
+    assert len(seeking.waits) <= 1
+
+
+def test_a_position_of_a_partition_that_goes_is_not_waited_for(seeking: Seeking) -> None:
+    """Nobody looks for it any more."""
+    read_by_group(seeking)
+    seeking.fakes.group.take(A)
+    seeking.meanwhile = seeking.consumer.poll
+    with pytest.raises(NotAssigned, match="t-0 is not assigned"):
+        seeking.consumer.position(A)
+    assert len(seeking.waits) == 1
+
+
+LOOKS: list[Callable[[KafkaConsumer], object]] = [
+    lambda consumer: consumer.assignment(),
+    lambda consumer: consumer.subscription(),
+    lambda consumer: consumer.position(A),
+    lambda consumer: consumer.highwater(A),
+    lambda consumer: consumer.paused(),
+    lambda consumer: consumer.pause(A),
+    lambda consumer: consumer.resume(A),
+    lambda consumer: consumer.group_metadata(),
+    lambda consumer: consumer.metrics(),
+    lambda consumer: consumer.wakeup(),
+]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("begin", [read_by_choice, read_by_group])
+def test_what_any_thread_may_do_ends_at_once_where_another_one_closes(
+    make: Make,
+    pool: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+    begin: Callable[[Seeking], None],
+    look: Callable[[KafkaConsumer], object],
+) -> None:
+    """At any place of it: it has its answer, or says that the consumer was closed."""
+    for number in count():
+        seeking = Seeking(make, pool, monkeypatch)
+        begin(seeking)
+        seeking.meanwhile = seeking.find
+        waited: list[int] = []
+
+        def close(seeking: Seeking = seeking, waited: list[int] = waited) -> None:
+            waited.append(len(seeking.waits))
+            seeking.run(seeking.consumer.close)
+
+        with contextlib.suppress(ConsumerClosed):
+            interrupt_at_check(number, close, partial(look, seeking.consumer))
+        if not waited:
+            break
+        assert len(seeking.waits) - waited[0] <= 1
+    assert number
 
 
 def test_a_position_never_runs_ahead_of_what_a_poll_hands_out(make: Make) -> None:
