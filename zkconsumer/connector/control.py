@@ -124,6 +124,8 @@ class ControlThread:
             raise
         finally:
             self.done = True
+            # Threads that begin from here on may be given the number of this one.
+            self._thread_id = None
             self._refuse_the_rest()
 
     def _turn(self) -> None:
@@ -203,23 +205,26 @@ class ControlThread:
             deadline_ms: when to go on without him.
         """
         waiting, self._backlog = self._backlog, deque()
-        while not ended():
-            if waiting:
-                message: Message | None = waiting.popleft()
-            else:
-                left_ms = deadline_ms - self._clock.now_ms()
-                message = self.mailbox.get(left_ms) if left_ms > 0 else None
-            match message:
-                case CommitRequest() | Errand():
-                    self._handle(message)
-                    continue
-                case None:
+        try:
+            while not ended():
+                if waiting:
+                    message: Message | None = waiting.popleft()
+                else:
+                    left_ms = deadline_ms - self._clock.now_ms()
+                    message = self.mailbox.get(left_ms) if left_ms > 0 else None
+                match message:
+                    case CommitRequest() | Errand():
+                        self._handle(message)
+                        continue
+                    case None:
+                        break
+                    case _:
+                        self._backlog.append(message)
+                if isinstance(message, ev.SessionEnded):
                     break
-                case _:
-                    self._backlog.append(message)
-            if isinstance(message, ev.SessionEnded):
-                break
-        self._backlog.extend(waiting)
+        finally:
+            # Also where this thread dies: whoever waits for an answer to one of these is told.
+            self._backlog.extend(waiting)
 
     # --- rebalancing ------------------------------------------------------------------------------
 

@@ -1,16 +1,20 @@
 """What the public face passes on to the member behind it."""
 
 import asyncio
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import pytest
 
 from tests.support.control_bench import ControlledMember, Group
+from tests.support.interrupting import interrupt_at_check
 from tests.support.listening import NotedListener
 from tests.support.memory_connector import MemoryConnector
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector.messages import CommitRequest, Message
 from zkconsumer.connector.reply import Reply
-from zkconsumer.errors import RebalanceFailed
+from zkconsumer.errors import ConsumerClosed, RebalanceFailed
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.streams.delivery import Delivery
 
@@ -51,6 +55,23 @@ def test_a_listener_commits_while_the_rebalance_waits() -> None:
         with MemoryConnector(ControlledMember(group, "0")) as other:
             other.create_message_streams({"t": 1})
             assert (told, group.offset(0)) == ([1], "7")
+
+
+def test_a_commit_ends_with_the_connector_wherever_another_thread_shuts_it_down() -> None:
+    """It is written or refused, and waits for nobody who is gone."""
+    with ThreadPoolExecutor(1) as pool:
+        for number in count():
+            with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:
+                connector.create_message_streams({"t": 1})
+
+                def shut_down(connector: MemoryConnector = connector) -> None:
+                    pool.submit(connector.shutdown).result(30)
+
+                with contextlib.suppress(ConsumerClosed):
+                    interrupt_at_check(number, shut_down, connector.commit_offsets)
+                if not connector.closed:
+                    break
+    assert number
 
 
 def test_a_join_waits_for_all_its_tries_and_says_for_how_long(
