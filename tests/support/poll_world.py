@@ -24,7 +24,7 @@ from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.fetch.polled.positions import PositionAsker
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Edge, Reset, Start
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, NO_EPOCH, At, Edge, Reset, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.fetched import IsolationLevel, RecordOrigin
@@ -43,6 +43,10 @@ _FAULTS = (
     ErrorCode.CORRUPT_MESSAGE,
 )
 _DEPTH = 3
+_FIRST_FENCED = 9
+"""The first version of Fetch that names the leader's epoch (2.1); from there on views tell it."""
+_FIRST_ASKED = 11
+"""The version of Fetch of the first brokers that tell consumers where epochs ended (2.3)."""
 Seen = tuple[int, bytes]
 
 
@@ -58,6 +62,8 @@ class PollWorld:
 
     Attributes:
         trouble: how likely each thing fails; ``settle`` sets it to 0.
+        tells_epoch_ends: whether consumers may ask where leader epochs ended. If not, a log that
+            was cut back and grew again looks like any other: nobody can notice it.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class PollWorld:
         self.chance = random.Random(seed)
         self.version = version
         self.truncates = truncates
+        self.tells_epoch_ends = version >= _FIRST_ASKED
         self.trouble = 0.08
         self.fetches = 0
         self.clock = ManualClock()
@@ -187,11 +194,26 @@ class PollWorld:
             first = self.seen[tp][0][0] if self.seen[tp] else log.end
             if tp in self._from_start:
                 first = log.start
-            assert seen == log.visible(max(first, log.start), log.end, committed=self.committed)
+            due = log.visible(max(first, log.start), log.end, committed=self.committed)
+            if self.truncates and not self.tells_epoch_ends:
+                assert [offset for offset, _ in seen] == [offset for offset, _ in due]
+            else:
+                assert seen == due
 
     def _is_done(self) -> bool:
+        """Whether all is read, and the engine has nothing left to find out.
+
+        A log that was cut back may have grown to the old end again, with other records: who stands
+        there has read all there is as far as offsets tell. That the leader changed is told by its
+        answers to the fetches that go on (FENCED_LEADER_EPOCH, NOT_LEADER_FOR_PARTITION), and what
+        became of the records by its answer about their epoch (KIP-320); both have to come first.
+        """
+        states = self.engine._desk.look(lambda board: dict(board.states))
         return all(
-            (at := self.engine.position(tp)) is not None and at.offset == log.end
+            (state := states[tp]).position is not None
+            and state.position.offset == log.end
+            and not state.is_asking
+            and state.leader_epoch == (log.epoch if self.version >= _FIRST_FENCED else NO_EPOCH)
             for tp, log in self.logs.items()
         )
 
@@ -262,7 +284,7 @@ class PollWorld:
             leaderless=dict.fromkeys(leaderless, 5),
             errors={},
             leader_epochs={tp: log.epoch for tp, log in self.logs.items()}
-            if self.version >= 9
+            if self.version >= _FIRST_FENCED
             else {},
             topic_ids=dict(self.topic_ids) if self.version > LAST_BY_NAME else {},
         )

@@ -233,6 +233,28 @@ def test_with_a_policy_the_position_steps_back() -> None:
     assert state.position == PositionView(3, 0)
 
 
+@pytest.mark.parametrize("policy", [EARLIEST, None])
+def test_a_log_that_grew_to_the_position_again_is_asked_before_anything_is_fetched(
+    policy: ResetPolicy | None,
+) -> None:
+    """By its offsets nothing is amiss; that the epoch is over is what its leader says."""
+    board = board_with(policy)
+    read(board, 20)
+    refuse(board, ErrorCode.FENCED_LEADER_EPOCH)
+    assert board.take_effects().refresh_metadata
+    board.see(view({TP: BROKER}, epoch=2))
+    assert not plan(board, 10_000).wanted
+    (question,) = plan_questions(board, 10_000).epochs
+    assert (question.fetched, question.leader_epoch) == (PositionView(20, 1), 2)
+    board.answer_epoch(question, EpochEnd(1, 13), 10_000)
+    if policy is None:
+        with pytest.raises(LogTruncated) as told:
+            collect(board, 9, 10_000, None)
+        assert (told.value.position, told.value.diverged_at) == (20, 13)
+    else:
+        assert board.states[TP].position == PositionView(13, 1)
+
+
 def test_the_broker_may_say_it_with_a_fetch() -> None:
     """From version 12 on."""
     board = board_with(LATEST)
