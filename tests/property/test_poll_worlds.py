@@ -69,10 +69,11 @@ def test_a_log_that_is_cut_back_is_read_as_it_is_in_the_end(
 def test_a_log_that_is_cut_back_is_read_on_where_brokers_can_not_tell_it(
     seed: int, version: int, policy: Edge | None
 ) -> None:
-    """Before 2.3: each offset once and in order, and nothing that never was in the log.
+    """Before 2.4: each offset once and in order, and nothing that never was in the log.
 
     What came in place of records that were read is handed out only where the log got shorter than
-    the position, and was asked for before it grew again.
+    the position, and was asked for before it grew again. Epochs that brokers have not heard of,
+    while a reassignment is under way, keep nothing from coming.
     """
     run_world(PollWorld(seed, version=version, truncates=True, reset=policy))
 

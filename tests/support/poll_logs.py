@@ -42,6 +42,7 @@ class ModelLog:
         batches: what is in it, and what retention deleted.
         start, end: of what is in it now.
         leader, epoch: who leads it.
+        told_epoch: which one of these brokers before 2.4 have heard of, but for the leader.
         ever: every record that was ever at an offset, as pairs of epoch and value.
     """
 
@@ -51,6 +52,7 @@ class ModelLog:
     start: int = 0
     end: int = 0
     epoch: int = 0
+    told_epoch: int = 0
     epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     ever: dict[int, set[tuple[int, bytes]]] = field(default_factory=dict)
     open: dict[int, int] = field(default_factory=dict)
@@ -115,9 +117,16 @@ class ModelLog:
         """Another leader, perhaps one whose log is shorter."""
         self.leader = broker
         self.epoch += 1
+        self.told_epoch = self.epoch
         if cut_to is not None and cut_to < self.end:
             self.batches = [one for one in self.batches if one.last < cut_to]
             self.end = max([self.start, *(one.last + 1 for one in self.batches)])
+        self.epochs = [one for one in self.epochs if one[0] == 0 or one[1] < self.end]
+        self.epochs.append((self.epoch, self.end))
+
+    def reassign(self) -> None:
+        """Other replicas: the same leader goes on, in an epoch of its own."""
+        self.epoch += 1
         self.epochs = [one for one in self.epochs if one[0] == 0 or one[1] < self.end]
         self.epochs.append((self.epoch, self.end))
 

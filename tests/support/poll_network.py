@@ -125,7 +125,7 @@ class ModelClient:
 
     def _end(self, tp: TopicPartition, current: int, epoch: int) -> EpochEnd | int | None:
         world, log = self._world, self._world.logs[tp]
-        if not world.tells_epoch_ends:
+        if not world.has_exact_epochs:
             return None
         if world.chance.random() < world.trouble:
             return ErrorCode.NOT_LEADER_FOR_PARTITION

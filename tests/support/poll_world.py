@@ -24,7 +24,7 @@ from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.fetch.polled.positions import PositionAsker
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, NO_EPOCH, At, Edge, Reset, Start
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Edge, Reset, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.fetched import IsolationLevel, RecordOrigin
@@ -45,8 +45,11 @@ _FAULTS = (
 _DEPTH = 3
 _FIRST_FENCED = 9
 """The first version of Fetch that names the leader's epoch (2.1); from there on views tell it."""
-_FIRST_ASKED = 11
-"""The version of Fetch of the first brokers that tell consumers where epochs ended (2.3)."""
+_FIRST_EXACT = 11
+"""The version of Fetch of brokers that hear of all epochs, and tell consumers where they ended.
+
+The former since 2.4, the latter since 2.3, which has the same version of Fetch.
+"""
 Seen = tuple[int, bytes]
 
 
@@ -62,8 +65,9 @@ class PollWorld:
 
     Attributes:
         trouble: how likely each thing fails; ``settle`` sets it to 0.
-        tells_epoch_ends: whether consumers may ask where leader epochs ended. If not, a log that
-            was cut back and grew again looks like any other: nobody can notice it.
+        has_exact_epochs: whether brokers hear of all leader epochs, and tell consumers where they
+            ended. If not, a log that was cut back and grew again looks like any other: nobody can
+            notice it. And leaders may have epochs that nobody else has heard of.
     """
 
     def __init__(
@@ -78,7 +82,7 @@ class PollWorld:
         self.chance = random.Random(seed)
         self.version = version
         self.truncates = truncates
-        self.tells_epoch_ends = version >= _FIRST_ASKED
+        self.has_exact_epochs = version >= _FIRST_EXACT
         self.trouble = 0.08
         self.fetches = 0
         self.clock = ManualClock()
@@ -156,6 +160,7 @@ class PollWorld:
             (self._collect, 8),
             (self._steer, 2),
             (self._move_leader, 1 if self.trouble else 0),
+            (self._reassign, 0 if self.has_exact_epochs or not self.trouble else 0.5),
             (self._look_at_cluster, 2),
             (self._misbehave, 2 if self.trouble else 0),
             (self._recreate, 0.4 if self.recreates and self.trouble else 0),
@@ -195,7 +200,7 @@ class PollWorld:
             if tp in self._from_start:
                 first = log.start
             due = log.visible(max(first, log.start), log.end, committed=self.committed)
-            if self.truncates and not self.tells_epoch_ends:
+            if self.truncates and not self.has_exact_epochs:
                 assert [offset for offset, _ in seen] == [offset for offset, _ in due]
             else:
                 assert seen == due
@@ -213,7 +218,7 @@ class PollWorld:
             (state := states[tp]).position is not None
             and state.position.offset == log.end
             and not state.is_asking
-            and state.leader_epoch == (log.epoch if self.version >= _FIRST_FENCED else NO_EPOCH)
+            and (state.leader_epoch == log.epoch or not self.has_exact_epochs)
             for tp, log in self.logs.items()
         )
 
@@ -243,6 +248,9 @@ class PollWorld:
         if self.truncates and self.chance.random() < 0.5:
             cut_to = self.chance.randrange(log.start, log.end + 1)
         log.lead(self.chance.randrange(3), cut_to=cut_to)
+
+    def _reassign(self) -> None:
+        self.logs[self.chance.choice(PARTITIONS)].reassign()
 
     def _recreate(self) -> None:
         """Delete a topic, and create one of its name, whose logs may be the longer ones."""
@@ -283,13 +291,18 @@ class PollWorld:
             },
             leaderless=dict.fromkeys(leaderless, 5),
             errors={},
-            leader_epochs={tp: log.epoch for tp, log in self.logs.items()}
-            if self.version >= _FIRST_FENCED
-            else {},
+            leader_epochs=self._told_epochs(),
+            has_exact_epochs=self.has_exact_epochs,
             topic_ids=dict(self.topic_ids) if self.version > LAST_BY_NAME else {},
         )
         if self.chance.random() < 0.8 or not self.trouble:
             self.engine.cluster_changed(self.keeper.view)
+
+    def _told_epochs(self) -> dict[TopicPartition, int]:
+        if self.version < _FIRST_FENCED:
+            return {}
+        exact = self.has_exact_epochs
+        return {tp: log.epoch if exact else log.told_epoch for tp, log in self.logs.items()}
 
     def _misbehave(self) -> None:
         chance = self.chance

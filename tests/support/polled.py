@@ -33,6 +33,8 @@ def view(
     epoch: int = 0,
     errors: dict[str, int] | None = None,
     topic_id: bytes | None = None,
+    *,
+    has_exact_epochs: bool = True,
 ) -> ClusterView:
     """A cluster with these leaders, all of one epoch."""
     return ClusterView(
@@ -41,6 +43,7 @@ def view(
         leaderless={},
         errors=errors or {},
         leader_epochs=dict.fromkeys(leaders, epoch),
+        has_exact_epochs=has_exact_epochs,
         topic_ids={} if topic_id is None else {tp.topic: topic_id for tp in leaders},
     )
 

@@ -332,7 +332,7 @@ def _metadata_question(
             # It has just started. (In 0.8 it may also be that there is no topic: nothing to wait
             # for.)
             raise ConnectFailed(f"{connection.broker}: knows of no brokers yet")
-        view = from_metadata(answer)
+        view = from_metadata(answer, version=connection.version_of(MetadataRequest))
         if topics is not None and not is_by_name(connection):
             view = limited_to(view, topics)
         return view, connection.versions.release

@@ -90,7 +90,7 @@ class LeaderQuestions:
     ) -> dict[TopicPartition, TimedOffset | int]:
         """See ``ClusterClient.list_offsets``."""
         question: _Question[int, TimedOffset] = _Question(
-            request=lambda part, view: times_question(part, view.leader_epochs, isolation),
+            request=lambda part, view: times_question(part, view.named_epochs, isolation),
             at_least=least_version,
             may_lack=False,
             read=lambda response, version: read_times(response, version=version),

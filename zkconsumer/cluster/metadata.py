@@ -218,7 +218,7 @@ def _view_in(response: MetadataResponse, broker: Broker, topics: Sequence[str]) 
             "Metadata",
             f"{broker}: one of these topic names is illegal: {_some(topics)}",
         )
-    return from_metadata(response)
+    return from_metadata(response, version=METADATA_VERSION)
 
 
 def _some(topics: Sequence[str]) -> str:

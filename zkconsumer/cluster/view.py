@@ -8,6 +8,8 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.messages.metadata import NO_EPOCH, NO_TOPIC_ID, MetadataResponse
 
 _NO_CONTROLLER = -1
+_FIRST_EXACT_EPOCHS = 9
+"""The first version of Metadata (2.4) whose brokers hear of every new leader epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,9 @@ class ClusterView:
         errors: the error code of every topic that has one.
         partitions: the partition ids of every topic that has some, ascending.
         leader_epochs: how often the leader changed, as far as the broker tells.
+        has_exact_epochs: whether requests may name these, for the leader to refuse where it has
+            another one. Brokers before 2.4 hear nothing of the epochs that a reassignment under way
+            goes through: who names theirs is refused until it is over, which may be hours.
         internal: the topics that belong to the cluster itself.
         topic_ids: a topic that is deleted and made again gets another one.
         cluster_id: of the whole cluster.
@@ -36,21 +41,28 @@ class ClusterView:
     errors: Mapping[str, int]
     partitions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+    has_exact_epochs: bool = True
     internal: frozenset[str] = frozenset()
     topic_ids: Mapping[str, bytes] = field(default_factory=dict)
     cluster_id: str | None = None
     controller_id: int | None = None
+
+    @property
+    def named_epochs(self) -> Mapping[TopicPartition, int]:
+        """Those that requests may name."""
+        return self.leader_epochs if self.has_exact_epochs else {}
 
 
 NOTHING_KNOWN = ClusterView(brokers={}, leaders={}, leaderless={}, errors={})
 """What is known before anybody was asked."""
 
 
-def from_metadata(response: MetadataResponse) -> ClusterView:
-    """Read a metadata answer.
+def from_metadata(response: MetadataResponse, *, version: int) -> ClusterView:
+    """Read a metadata answer of a version.
 
     A partition with error 9 (a replica is down) has a leader all the same. Partition ids may have
-    gaps. A leader that is not among the brokers is as good as none.
+    gaps. A leader that is not among the brokers is as good as none. Source: Kafka 3.9
+    ``MetadataResponse.hasReliableLeaderEpochs``, which has Java forget the epochs altogether.
     """
     brokers = {one.id: Broker(one.id, one.host, one.port) for one in response.brokers}
     leaders: dict[TopicPartition, Broker] = {}
@@ -79,6 +91,7 @@ def from_metadata(response: MetadataResponse) -> ClusterView:
             if one.partitions
         },
         leader_epochs=epochs,
+        has_exact_epochs=version >= _FIRST_EXACT_EPOCHS,
         internal=frozenset(one.topic for one in topics if one.is_internal),
         topic_ids={one.topic: one.topic_id for one in topics if one.topic_id != NO_TOPIC_ID},
         cluster_id=response.cluster_id,

@@ -23,7 +23,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
+from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
 LONG_MS = 10_000
@@ -278,6 +278,26 @@ def test_a_partition_that_is_left_out(cluster: SpokenCluster, client: ClusterCli
     assert client.list_offsets({T0: LATEST}, timeout_ms=5 * SHORT_MS) == {
         T0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     }
+
+
+@pytest.mark.parametrize(("last", "named"), [(9, 3), (8, -1)])
+def test_epochs_that_brokers_may_not_have_heard_of_are_not_named(
+    cluster: SpokenCluster, client: ClusterClient, last: int, named: int
+) -> None:
+    """Before 2.4: a leader whose partition is being reassigned would refuse until that is over."""
+    serving(cluster, ApiKey.METADATA, last)
+    answers = cluster.brokers[0].answer
+    asked: list[int] = []
+
+    def noted(frame: RequestFrame) -> Said | None:
+        if isinstance(frame.request, ListOffsetsRequest):
+            (topic,) = frame.request.topics
+            asked.extend(one.current_leader_epoch for one in topic.partitions)
+        return answers(frame)
+
+    cluster.brokers[0].answer = noted
+    assert client.list_offsets({T0: LATEST}, timeout_ms=LONG_MS)
+    assert asked == [named]
 
 
 # --- Ends of epochs, coordinators -----------------------------------------------------------------

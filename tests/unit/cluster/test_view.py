@@ -42,7 +42,8 @@ def test_leaders_brokers_and_errors() -> None:
                 ),
                 TopicMetadata(error_code=3, topic="gone", partitions=()),
             ),
-        )
+        ),
+        version=0,
     )
     assert view.brokers == {7: Broker(7, "h7", 1), 2: Broker(2, "h2", 2)}
     assert view.leaders == {

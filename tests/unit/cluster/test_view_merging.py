@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from zkconsumer.cluster.view import ClusterView, from_metadata, kept_current, limited_to
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.messages.metadata import (
@@ -29,7 +31,7 @@ def seen(
         error_code=0, partition=0, leader=leader, leader_epoch=epoch, replicas=(), isr=()
     )
     topic = TopicMetadata(error_code=0, topic="t", topic_id=topic_id, partitions=(partition,))
-    return from_metadata(MetadataResponse(brokers=brokers, topics=(topic,)))
+    return from_metadata(MetadataResponse(brokers=brokers, topics=(topic,)), version=12)
 
 
 def test_what_newer_brokers_tell() -> None:
@@ -50,7 +52,8 @@ def test_what_newer_brokers_tell() -> None:
                 TopicMetadata(error_code=3, topic="gone", partitions=()),
                 TopicMetadata(error_code=0, topic="__own", is_internal=True, partitions=()),
             ),
-        )
+        ),
+        version=12,
     )
     assert view.partitions == {"t": (0, 1)}
     assert view.leader_epochs == {T0: 5, T1: 6}
@@ -108,3 +111,18 @@ def test_a_topic_that_was_made_again_starts_anew() -> None:
         T0: AT_1
     }
     assert kept_current(seen(2, 7), seen(2, 0, topic_id=untold)).leaders == {T0: AT_2}
+
+
+@pytest.mark.parametrize(("version", "named"), [(7, {}), (8, {}), (9, {T0: 3}), (12, {T0: 3})])
+def test_epochs_that_brokers_may_not_have_heard_of_are_not_named(
+    version: int, named: dict[TopicPartition, int]
+) -> None:
+    """Before 2.4: leaders refuse who names one that a reassignment under way made an old one."""
+    partition = PartitionMetadata(
+        error_code=0, partition=0, leader=1, leader_epoch=3, replicas=(), isr=()
+    )
+    topic = TopicMetadata(error_code=0, topic="t", topic_id=ID, partitions=(partition,))
+    view = from_metadata(MetadataResponse(brokers=(ONE,), topics=(topic,)), version=version)
+    assert view.leader_epochs == {T0: 3}
+    assert view.named_epochs == named
+    assert limited_to(view, {"t"}).named_epochs == named

@@ -256,6 +256,7 @@ class Board:
             return
         state.is_of(view.topic_ids.get(tp.topic))
         state.lead_by(view.leaders.get(tp), view.leader_epochs.get(tp, NO_EPOCH))
+        state.named_epoch = view.named_epochs.get(tp, NO_EPOCH)
         is_refused = view.errors.get(tp.topic) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if is_refused and state.phase in (Phase.FETCHING, Phase.RESETTING):
             state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), passes=True))

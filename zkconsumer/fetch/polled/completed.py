@@ -26,7 +26,7 @@ class Asked:
         topic_partition: which.
         start: from where, and the epoch of the leader that wrote what lies in front of it.
         max_bytes: how much.
-        leader_epoch: the leader's as we know it; -1 if not known.
+        leader_epoch: the leader's, as it is to be named; -1: not at all.
         broker: who was asked.
         is_again: whether the last answer from there was corrupt.
         topic_id: of the topic, as we know it; None if not known.

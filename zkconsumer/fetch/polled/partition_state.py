@@ -62,7 +62,7 @@ class Question:
     Attributes:
         topic_partition: which.
         fetched: how far was fetched when it was asked; None in a reset.
-        leader_epoch: the leader's, as known then.
+        leader_epoch: the leader's, as it is to be named.
     """
 
     topic_partition: TopicPartition
@@ -85,6 +85,8 @@ class PartitionState:
         is_paused: by the caller.
         leader: who leads it, as far as is known.
         leader_epoch: its epoch; -1 if not known.
+        named_epoch: the same for requests; -1 also where it is not to be named, see
+            ``ClusterView.has_exact_epochs``.
         topic_ids: of its topic, as far as seen; more than one if it was made again.
         replica: whom the leader told us to ask instead (KIP-392), by broker id.
         replica_until_ms: until when.
@@ -112,6 +114,7 @@ class PartitionState:
     is_paused: bool = False
     leader: Broker | None = None
     leader_epoch: int = NO_EPOCH
+    named_epoch: int = NO_EPOCH
     topic_ids: tuple[bytes, ...] = ()
     replica: int | None = None
     replica_until_ms: int = 0

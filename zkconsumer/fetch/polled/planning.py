@@ -122,7 +122,7 @@ def _ask(state: PartitionState, broker: Broker, size: int) -> Asked:
         state.topic_partition,
         fetched,
         size,
-        state.leader_epoch,
+        state.named_epoch,
         broker,
         is_again=is_again,
         topic_id=state.topic_id,
@@ -164,7 +164,7 @@ def plan_questions(board: Board, now_ms: int) -> Questions:
         if state.retry_at_ms > now_ms:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
             continue
-        question = Question(state.topic_partition, state.fetched, state.leader_epoch)
+        question = Question(state.topic_partition, state.fetched, state.named_epoch)
         state.question = question
         if state.phase is Phase.RESETTING:
             policy = state.policy

@@ -1,5 +1,7 @@
 """What is asked next: who, how much, and how long the broker may wait."""
 
+import pytest
+
 from tests.support.polled import (
     BROKER,
     OTHER,
@@ -13,6 +15,7 @@ from tests.support.polled import (
     plan,
     view,
 )
+from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.polled.planning import plan_fetch, plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
@@ -133,6 +136,18 @@ def test_a_new_leader_is_asked_for_its_epochs_first() -> None:
     questions = plan_questions(board, 0)
     assert [one.topic_partition for one in questions.epochs] == [TP]
     assert not plan_questions(board, 0).all()
+
+
+@pytest.mark.parametrize(("exact", "named"), [(True, 5), (False, -1)])
+def test_an_epoch_that_brokers_may_not_have_heard_of_is_not_named(exact: bool, named: int) -> None:
+    """Another one has the leader asked about its log all the same."""
+    board = board_of(TP)
+    fetched(board, {TP: batch(0, 3, epoch=4)})
+    board.see(view({TP: OTHER}, epoch=5, has_exact_epochs=exact))
+    (question,) = plan_questions(board, 0).epochs
+    assert question.leader_epoch == named
+    board.answer_epoch(question, EpochEnd(4, 3), 0)
+    assert plan(board, broker=OTHER).wanted[TP].leader_epoch == named
 
 
 def test_a_position_with_an_epoch_is_proved_before_it_is_used() -> None:
