@@ -6,7 +6,7 @@ Source: Kafka 3.9 ``NetworkClient.DefaultMetadataUpdater``, ``OffsetFetcher``.
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.broker_order import BrokerOrder
@@ -28,10 +28,10 @@ from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.repeats import Repeats
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse, all_topics
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
-from zkconsumer.wire.negotiation import NO_OFFSETS
+from zkconsumer.wire.negotiation import NO_OFFSETS, BrokerVersions
 from zkconsumer.wire.releases import Release
 
-__all__ = ["EARLIEST", "LATEST", "ClusterClient", "EpochEnd", "TimedOffset"]
+__all__ = ["EARLIEST", "LATEST", "ClusterClient", "Described", "EpochEnd", "TimedOffset"]
 
 T = TypeVar("T")
 
@@ -41,6 +41,20 @@ _ABOUT = "asking the cluster"
 
 _FIRST_NOT_TO_CREATE = 4
 """The first version of Metadata that can ask for a topic without creating it."""
+
+
+class Described(NamedTuple):
+    """What one broker said of the cluster.
+
+    Attributes:
+        answer: in full: with replicas, and with what is wrong where something is.
+        view: the same, as who leads what.
+        versions: what that broker serves.
+    """
+
+    answer: MetadataResponse
+    view: ClusterView
+    versions: BrokerVersions
 
 
 class ClusterClient:
@@ -129,14 +143,25 @@ class ClusterClient:
             raise ConnectFailed("no broker is registered, so none can be asked for metadata")
         # Who is asked last, and that is for the second time, has as long as the first one.
         silences_ms = 2 * len(brokers) * HedgePace(self._request_timeout_ms).quiet_ms
-        view, self.release = self._ask_round(
+        told = self._ask_round(
             _metadata_question(topics, creating=True),
             self._patience(self._request_timeout_ms + silences_ms),
             {},
             self._order.round_of(brokers),
         )
-        self._know(view)
-        return view
+        self._know(told)
+        return told.view
+
+    def description(self, *, timeout_ms: int) -> Described:
+        """All brokers, topics and replicas, in a broker's own words; nothing is created.
+
+        Args:
+            timeout_ms: for all tries together.
+
+        Raises:
+            ZkConsumerError: as ``view``.
+        """
+        return self._describe(None, self._patience(timeout_ms), allow_auto_create=False)
 
     def list_offsets(
         self,
@@ -259,11 +284,16 @@ class ClusterClient:
     def _view(
         self, topics: Collection[str] | None, patience: Patience, *, allow_auto_create: bool
     ) -> ClusterView:
+        return self._describe(topics, patience, allow_auto_create=allow_auto_create).view
+
+    def _describe(
+        self, topics: Collection[str] | None, patience: Patience, *, allow_auto_create: bool
+    ) -> Described:
         question = _metadata_question(topics, creating=allow_auto_create)
         reasons: dict[Broker, str] = {}
         while True:
             try:
-                view, self.release = self._ask_round(question, patience, reasons)
+                told = self._ask_round(question, patience, reasons)
             except TransportError as error:
                 if not patience.pause():
                     raise
@@ -271,12 +301,12 @@ class ClusterClient:
                 self._repeats.happened(_ABOUT, f"{error}; trying again")
             else:
                 self._repeats.works(_ABOUT)
-                self._know(view)
-                return view
+                self._know(told)
+                return told
 
-    def _know(self, view: ClusterView) -> None:
-        self._last_view = view
-        self._order.know(view.brokers.values())
+    def _know(self, told: Described) -> None:
+        self._last_view, self.release = told.view, told.versions.release
+        self._order.know(told.view.brokers.values())
 
     def _ask_round(
         self,
@@ -298,10 +328,8 @@ class ClusterClient:
         return asking.ask()
 
 
-def _metadata_question(
-    topics: Collection[str] | None, *, creating: bool
-) -> Question[tuple[ClusterView, Release]]:
-    """Ask who leads; what comes is that, and the release of who says it."""
+def _metadata_question(topics: Collection[str] | None, *, creating: bool) -> Question[Described]:
+    """Ask who leads."""
 
     def spares(connection: NegotiatedConnection) -> bool:
         return connection.version_of(MetadataRequest) >= _FIRST_NOT_TO_CREATE
@@ -317,9 +345,7 @@ def _metadata_question(
         may_create = creating if spares(connection) else True
         return MetadataRequest(topics=names, allow_auto_topic_creation=may_create)
 
-    def read(
-        connection: NegotiatedConnection, answer: MetadataResponse
-    ) -> tuple[ClusterView, Release]:
+    def read(connection: NegotiatedConnection, answer: MetadataResponse) -> Described:
         codes = {topic.error_code for topic in answer.topics}
         if codes == {ErrorCode.INVALID_TOPIC} and not answer.brokers:
             # In 0.8 one such name keeps it from saying anything of the others.
@@ -335,7 +361,7 @@ def _metadata_question(
         view = from_metadata(answer, version=connection.version_of(MetadataRequest))
         if topics is not None and not is_by_name(connection):
             view = limited_to(view, topics)
-        return view, connection.versions.release
+        return Described(answer, view, connection.versions)
 
     what = "what topics there are" if topics is None else f"topics {_some(topics)}"
     if topics is not None and not topics:

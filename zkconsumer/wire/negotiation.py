@@ -35,7 +35,7 @@ from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
-from zkconsumer.wire.releases import Release, release_of
+from zkconsumer.wire.releases import Release, keeps_no_zookeeper, release_of
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
 
 PROBE_GROUP: Final = "zkconsumer-probe"
@@ -53,11 +53,13 @@ class BrokerVersions:
         common: the versions of each API; one that is not there can't be used.
         release: which Kafka it is taken for, for those who ask; nothing is sent by it.
         generation: what the broker is, where it can't say what it serves; else None.
+        no_zookeeper: whether its cluster has none (KRaft).
     """
 
     common: Mapping[ApiKey, VersionRange]
     release: Release
     generation: BrokerGeneration | None = None
+    no_zookeeper: bool = False
 
     def has(self, api: ApiKey, *, at_least: int = 0, at_most: int | None = None) -> bool:
         """Whether some version within these bounds can be sent."""
@@ -211,7 +213,11 @@ def of_answer(response: ApiVersionsResponse) -> BrokerVersions:
     """What a broker serves, by its own words."""
     # Of the whole answer: what tells releases apart is also in APIs that we never use.
     newest = {each.api_key: each.max_version for each in response.api_versions}
-    return BrokerVersions(common=_common(_served(response)), release=release_of(newest))
+    return BrokerVersions(
+        common=_common(_served(response)),
+        release=release_of(newest),
+        no_zookeeper=keeps_no_zookeeper(newest),
+    )
 
 
 def of_generation(generation: BrokerGeneration) -> BrokerVersions:

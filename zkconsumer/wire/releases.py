@@ -29,6 +29,9 @@ _DESCRIBE_CLIENT_QUOTAS: Final = 48
 _FIRST_THAT_SAYS: Final[Release] = (0, 10, 0)
 """The first release that names what it serves."""
 
+_FIRST_WITHOUT: Final[Release] = (2, 8)
+"""The first release that can do without a ZooKeeper."""
+
 _MARKS: Final[Mapping[int, Mapping[int, Release]]] = MappingProxyType(
     {
         ApiKey.PRODUCE: {8: (2, 4), 9: (2, 8), 11: (3, 8), 13: (4, 1)},
@@ -75,3 +78,17 @@ def release_of(newest: Mapping[int, int]) -> Release:
         if newest.get(key, -1) >= version
     )
     return max(shown, default=_FIRST_THAT_SAYS)
+
+
+def keeps_no_zookeeper(newest: Mapping[int, int]) -> bool:
+    """Whether a broker that serves this belongs to a cluster without a ZooKeeper (KRaft).
+
+    Brokers of a cluster that has one let its controller tell them who leads, by an API that the
+    others lack; those before 2.8 have no other way.
+
+    Args:
+        newest: as ``release_of`` wants it.
+
+    Source: Kafka 3.9 ``LeaderAndIsrRequest.json`` (its listeners), ``ApiMessageType``.
+    """
+    return release_of(newest) >= _FIRST_WITHOUT and _LEADER_AND_ISR not in newest
