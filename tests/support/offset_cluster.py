@@ -27,6 +27,7 @@ class MemoryCluster:
     """
 
     zookeeper = "zk:2181"
+    unseen: str | None = None
 
     def __init__(self, logs: Mapping[TopicPartition, tuple[int, int]]) -> None:
         self.partitions = frozenset(logs)

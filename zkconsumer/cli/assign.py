@@ -104,7 +104,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="how they share out (default: as they do now, as far as they tell, else range); "
         "partition.assignment.strategy of a ZooKeeper group is range or roundrobin",
     )
-    add_cluster_arguments(parser, zookeeper_required=False)
+    add_cluster_arguments(parser)
     add_format_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -138,11 +138,11 @@ def run(args: argparse.Namespace) -> int:
 def _known(args: argparse.Namespace, topics: Mapping[str, int | None]) -> _Known:
     """The group and the topics, as far as there is a cluster to look at."""
     counted = {name: range(count) for name, count in topics.items() if count is not None}
-    if args.zookeeper is None:
+    if not (args.zookeeper or args.bootstrap_servers):
         if not topics or len(counted) != len(topics):
             raise ConfigError(
-                "without --zookeeper say what the members shall read, and how many partitions each "
-                "topic has: --topic TOPIC:N"
+                "without a cluster (--zookeeper, --bootstrap-server) say what the members shall "
+                "read, and how many partitions each topic has: --topic TOPIC:N"
             )
         return _Known(_nobody(args), counted)
     with open_cluster(args) as access:

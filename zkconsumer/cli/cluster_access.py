@@ -1,4 +1,4 @@
-"""A cluster, opened for a command: ZooKeeper, the brokers, the reader of snapshots.
+"""A cluster, opened for a command: ZooKeeper if there is one, the brokers, snapshots.
 
 Brokers are connected to when they are asked, so a command that needs none of them works while all
 are down.
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
+from zkconsumer.cli.without_zookeeper import NEEDS_ZOOKEEPER, address_of
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config_zookeeper import ZookeeperSecurity
@@ -31,13 +32,13 @@ from zkconsumer.status.model import (
     GroupStatus,
     TopicStatus,
 )
+from zkconsumer.status.reading.broker_cluster import BrokerSource
+from zkconsumer.status.reading.cluster_source import ClusterSource
 from zkconsumer.status.reading.deadline import Deadline
-from zkconsumer.status.reading.kept import CLUSTER_PART, registered_addresses
-from zkconsumer.status.reading.node_batches import NodeBatches
+from zkconsumer.status.reading.kept import CLUSTER_PARTS, registered_addresses
 from zkconsumer.status.reading.sessions import EnsembleSessions, Sessions
 from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
-from zkconsumer.status.reading.zookeeper_cluster import read_brokers as status_brokers
-from zkconsumer.status.reading.zookeeper_cluster import read_topics
+from zkconsumer.status.reading.zookeeper_cluster import ZookeeperSource
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.access import read_security
@@ -55,10 +56,8 @@ _SESSION_MS = 20_000
 _NEAREST = 5
 
 
-def add_cluster_arguments(
-    parser: argparse.ArgumentParser, *, zookeeper_required: bool = True
-) -> None:
-    """Add what says where the cluster is, and how to get in."""
+def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what says where the cluster is, and how to get in; ``open_cluster`` wants one of both."""
     group = parser.add_argument_group("the cluster")
     group.add_argument(
         "--zookeeper",
@@ -66,7 +65,6 @@ def add_cluster_arguments(
         "--zookeeper.connect",
         dest="zookeeper",
         metavar="HOSTS",
-        required=zookeeper_required,
         help="where ZooKeeper is: host1:port1,host2:port2/chroot",
     )
     group.add_argument(
@@ -75,7 +73,8 @@ def add_cluster_arguments(
         dest="bootstrap_servers",
         metavar="HOSTS",
         help="brokers to begin with, at the listener that --command-config fits to "
-        "(default: those that ZooKeeper names)",
+        "(default: those that ZooKeeper names); without --zookeeper all that there is: for a "
+        "cluster that has no ZooKeeper, or where that is closed to you",
     )
     add_broker_arguments(group)
 
@@ -108,9 +107,9 @@ class ClusterAccess:
     """Thread: one at a time. Made by ``open_cluster``, which closes it.
 
     Attributes:
-        store: ZooKeeper.
+        zookeeper: the way to ZooKeeper; None where the cluster is read through its brokers alone.
         dialer: the way to the brokers.
-        zookeeper_connect: the connect string, with its chroot.
+        zookeeper_connect: the connect string, with its chroot; None likewise.
         timeout_ms: how long one server may take.
         clock: for deadlines and ages.
     """
@@ -118,9 +117,9 @@ class ClusterAccess:
     def __init__(  # noqa: PLR0913 - one part a line, all by name
         self,
         *,
-        store: ZkStore,
+        store: ZkStore | None,
         dialer: BrokerDialer,
-        zookeeper_connect: str,
+        zookeeper_connect: str | None,
         timeout_ms: int = DEFAULT_TIMEOUT_MS,
         bootstrap: Sequence[Broker] = (),
         sessions: Sessions | None = None,
@@ -128,7 +127,7 @@ class ClusterAccess:
         abandoned_after_ms: int = ABANDONED_AFTER_MS,
         clock: Clock | None = None,
     ) -> None:
-        self.store = store
+        self.zookeeper = store
         self.dialer = dialer
         self.zookeeper_connect = zookeeper_connect
         self.timeout_ms = timeout_ms
@@ -143,6 +142,17 @@ class ClusterAccess:
         self._reader: SnapshotReader | None = None
 
     @property
+    def store(self) -> ZkStore:
+        """The way to ZooKeeper, for what can't be done without.
+
+        Raises:
+            ConfigError: there is none; nothing was done.
+        """
+        if self.zookeeper is None:
+            raise ConfigError(NEEDS_ZOOKEEPER)
+        return self.zookeeper
+
+    @property
     def client(self) -> ClusterClient:
         """Asks the brokers; those to begin with are given, or the ones that ZooKeeper names.
 
@@ -150,7 +160,7 @@ class ClusterAccess:
             RegistryError: ZooKeeper does not answer, or names none.
         """
         if self._client is None:
-            bootstrap = self._bootstrap or live_brokers(self.store, self.zookeeper_connect)
+            bootstrap = self._bootstrap or live_brokers(self.store, self.zookeeper_connect or "")
             self._client = client_of(self.dialer, bootstrap, self.timeout_ms, self.clock)
             self._closing.callback(self._client.stop)
         return self._client
@@ -164,12 +174,15 @@ class ClusterAccess:
             limits: how long reading may take.
             with_sessions: whether to ask ZooKeeper which sessions are alive, too.
         """
+        # What brokers tell of themselves is at the listener of those to begin with.
+        asks = self.zookeeper is not None and self._bootstrap
         reader = SnapshotReader(
-            self.store,
+            self.zookeeper,
             self.dialer,
             zookeeper_connect=self.zookeeper_connect,
+            bootstrap=self._bootstrap,
             limits=limits or self._limits(),
-            addresses=self._addresses if self._bootstrap else registered_addresses,
+            addresses=self._addresses if asks else registered_addresses,
             sessions=self._sessions if with_sessions else None,
             abandoned_after_ms=self._abandoned_after_ms,
             clock=self.clock,
@@ -203,13 +216,18 @@ class ClusterAccess:
     def cluster(self) -> tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]:
         """Brokers and topics, ascending, by the word of ZooKeeper alone: no broker is asked.
 
+        Without ZooKeeper, by the word of a broker.
+
         Raises:
-            RegistryError: ZooKeeper does not answer.
+            ZkConsumerError: nobody answers.
         """
-        nodes = NodeBatches(self.store, Deadline(self.clock, self.timeout_ms))
-        now_ms = self.clock.wall_ms()
-        topics = sorted(read_topics(nodes, now_ms), key=lambda topic: topic.name)
-        return status_brokers(nodes, now_ms), tuple(topics)
+        source: ClusterSource = (
+            BrokerSource(self.client, self.clock)
+            if self.zookeeper is None
+            else ZookeeperSource(self.zookeeper, self.zookeeper_connect or "", self.clock)
+        )
+        read = source.read(Deadline(self.clock, self.timeout_ms))
+        return read.brokers, tuple(sorted(read.topics, key=lambda topic: topic.name))
 
     def close(self) -> None:
         """Break off what is under way; the store and the dialer stay open. Idempotent."""
@@ -249,7 +267,7 @@ def required(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     """
     if not snapshot.brokers and not snapshot.topics:
         for failure in snapshot.failures:
-            if failure.part == CLUSTER_PART:
+            if failure.part in CLUSTER_PARTS:
                 raise RegistryError(f"the cluster can't be read: {failure.reason}")
     return snapshot
 
@@ -258,10 +276,10 @@ def required(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 def open_cluster(
     args: argparse.Namespace, *, even_without: bool = False, times_most: int = 0
 ) -> Iterator[ClusterAccess]:
-    """Connect to ZooKeeper; brokers are connected to when they are asked.
+    """Connect to ZooKeeper, if one is given; brokers are connected to when they are asked.
 
     Args:
-        args: with what ``add_cluster_arguments`` added.
+        args: with what ``add_cluster_arguments`` added: ZooKeeper, brokers to begin with, or both.
         even_without: whether a chroot that holds no cluster will do: for who shows that himself.
         times_most: of how many records at a time to ask when they were written, for lags in time.
 
@@ -269,41 +287,49 @@ def open_cluster(
         ConfigError: the servers or the file can't be used.
         RegistryError: ZooKeeper does not answer, or holds no cluster there.
     """
-    if not args.zookeeper:
-        raise ConfigError("no ZooKeeper given: say where it is with --zookeeper host:port/chroot")
     client = broker_settings(args)
+    address_of(args, client)
     if not client.bootstrap and client.security.protocol != "PLAINTEXT":
         raise ConfigError(
             f"security.protocol is {client.security.protocol}, but ZooKeeper names listeners "
             "without it: say with --bootstrap-servers where brokers speak it"
         )
     with ExitStack() as stack:
-        store = kazoo_store.connect(
-            args.zookeeper,
-            session_timeout_ms=_SESSION_MS,
-            connection_timeout_ms=args.timeout_ms,
-            security=zookeeper_security(args),
-        )
-        stack.callback(store.close)
-        if not even_without:
+        store = _connected(args, stack) if args.zookeeper else None
+        if store is not None and not even_without:
             require_cluster(store, args.zookeeper)
         access = ClusterAccess(
             store=store,
             dialer=stack.enter_context(open_dialer(client)),
-            zookeeper_connect=args.zookeeper,
+            zookeeper_connect=args.zookeeper or None,
             timeout_ms=args.timeout_ms,
             bootstrap=client.bootstrap,
             times_most=times_most,
             abandoned_after_ms=getattr(args, "abandoned_after_ms", ABANDONED_AFTER_MS),
-            sessions=EnsembleSessions(
-                TcpConnector(),
-                parse_connect_string(args.zookeeper).servers,
-                own_session=lambda: store.session_id,
-                clock=SystemClock(),
-            ),
+            sessions=None if store is None else _sessions(args.zookeeper, store),
         )
         stack.callback(access.close)
         yield access
+
+
+def _connected(args: argparse.Namespace, stack: ExitStack) -> ZkStore:
+    store = kazoo_store.connect(
+        args.zookeeper,
+        session_timeout_ms=_SESSION_MS,
+        connection_timeout_ms=args.timeout_ms,
+        security=zookeeper_security(args),
+    )
+    stack.callback(store.close)
+    return store
+
+
+def _sessions(zookeeper_connect: str, store: ZkStore) -> EnsembleSessions:
+    return EnsembleSessions(
+        TcpConnector(),
+        parse_connect_string(zookeeper_connect).servers,
+        own_session=lambda: store.session_id,
+        clock=SystemClock(),
+    )
 
 
 def broker_settings(args: argparse.Namespace, *, timeout_ms: int | None = None) -> ClientSettings:
@@ -389,9 +415,9 @@ def brokers_status(access: ClusterAccess, brokers: Collection[BrokerStatus]) -> 
     Raises:
         RegistryError: ZooKeeper does not answer.
     """
-    if brokers:
+    if brokers or access.zookeeper is None:
         return 0
-    why = why_no_brokers(access.store, access.zookeeper_connect)
+    why = why_no_brokers(access.zookeeper, access.zookeeper_connect or "")
     print(f"zkconsumer: {printable(str(why))}", file=sys.stderr)
     return COULD_NOT
 
@@ -453,6 +479,9 @@ def _other_hint(snapshot: ClusterSnapshot, ids: Collection[str]) -> str:
     if snapshot.failures:
         failure = snapshot.failures[0]
         return f"but not all could be read: {failure.part}: {failure.reason}"
+    if snapshot.zookeeper == "unknown":
+        alone = snapshot.brokers_alone
+        return f"at a coordinator; {'' if alone is None else alone.unknown}"
     if not snapshot.brokers:
         return "but no broker is registered, and only they know of groups that are not in ZooKeeper"
     return "'groups --list' shows those that there are" if ids else "the cluster has none at all"

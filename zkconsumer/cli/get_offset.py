@@ -81,7 +81,7 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="HOSTS",
         help="brokers to begin with: host1:port1,host2:port2 (or give --zookeeper)",
     )
-    add_cluster_arguments(parser, zookeeper_required=False)
+    add_cluster_arguments(parser)
     parser.add_argument("--topic", required=True, metavar="TOPIC", help="the topic")
     parser.add_argument(
         "--time",
@@ -174,7 +174,9 @@ def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
         finally:
             store.close()
     else:
-        raise ConfigError("nobody to ask: give --broker-list host:port, or --zookeeper")
+        raise ConfigError(
+            "nobody to ask: give --bootstrap-server (or --broker-list) host:port, or --zookeeper"
+        )
     with open_dialer(settings) as dialer:
         client = client_of(dialer, brokers, timeout_ms)
         try:

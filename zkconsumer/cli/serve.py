@@ -19,6 +19,7 @@ from zkconsumer.cli.cluster_access import (
     open_cluster,
 )
 from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.without_zookeeper import address_of
 from zkconsumer.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ It only reads: nothing in ZooKeeper or on a broker is ever changed by it, and no
 A cluster that goes away is waited for; what is shown meanwhile says how old it is.
 
   zkconsumer serve --zookeeper zk1:2181,zk2:2181/kafka
+  zkconsumer serve --bootstrap-server kafka1:9092,kafka2:9092        (without a ZooKeeper)
   zkconsumer serve --zookeeper zk1:2181 --listen 0.0.0.0:8380 --token-file /etc/zkconsumer/token
 
 It listens on this machine alone unless told otherwise. Who can reach it can see the cluster, so
@@ -188,7 +190,7 @@ def run(args: argparse.Namespace) -> int:
         )
     except ImportError as missing:
         raise ConfigError(MISSING) from missing
-    broker_settings(args)
+    args.address = address_of(args, broker_settings(args))
     token = _token(args)
     address = parse_address(args.listen)
     _check_open(address, token, no_token=args.no_token)
@@ -221,7 +223,8 @@ def _serve(
     watch = ClusterWatch(
         lambda: open_cluster(args, even_without=True, times_most=_TIMES_MOST),
         WatchSettings(
-            zookeeper_connect=args.zookeeper,
+            zookeeper_connect=args.zookeeper or None,
+            bootstrap_servers=args.address,
             interval_ms=args.interval_ms,
             retry_ms=min(args.interval_ms, RETRY_MS),
             groups=args.groups,
@@ -247,7 +250,7 @@ def _serve(
     recorder.start()
     watch.start()
     try:
-        print(f"the page of {args.zookeeper} is at http://{where}/", flush=True)
+        print(f"the page of {args.address} is at http://{where}/", flush=True)
         server.run(sockets=[bound])
     finally:
         watch.close()
@@ -290,7 +293,7 @@ def _recorder(args: argparse.Namespace) -> "Iterator[Recorder]":
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zkconsumer-page-"))
             path = Path(folder) / "history.sqlite"
         else:
-            path = args.history or _default_history(args.zookeeper)
+            path = args.history or _default_history(args.address)
         check_file(path)
         keep = Keep(days=args.keep_days, max_bytes=args.history_mb << 20)
         recorder = Recorder(path, RecorderSettings(keep=keep))
@@ -298,7 +301,7 @@ def _recorder(args: argparse.Namespace) -> "Iterator[Recorder]":
         yield recorder
 
 
-def _default_history(zookeeper: str) -> Path:
+def _default_history(address: str) -> Path:
     """Where the past of this cluster is kept unless somebody says otherwise."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     folder = Path(home) / "zkconsumer"
@@ -309,7 +312,7 @@ def _default_history(zookeeper: str) -> Path:
             f"the history can't be kept in {folder}: {error.strerror}: say where with --history "
             "FILE, or --no-history"
         ) from error
-    return folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', zookeeper)[:150]}.history"
+    return folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', address)[:150]}.history"
 
 
 def _interval(text: str) -> int:

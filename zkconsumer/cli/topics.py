@@ -36,11 +36,13 @@ _ACTIONS: Final = ("list", "describe", "leaders", "under-replicated")
 _DESCRIPTION = """\
 Show the topics of a cluster: their names, their partitions with leader and replicas, or how the
 leaders are spread over the brokers. It asks ZooKeeper alone, so it works while brokers are down,
-and changes nothing.
+and changes nothing. Without --zookeeper it asks a broker, which tells all but settings of topics
+and what is being deleted.
 
   zkconsumer topics --zookeeper zk1:2181 list
   zkconsumer topics --zookeeper zk1:2181 describe --topic 'orders.*'
   zkconsumer topics --zookeeper zk1:2181 under-replicated
+  zkconsumer topics --bootstrap-server kafka1:9092 list
 
 The flags of kafka-topics.sh that read are known, too: --list, --describe, --topic,
 --under-replicated-partitions, --unavailable-partitions, --topics-with-overrides.
@@ -132,6 +134,10 @@ def run(args: argparse.Namespace) -> int:
     action, only = _action(args)
     wanted = None if args.topic is None else Whitelist(args.topic)
     with open_cluster(args) as access:
+        if only is Only.OVERRIDDEN and access.zookeeper is None:
+            raise ConfigError(
+                f"{only.value} needs a --zookeeper: brokers are not asked for settings of topics"
+            )
         brokers, topics = access.cluster()
         status = brokers_status(access, brokers)
     if wanted is not None:
@@ -194,12 +200,19 @@ def _listed(cluster: _Cluster, form: str, *, coloured: bool) -> str:
             topic.name,
             len(topic.partitions),
             max((len(one.replicas) for one in topic.partitions), default=0),
-            ",".join(f"{key}={value}" for key, value in sorted(topic.config.items())),
+            _settings_text(topic),
             _topic_note(topic, cluster.live),
         ]
         for topic in cluster.topics
     ]
     return table(_LIST, rows, coloured=coloured)
+
+
+def _settings_text(topic: TopicStatus) -> str | None:
+    """The settings of its own; None where nobody knows them who was asked."""
+    if topic.config is None:
+        return None
+    return ",".join(f"{key}={value}" for key, value in sorted(topic.config.items()))
 
 
 def _topic_note(topic: TopicStatus, live: Collection[int]) -> Painted:
@@ -284,6 +297,8 @@ def _note(one: PartitionStatus, live: Collection[int]) -> tuple[str, Colour]:
         return f"its leader, broker {one.leader}, is not registered", Colour.BAD
     if one.under_replicated:
         behind = [number for number in one.replicas if number not in one.in_sync]
+        if not behind:
+            return "under-replicated: one that is away is not named", Colour.WARN
         return f"under-replicated: not in sync: {_joined(behind)}", Colour.WARN
     if not one.preferred:
         return "not led by its preferred replica", Colour.DIM
@@ -303,7 +318,7 @@ def _topic_json(
     told: dict[str, object] = {
         "topic": topic.name,
         "partition_count": len(topic.partitions),
-        "config": dict(topic.config),
+        "config": None if topic.config is None else dict(topic.config),
         "deleting": topic.deleting,
         "problem": topic.problem,
         "seen_at": instant(topic.seen_ms),

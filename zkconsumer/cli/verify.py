@@ -33,6 +33,7 @@ from zkconsumer.cli.tables import (
     table,
 )
 from zkconsumer.cli.unseen import tell_unseen
+from zkconsumer.cli.without_zookeeper import tell_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupStatus
 from zkconsumer.status.verify import STRATEGIES, Fault, Verification, verify
@@ -47,6 +48,7 @@ that don't agree on one of them fight for ever. Nothing is changed.
 
   zkconsumer verify --zookeeper zk1:2181 --group billing
   zkconsumer verify --zookeeper zk1:2181            (every group that has members)
+  zkconsumer verify --bootstrap-server kafka1:9092  (without a ZooKeeper)
 
 The original, VerifyConsumerRebalance, calls every healthy group failed. With --format scala its
 two sentences are printed as they were meant, and the exit status is its 0.
@@ -100,6 +102,8 @@ def run(args: argparse.Namespace) -> int:
     with open_cluster(args) as access:
         snapshot = access.snapshot(args.group)
     tell_failures(snapshot)
+    if not args.group:
+        tell_unknown(snapshot, args.kind)
     groups = _groups(snapshot, args.group, args.kind)
     ids = snapshot.partition_ids()
     found = [(one, verify(one, ids, snapshot.live_sessions)) for one in groups]

@@ -71,6 +71,7 @@ class ClusterClient:
 
     Attributes:
         release: which Kafka that broker is that told last who leads; None before one did.
+        no_zookeeper: whether its cluster has no ZooKeeper; None likewise.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line
@@ -92,6 +93,7 @@ class ClusterClient:
         self._stop = StopFlag()
         self._last_view = NOTHING_KNOWN
         self.release: Release | None = None
+        self.no_zookeeper: bool | None = None
         self._repeats = Repeats(log, self._clock)
         self._leaders = LeaderQuestions(
             self._pool,
@@ -306,6 +308,7 @@ class ClusterClient:
 
     def _know(self, told: Described) -> None:
         self._last_view, self.release = told.view, told.versions.release
+        self.no_zookeeper = told.versions.no_zookeeper
         self._order.know(told.view.brokers.values())
 
     def _ask_round(

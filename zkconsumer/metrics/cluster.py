@@ -84,6 +84,11 @@ def _skew(seen: Measured) -> Iterator[Sample]:
         yield Sample((), skew.value / 1000)
 
 
+def _info(seen: Measured) -> Iterator[Sample]:
+    alone = seen.snapshot.brokers_alone
+    yield Sample(("zookeeper" if alone is None else "brokers", seen.snapshot.zookeeper), 1)
+
+
 def _leaderless(seen: Measured) -> Iterator[Sample]:
     topics = seen.snapshot.topics
     yield Sample((), sum(one.leaderless for topic in topics for one in topic.partitions))
@@ -160,6 +165,14 @@ _OWN_MEASURES: tuple[Measure[Measured], ...] = (
         text="For how long a part of the cluster could not be read; none where all could.",
         labels=("part",),
         find=_failures,
+    ),
+    Measure(
+        name="zkconsumer_cluster_info",
+        text="1, with what the cluster is read through (zookeeper, or brokers alone), and whether "
+        "its ZooKeeper is read, is unknown, or none. Unless it is read, groups that meet there are "
+        "in no metric.",
+        labels=("read_through", "zookeeper"),
+        find=_info,
     ),
     Measure(
         name="zkconsumer_clock_skew_seconds",

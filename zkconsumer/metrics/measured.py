@@ -33,7 +33,8 @@ class ClusterMeasures:
         now_ms: the time that ages are counted to, in ms since the epoch.
         problem: why the cluster can't be read now; None where it can.
         read_ms: how long the last reading took.
-        cluster: what the label of that name says; by default the snapshot's connect string.
+        cluster: what the label of that name says; by default what the snapshot was
+            reached by: a connect string, or brokers.
         detail: ``GROUPS`` leaves out what has a sample for each partition of a group; ``AUTO``
             does where these are more than ``MOST_GROUP_PARTITIONS``.
     """
@@ -77,7 +78,7 @@ class Measured(NamedTuple):
     @property
     def cluster(self) -> str:
         """How the cluster is called."""
-        return self.view.cluster or self.snapshot.zookeeper_connect
+        return self.view.cluster or self.snapshot.address
 
 
 def measured(view: ClusterMeasures, snapshot: ClusterSnapshot) -> Measured:

@@ -87,8 +87,8 @@ class BrokerStatus:
     Attributes:
         broker: its id and address; host "" and port -1 where its registration names none.
         seen_ms: when its registration was read.
-        is_controller: whether it leads the cluster.
-        jmx_port: where it serves JMX; None where it does not.
+        is_controller: whether it leads the cluster; None where nobody tells.
+        jmx_port: where it serves JMX; None where it does not, or where only ZooKeeper could tell.
         registered_ms: when it started, by its own clock.
         created_ms: when its node was made, by ZooKeeper's clock.
         problem: why its registration can't be used, or why it does not answer.
@@ -96,7 +96,7 @@ class BrokerStatus:
 
     broker: Broker
     seen_ms: int
-    is_controller: bool = False
+    is_controller: bool | None = False
     jmx_port: int | None = None
     registered_ms: int | None = None
     created_ms: int | None = None
@@ -116,6 +116,8 @@ class PartitionStatus:
         log_end: the offset that the next record gets.
         offsets_at_ms: when the leader was asked for both; None where it never answered.
         problem: why something of this is not known.
+        lacks_replica: whether one is away that is not even named among the replicas: brokers of
+            0.9 leave those out.
     """
 
     topic_partition: TopicPartition
@@ -126,6 +128,7 @@ class PartitionStatus:
     log_end: int | None = None
     offsets_at_ms: int | None = None
     problem: str | None = None
+    lacks_replica: bool = False
 
     @property
     def leaderless(self) -> bool:
@@ -135,7 +138,7 @@ class PartitionStatus:
     @property
     def under_replicated(self) -> bool:
         """Whether a replica is behind or gone."""
-        return len(self.in_sync) < len(self.replicas)
+        return self.lacks_replica or len(self.in_sync) < len(self.replicas)
 
     @property
     def preferred(self) -> bool:
@@ -151,16 +154,17 @@ class TopicStatus:
         name: of the topic.
         seen_ms: when partitions and leaders were read.
         partitions: ascending by number; empty where it has none.
-        config: what is set for this topic alone, as its node says.
-        deleting: whether its deletion has been asked for.
-        problem: why its node can't be used.
+        config: what is set for this topic alone, as its node says; None where nobody was asked
+            who knows.
+        deleting: whether its deletion has been asked for; None as for ``config``.
+        problem: why its node can't be used, or what brokers say is wrong with it.
     """
 
     name: str
     seen_ms: int
     partitions: tuple[PartitionStatus, ...] = ()
-    config: Mapping[str, str] = field(default_factory=dict)
-    deleting: bool = False
+    config: Mapping[str, str] | None = field(default_factory=dict)
+    deleting: bool | None = False
     problem: str | None = None
 
 
@@ -294,6 +298,9 @@ class GroupStatus:
         last_commit_ms: when it last committed, by our clock; None where no storage tells.
         unmoved_since_ms: since when its offsets in Kafka, whose time nobody tells, were seen as
             they are; None where it has none there, or has members.
+        only_offsets: whether its coordinator keeps offsets for it, and no member ever joined it
+            there: those who commit them may meet in ZooKeeper, or nowhere.
+        only_listed: whether its coordinator lists it, and can't describe it to us.
     """
 
     group_id: str
@@ -309,6 +316,8 @@ class GroupStatus:
     whole: bool = True
     last_commit_ms: int | None = None
     unmoved_since_ms: int | None = None
+    only_offsets: bool = False
+    only_listed: bool = False
 
     @property
     def key(self) -> GroupKey:
@@ -323,12 +332,45 @@ class GroupStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BrokersAlone:
+    """A cluster is read through its brokers: nobody said where a ZooKeeper is, or it has none.
+
+    What only a ZooKeeper could tell is not known then: which groups meet there, who is in them,
+    what they own and commit there, its clock and its sessions, when brokers registered, which
+    topics have settings of their own or are being deleted.
+
+    Attributes:
+        bootstrap_servers: the brokers to begin with, as ``host:port``, by commas.
+        no_zookeeper: whether the cluster has none (KRaft), by the word of a broker; None while
+            none has been asked.
+
+    Example:
+        >>> print(BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=True).unknown)
+        groups that meet in a ZooKeeper: unknown, since the cluster has none
+    """
+
+    bootstrap_servers: str
+    no_zookeeper: bool | None = None
+
+    @property
+    def why(self) -> str:
+        """Why nothing is known of a ZooKeeper."""
+        return "the cluster has none" if self.no_zookeeper else "no ZooKeeper was given"
+
+    @property
+    def unknown(self) -> str:
+        """What is not known, and why, in a line."""
+        return f"groups that meet in a ZooKeeper: unknown, since {self.why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSnapshot:
     """All that is known of a cluster.
 
     Attributes:
         taken_ms: when it was put together; its parts can be older.
-        zookeeper_connect: the connect string, with its chroot.
+        zookeeper_connect: the connect string, with its chroot; None where it was read through its
+            brokers alone: then no group of ZooKeeper is known, and none is known not to be.
         brokers: ascending by id.
         topics: ascending by name.
         groups: of both kinds.
@@ -336,10 +378,11 @@ class ClusterSnapshot:
         live_sessions: the ZooKeeper sessions that are alive; None where ZooKeeper does not tell.
         clock_skew_ms: how far ZooKeeper's clock is ahead of ours; negative: behind.
         no_brokers: why no broker is registered, where that was read; None where there are some.
+        brokers_alone: what it was read through instead of ZooKeeper; None where it was not.
     """
 
     taken_ms: int
-    zookeeper_connect: str
+    zookeeper_connect: str | None
     brokers: tuple[BrokerStatus, ...] = ()
     topics: tuple[TopicStatus, ...] = ()
     groups: Mapping[GroupKey, GroupStatus] = field(default_factory=dict)
@@ -347,6 +390,20 @@ class ClusterSnapshot:
     live_sessions: frozenset[int] | None = None
     clock_skew_ms: Seen[int] | None = None
     no_brokers: NoBrokers | None = None
+    brokers_alone: BrokersAlone | None = None
+
+    @property
+    def address(self) -> str:
+        """What it was reached by, which tells it from other clusters."""
+        alone = self.brokers_alone
+        return self.zookeeper_connect or ("" if alone is None else alone.bootstrap_servers)
+
+    @property
+    def zookeeper(self) -> Literal["read", "none", "unknown"]:
+        """What it has of a ZooKeeper: it was read, the cluster has none, or nobody knows."""
+        if self.brokers_alone is None:
+            return "read"
+        return "none" if self.brokers_alone.no_zookeeper else "unknown"
 
     def partition_ids(self) -> dict[str, tuple[int, ...]]:
         """The partition numbers of every topic, ascending, as assignors want them."""

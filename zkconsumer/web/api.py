@@ -18,9 +18,12 @@ def state_json(state: ClusterState, now_ms: int) -> Json:
     """How fresh things are, and what can't be read."""
     health = health_of(state, now_ms)
     snapshot = state.snapshot
+    alone = snapshot.brokers_alone
     return {
         "number": state.number,
         "zookeeper_connect": snapshot.zookeeper_connect,
+        "bootstrap_servers": None if alone is None else alone.bootstrap_servers,
+        "zookeeper": snapshot.zookeeper,
         "now_ms": now_ms,
         "started_ms": state.started_ms,
         "taken_ms": snapshot.taken_ms if state.ready else None,

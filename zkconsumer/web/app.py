@@ -35,7 +35,7 @@ from zkconsumer.web.guarding import (
     retry_after,
 )
 from zkconsumer.web.pages.cluster import cluster_page
-from zkconsumer.web.pages.group import group_page
+from zkconsumer.web.pages.group import absent_text, group_page
 from zkconsumer.web.pages.groups import TREND_POINTS, groups_page
 from zkconsumer.web.pages.plain import login_page, sorry_page
 from zkconsumer.web.pages.topic import topic_page
@@ -148,7 +148,7 @@ class _Answers:
         group_id = request.path_params["id"]
         key = GroupKey(GroupKind.ZOOKEEPER, group_id)
         if state.group(key) is None:
-            return sorry_page(404, f"There is no ZooKeeper group {group_id}.")
+            return sorry_page(404, absent_text(state, key))
         path = asked.query.get("path") or GroupPaths(group_id).root
         store = self._site.store()
         if store is None:

@@ -8,8 +8,8 @@ from typing import Final
 from zkconsumer.clock import Clock
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.lag import records_behind
-from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupPartition
-from zkconsumer.status.reading.kept import CLUSTER_PART
+from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, GroupPartition
+from zkconsumer.status.reading.kept import CLUSTER_PARTS
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.state import ClusterState
@@ -27,14 +27,21 @@ class Publisher:
     """The latest state, and who waits for the next. Thread: any.
 
     Args:
-        zookeeper_connect: as it is shown while nothing was read.
+        zookeeper_connect: as it is shown while nothing was read; None: see ``bootstrap_servers``.
         interval_ms: as states tell it.
         on_news: told of each state in its turn, on the publishing thread; must not block.
         clock: for ages.
+        bootstrap_servers: the brokers that a cluster is read through where there is no ZooKeeper.
     """
 
     def __init__(
-        self, zookeeper_connect: str, interval_ms: int, on_news: OnNews, clock: Clock
+        self,
+        zookeeper_connect: str | None,
+        interval_ms: int,
+        on_news: OnNews,
+        clock: Clock,
+        *,
+        bootstrap_servers: str = "",
     ) -> None:
         self._clock = clock
         self._on_news = on_news
@@ -45,7 +52,10 @@ class Publisher:
         self._making = threading.Lock()
         self._news = threading.Condition()
         self._listeners: list[Callable[[ClusterState], None]] = []
-        self._current = self._nothing_yet(zookeeper_connect, interval_ms)
+        alone = None
+        if zookeeper_connect is None:
+            alone = BrokersAlone(bootstrap_servers=bootstrap_servers)
+        self._current = self._nothing_yet(zookeeper_connect, alone, interval_ms)
 
     @property
     def current(self) -> ClusterState:
@@ -100,7 +110,7 @@ class Publisher:
         looked_at: frozenset[GroupKey] | None,
     ) -> None:
         previous = self._current
-        failed = [one for one in snapshot.failures if one.part == CLUSTER_PART]
+        failed = [one for one in snapshot.failures if one.part in CLUSTER_PARTS]
         before, long_before = self._earlier.take(snapshot), self._long_before.take(snapshot)
         rebalances = self._memory.record(snapshot)
         ready = previous.ready or not failed
@@ -132,9 +142,13 @@ class Publisher:
         for listener in listeners:
             listener(state)
 
-    def _nothing_yet(self, zookeeper_connect: str, interval_ms: int) -> ClusterState:
+    def _nothing_yet(
+        self, zookeeper_connect: str | None, alone: BrokersAlone | None, interval_ms: int
+    ) -> ClusterState:
         now_ms = self._clock.wall_ms()
-        snapshot = ClusterSnapshot(taken_ms=now_ms, zookeeper_connect=zookeeper_connect)
+        snapshot = ClusterSnapshot(
+            taken_ms=now_ms, zookeeper_connect=zookeeper_connect, brokers_alone=alone
+        )
         return ClusterState(
             number=0,
             snapshot=snapshot,

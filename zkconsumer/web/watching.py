@@ -53,8 +53,8 @@ class OpenCluster(Protocol):
     """A cluster that is connected to."""
 
     @property
-    def store(self) -> ZkStore:
-        """ZooKeeper."""
+    def zookeeper(self) -> ZkStore | None:
+        """ZooKeeper; None where the cluster is read through its brokers alone."""
         ...
 
     def reader(self) -> Reader:
@@ -67,7 +67,8 @@ class WatchSettings:
     """What can be set.
 
     Attributes:
-        zookeeper_connect: as it is shown while nothing was read.
+        zookeeper_connect: as it is shown while nothing was read; None where there is none.
+        bootstrap_servers: the same for a cluster that is read through its brokers alone.
         interval_ms: from one whole reading to the next; it takes longer where reading does, so
             that the thread rests at least half of the time.
         look_ms: from one look at the groups that are looked at to the next; the same holds.
@@ -75,7 +76,8 @@ class WatchSettings:
         groups: which groups to show, by their id; None: all.
     """
 
-    zookeeper_connect: str
+    zookeeper_connect: str | None
+    bootstrap_servers: str = ""
     interval_ms: int = INTERVAL_MS
     look_ms: int = LOOK_MS
     retry_ms: int = RETRY_MS
@@ -86,7 +88,8 @@ class ClusterWatch:
     """A ``StateSource``. Thread: any.
 
     Args:
-        open_cluster: connects to ZooKeeper; tried again where it raises anything but ConfigError.
+        open_cluster: opens it, connecting to ZooKeeper if there is one; tried again where it raises
+            anything but ConfigError.
         settings: what can be set.
         on_news: told of each state, on the thread that made it; must not block.
         on_death: told what a thread died of, if one does.
@@ -107,7 +110,11 @@ class ClusterWatch:
         self._on_death = on_death
         self._clock = clock or SystemClock()
         self._publisher = Publisher(
-            settings.zookeeper_connect, settings.interval_ms, on_news, self._clock
+            settings.zookeeper_connect,
+            settings.interval_ms,
+            on_news,
+            self._clock,
+            bootstrap_servers=settings.bootstrap_servers,
         )
         self._repeats = Repeats(log, self._clock)
         self._scope = ThreadScope("web", clock=self._clock)
@@ -127,9 +134,9 @@ class ClusterWatch:
 
     @property
     def store(self) -> ZkStore | None:
-        """ZooKeeper, to look at single nodes; None while it is not connected to."""
+        """ZooKeeper, to look at single nodes; None while it is not connected to, or not given."""
         cluster = self._cluster
-        return None if cluster is None else cluster.store
+        return None if cluster is None else cluster.zookeeper
 
     def start(self) -> None:
         """Begin to watch."""
@@ -146,8 +153,9 @@ class ClusterWatch:
         reader, cluster = self._reader, self._cluster
         if reader is not None:
             reader.close(timeout_ms)
-        if cluster is not None:
-            cluster.store.close(timeout_ms)
+        store = None if cluster is None else cluster.zookeeper
+        if store is not None:
+            store.close(timeout_ms)
         return self._scope.close(timeout_ms)
 
     def error(self) -> BaseException | None:

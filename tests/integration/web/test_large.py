@@ -39,13 +39,13 @@ class Opened:
     """A connected cluster, whose brokers are in memory."""
 
     def __init__(self, store: KazooStore, zookeeper_connect: str) -> None:
-        self.store = store
+        self.zookeeper = store
         self._connect = zookeeper_connect
 
     def reader(self) -> SnapshotReader:
         """A reader that takes its time."""
         return SnapshotReader(
-            self.store,
+            self.zookeeper,
             LARGE.brokers().dialer(),
             zookeeper_connect=self._connect,
             limits=ReadingLimits(cluster_ms=PATIENCE_MS, groups_ms=PATIENCE_MS),

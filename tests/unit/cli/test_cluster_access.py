@@ -29,10 +29,10 @@ def world() -> Iterator[StatusWorld]:
     world.close()
 
 
-def parsed(*flags: str, required: bool = False) -> argparse.Namespace:
+def parsed(*flags: str) -> argparse.Namespace:
     """The arguments that all commands have."""
     parser = argparse.ArgumentParser()
-    add_cluster_arguments(parser, zookeeper_required=required)
+    add_cluster_arguments(parser)
     return parser.parse_args(flags)
 
 

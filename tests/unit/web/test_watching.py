@@ -48,7 +48,7 @@ class Cluster:
     """A cluster whose snapshots a test hands out, a reading or look each."""
 
     def __init__(self) -> None:
-        self.store = GroupTree().store
+        self.zookeeper = GroupTree().store
         self.whole: Mailbox[ClusterSnapshot] = Mailbox()
         self.looks: list[tuple[GroupKey, ...]] = []
         self.firsts: list[tuple[str, ...]] = []
@@ -306,7 +306,7 @@ def test_a_cluster_that_can_not_be_opened_is_tried_again() -> None:
         cluster.whole.put(seen(2_000))
         wait_until(lambda: watch.current.ready, what="the cluster")
         stores = [watch.store]
-    assert [*stores, watch.store] == [cluster.store, None]
+    assert [*stores, watch.store] == [cluster.zookeeper, None]
     assert watch.error() is None
 
 

@@ -44,6 +44,7 @@ nobody moves, brokers and partitions that are away, and clocks that differ.
 
   zkconsumer doctor --zookeeper zk1:2181
   zkconsumer doctor --zookeeper zk1:2181 --group loader --fix
+  zkconsumer doctor --bootstrap-server kafka1:9092             (without a ZooKeeper)
 
 Where a group could be stuck, or could just be sharing out, it looks a second time, and says so.
 It never writes without --fix, and then only to ZooKeeper: each repair is shown and asked about, is
@@ -134,6 +135,8 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--yes goes with --fix or --undo: nothing is written without them")
     if args.fix and not (args.yes or (sys.stdin is not None and sys.stdin.isatty())):
         raise ConfigError("--fix asks before each repair, and nobody can be asked here: give --yes")
+    if args.fix:
+        _require_zookeeper(args, "--fix")
     with open_cluster(args, even_without=True) as access:
         report = _look(args, access)
         as_wanted = as_json(report) if args.format == "json" else None
@@ -147,6 +150,7 @@ def run(args: argparse.Namespace) -> int:
 def _undo(args: argparse.Namespace) -> int:
     if args.fix:
         raise ConfigError("--fix and --undo are two different wishes: give one of them")
+    _require_zookeeper(args, "--undo")
     record = read_undo_file(args.undo)
     with open_cluster(args) as access:
         whole = undo_repairs(
@@ -155,9 +159,14 @@ def _undo(args: argparse.Namespace) -> int:
     return 0 if whole else 1
 
 
+def _require_zookeeper(args: argparse.Namespace, flag: str) -> None:
+    if not args.zookeeper:
+        raise ConfigError(f"{flag} needs a --zookeeper: repairs are written there alone")
+
+
 def _treat(args: argparse.Namespace, access: ClusterAccess, report: Report) -> Treated:
     now_ms = access.clock.wall_ms()
-    undo = UndoFile(args.undo_file, zookeeper=access.zookeeper_connect, made_ms=now_ms)
+    undo = UndoFile(args.undo_file, zookeeper=args.zookeeper, made_ms=now_ms)
     return repair(access.store, report.findings, undo, yes=args.yes)
 
 

@@ -69,9 +69,11 @@ def write_text(write: Write) -> str:
 
 def as_json(report: Report) -> str:
     """One object; see ``docs/doctor.md``."""
+    alone = report.snapshot.brokers_alone
     return json_text(
         {
             "zookeeper": report.snapshot.zookeeper_connect,
+            "bootstrap_servers": None if alone is None else alone.bootstrap_servers,
             "taken_at": instant(report.snapshot.taken_ms),
             "looks_apart_ms": report.apart_ms,
             "unsure": list(report.unsure),

@@ -59,7 +59,11 @@ def _is_told(partition: PartitionStatus, only: Only, live_brokers: Collection[in
 def _topic_line(topic: TopicStatus) -> str:
     # The original counts the replicas of one partition and takes all to have as many.
     replication = len(topic.partitions[0].replicas) if topic.partitions else 0
-    config = ",".join(f"{key}={topic.config[key]}" for key in properties_order(topic.config))
+    settings = topic.config
+    # The original always knows them.
+    config = "unknown"
+    if settings is not None:
+        config = ",".join(f"{key}={settings[key]}" for key in properties_order(settings))
     return (
         f"Topic:{topic.name}\tPartitionCount:{len(topic.partitions)}"
         f"\tReplicationFactor:{replication}\tConfigs:{config}"

@@ -30,6 +30,7 @@ from zkconsumer.cli.groups.watch import (
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, looks
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
+from zkconsumer.cli.without_zookeeper import tell_unknown, usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import CONSUMERS, GroupPaths
@@ -47,6 +48,7 @@ rebalance and its causes (watch). Or delete one that nobody is in (delete), afte
   zkconsumer groups --zookeeper zk1:2181 describe --group billing
   zkconsumer groups --zookeeper zk1:2181 watch --group billing --interval 1
   zkconsumer groups --zookeeper zk1:2181 delete --group old-reports
+  zkconsumer groups --bootstrap-server kafka1:9092 list             (without a ZooKeeper)
 
 Only delete changes anything, and never a group with live members: of a ZooKeeper group it deletes
 registrations, owners and offsets (with --topic, those of a topic); of a group at a coordinator it
@@ -143,6 +145,7 @@ def _chosen(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Sequence[Gro
 def _list(args: argparse.Namespace, access: ClusterAccess) -> int:
     snapshot = access.snapshot()
     tell_failures(snapshot)
+    tell_unknown(snapshot, args.kind)
     groups = _chosen(args, snapshot)
     if args.format == "json":
         print(json_text(list_json(groups)), end="")
@@ -165,11 +168,12 @@ def _describe(args: argparse.Namespace, access: ClusterAccess) -> int:
 
 def _as_original(action: str, args: argparse.Namespace, access: ClusterAccess) -> str:
     """What the original prints; groups in the order of their names, not as ZooKeeper has them."""
-    kind = args.kind or GroupKind.ZOOKEEPER
+    kind = usual_kind(args)
     if action == "list" and kind is GroupKind.ZOOKEEPER:
         return group_list_text(access.store.children_many([CONSUMERS])[0] or [])
     snapshot = access.snapshot(args.group or [])
     if action == "list":
+        tell_unknown(snapshot, args.kind)
         return group_list_text(one.group_id for one in _chosen(args, snapshot))
     text = ""
     for group_id in args.group:

@@ -18,6 +18,7 @@ from zkconsumer.cli.groups.removal import GroupRemoval, delete_coordinated
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import REFUSED
 from zkconsumer.cli.tables import counted, json_text
+from zkconsumer.cli.without_zookeeper import usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
@@ -103,7 +104,7 @@ def _steps(
     steps = []
     for group_id in args.group:
         for topic in topics:
-            kind = args.kind or GroupKind.ZOOKEEPER
+            kind = usual_kind(args)
             if not scala:
                 kind = find_group(snapshot, group_id, args.kind).kind
             if kind is GroupKind.COORDINATOR:

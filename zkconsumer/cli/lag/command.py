@@ -32,6 +32,7 @@ from zkconsumer.cli.tables import (
     shows_colour,
 )
 from zkconsumer.cli.unseen import tell_unseen
+from zkconsumer.cli.without_zookeeper import tell_unknown, usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import Standing
@@ -49,6 +50,7 @@ is guessed from how the log grows, and marked ~; what can't be told is -. Nothin
   zkconsumer lag --zookeeper zk1:2181 --group billing
   zkconsumer lag --zookeeper zk1:2181 --max-lag 10000 --max-seconds 300      (as a check)
   zkconsumer lag --zookeeper zk1:2181 --group billing --watch
+  zkconsumer lag --bootstrap-server kafka1:9092                  (without a ZooKeeper)
 
 All flags of ConsumerOffsetChecker are known. It needs a --group; here all groups are shown without.
 """
@@ -155,6 +157,8 @@ def run(args: argparse.Namespace) -> int:
             return _watch(args, access, seconds)
         snapshot = _snapshot(args, access)
         tell_failures(snapshot)
+        if not args.group:
+            tell_unknown(snapshot, args.kind)
         seconds.note(snapshot)
         rows = _rows(args, snapshot)
         if not args.no_seconds:
@@ -287,15 +291,16 @@ def _run_scala(args: argparse.Namespace, access: ClusterAccess) -> int:
     """As the original: its topics are what the group's ``owners`` node names."""
     snapshot = _snapshot(args, access)
     (name,) = args.group
-    group = snapshot.groups.get(GroupKey(args.kind or GroupKind.ZOOKEEPER, name))
+    kind = usual_kind(args)
+    group = snapshot.groups.get(GroupKey(kind, name))
     topics = None if args.topic is None else args.topic.split(",")
-    if topics is None and args.kind is not GroupKind.COORDINATOR:
+    if topics is None and kind is GroupKind.ZOOKEEPER:
         topics = access.store.children_many([f"{GroupPaths(name).root}/owners"])[0]
         if topics is None:
             print(no_group_text(name), end="")
             return 0
     if group is None:
-        group = GroupStatus(group_id=name, kind=GroupKind.ZOOKEEPER, seen_ms=0)
+        group = GroupStatus(group_id=name, kind=kind, seen_ms=0)
     text = checker_text(snapshot, group, topics=topics, broker_info=args.broker_info)
     show(text)
     rows = lag_rows(snapshot, [group], None if topics is None else set(topics))

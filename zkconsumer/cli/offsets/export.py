@@ -9,6 +9,7 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import csv_text
 from zkconsumer.cli.formats.zk_offsets import export_text, offset_node
 from zkconsumer.cli.offsets.drawing import STORAGES
+from zkconsumer.cli.offsets.jobs import tell_unseen
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.output import show
 from zkconsumer.cli.progress import progress
@@ -84,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
     with open_offsets(args) as cluster:
         alone = args.storage == "zookeeper"
         found = _read(cluster, args.group or cluster.group_ids(without_kafka=alone), args.storage)
+        tell_unseen(cluster)
     absent = sorted(group_id for group_id in args.group or () if not found.get(group_id))
     if absent:
         raise ConfigError(

@@ -116,6 +116,7 @@ def finish(
         OSError: the roll-back file can't be written.
     """
     reports: Sequence[PlaceReport] = [report for job in jobs for report in job.reports]
+    tell_unseen(cluster)
     refused = any(report.plan.plan.refusals for report in reports)
     name = None
     if not refused and not any(report.plan.plan.expected for report in reports):
@@ -123,7 +124,7 @@ def finish(
         told = ", ".join(map(format, absent[:_TOLD]))
         raise ConfigError(
             f"the cluster has none of these partitions: {told}{' …' if absent[_TOLD:] else ''}: "
-            "look at the names, and at --zookeeper; nothing was written"
+            "look at the names, and at where the cluster is; nothing was written"
         )
     if not refused and not args.dry_run:
         try:
@@ -142,6 +143,13 @@ def finish(
     else:
         show(scala(reports))
     return status
+
+
+def tell_unseen(cluster: OffsetsCluster) -> None:
+    """Say on standard error what is not known for want of a ZooKeeper."""
+    unseen = cluster.unseen
+    if unseen is not None:
+        print(f"zkconsumer: {unseen}", file=sys.stderr)
 
 
 def status_of(reports: Sequence[PlaceReport], *, refused: bool) -> int:

@@ -155,7 +155,13 @@ def _undo(args: argparse.Namespace) -> int:
     back = decode_roll_back(read_text(name, "roll-back file"), name)
     if args.group not in {None, back.group_id}:
         raise ConfigError(f"{name} is of group {back.group_id}, not of {args.group}")
-    with open_places(args, back.group_id, args.zookeeper or back.zookeeper) as places:
+    zookeeper = args.zookeeper or back.zookeeper
+    if not zookeeper:
+        raise ConfigError(
+            f"{name} was written without a ZooKeeper: 'zkconsumer offsets set --roll-back' "
+            "undoes it"
+        )
+    with open_places(args, back.group_id, zookeeper) as places:
         undoing = Undoing(places.group, places.of(back.target), back)
         plan = undoing.plan(_wish(args))
         outcome = None if args.dry_run or plan.refusals else undoing.carry_out(plan)

@@ -42,6 +42,7 @@ class GroupPlaces:
             where nobody has kept offsets there yet: to ask would make the cluster create the topic
             for them.
         group: tells who of it is there.
+        with_zookeeper: whether ZooKeeper could be looked at.
         hang_up: lets go of the connection to its coordinator, which the cluster does in the end;
             who looks at many groups does it after each. The next question connects anew.
     """
@@ -49,14 +50,20 @@ class GroupPlaces:
     group_id: str
     places: Mapping[Place, OffsetPlace]
     group: Group
+    with_zookeeper: bool = True
     hang_up: Callable[[], None] = _nothing
 
     def place(self, name: Place) -> OffsetPlace:
         """One of them.
 
         Raises:
-            ConfigError: the group can't have anything there.
+            ConfigError: the group can't have anything there, or nobody said where it is.
         """
+        if name is Place.ZOOKEEPER and not self.with_zookeeper:
+            raise ConfigError(
+                f"offsets of group {self.group_id} in ZooKeeper need a --zookeeper; "
+                "--storage kafka goes without; nothing was written"
+            )
         if name not in self.places:
             GroupPaths(self.group_id)
             raise ConfigError(f"group {self.group_id} has nothing in {name.value}")
@@ -85,8 +92,15 @@ class OffsetsCluster:
 
     @property
     def zookeeper(self) -> str:
-        """The cluster, as ``zookeeper.connect`` names it."""
-        return self._access.zookeeper_connect
+        """The cluster, as ``zookeeper.connect`` names it; "" without a ZooKeeper."""
+        return self._access.zookeeper_connect or ""
+
+    @property
+    def unseen(self) -> str | None:
+        """What is not known for want of a ZooKeeper that the cluster has; None: nothing."""
+        if self._access.zookeeper is not None or self._access.client.no_zookeeper:
+            return None
+        return "offsets and members of groups in a ZooKeeper: unknown, since none was given"
 
     def now_ms(self) -> int:
         """Our clock."""
@@ -106,12 +120,13 @@ class OffsetsCluster:
             TransportError: no broker answers.
         """
         view = self._access.client.view(None, timeout_ms=self._limit_ms)
-        found = {
+        found = frozenset(
             TopicPartition(topic, number)
             for topic, numbers in view.partitions.items()
             for number in numbers
-        }
-        return partitions_in(self._access.store) | found
+        )
+        store = self._access.zookeeper
+        return found if store is None else partitions_in(store) | found
 
     def of(
         self, group_id: str, *, with_kafka: bool = False, without_kafka: bool = False
@@ -127,8 +142,10 @@ class OffsetsCluster:
             ConfigError: nobody takes it.
         """
         places: dict[Place, OffsetPlace] = {}
-        if is_segment(group_id):
-            places[Place.ZOOKEEPER] = ZookeeperPlace(self._access.store, group_id)
+        # Who wants ZooKeeper's alone hears what that needs.
+        store = self._access.store if without_kafka else self._access.zookeeper
+        if store is not None and is_segment(group_id):
+            places[Place.ZOOKEEPER] = ZookeeperPlace(store, group_id)
         hang_up: Callable[[], None] = _nothing
         if not without_kafka and (
             with_kafka or any(tp.topic == OFFSETS_TOPIC for tp in self.partitions)
@@ -138,10 +155,16 @@ class OffsetsCluster:
             self._closing.callback(kafka.close)
             places[Place.KAFKA] = kafka
             hang_up = kafka.close
-        if not places:
+        if not places and store is not None:
             GroupPaths(group_id)
         group = Group.of(group_id, *places.values(), clock=self._access.clock)
-        return GroupPlaces(group_id=group_id, places=places, group=group, hang_up=hang_up)
+        return GroupPlaces(
+            group_id=group_id,
+            places=places,
+            group=group,
+            with_zookeeper=store is not None,
+            hang_up=hang_up,
+        )
 
     def group_ids(self, *, without_kafka: bool = False) -> list[str]:
         """All groups that ZooKeeper or a broker knows of, sorted; or ZooKeeper alone.
@@ -149,7 +172,8 @@ class OffsetsCluster:
         Raises:
             ZkConsumerError: one of them does not answer: there may be more.
         """
-        ids = set(self._access.store.children_many([CONSUMERS])[0] or ())
+        store = self._access.store if without_kafka else self._access.zookeeper
+        ids = set() if store is None else set(store.children_many([CONSUMERS])[0] or ())
         if without_kafka:
             return sorted(ids)
         view = self._access.client.view((), timeout_ms=self._limit_ms)

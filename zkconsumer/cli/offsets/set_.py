@@ -42,6 +42,7 @@ commits meanwhile is never overwritten. What was written is read back.
   zkconsumer offsets set --zookeeper zk1:2181 --group billing --to-time 2026-11-21T06:00 --dry-run
   zkconsumer offsets set --zookeeper zk1:2181 --group billing --topic orders:0,2 --shift-by -100
   zkconsumer offsets set --zookeeper zk1:2181 --roll-back offsets-billing-zookeeper-….json
+  zkconsumer offsets set --bootstrap-server kafka1:9092 --group billing --to-earliest
 """
 _EPILOG = """\
 exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
@@ -75,7 +76,7 @@ def add_parser(subparsers: Subparsers) -> None:
         action="store_true",
         help="makes no difference: known because kafka-consumer-groups needs it",
     )
-    add_cluster_arguments(parser, zookeeper_required=False)
+    add_cluster_arguments(parser)
     add_format_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -133,13 +134,8 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.roll_back is not None:
         return undo.run(args)
-    missing = [
-        flag
-        for flag, value in (("--zookeeper", args.zookeeper), ("--group", args.group))
-        if not value
-    ]
-    if missing:
-        raise ConfigError(f"missing: {', '.join(missing)}")
+    if not args.group:
+        raise ConfigError("missing: --group")
     if args.topic and args.all_topics:
         raise ConfigError("--topic and --all-topics are two different wishes: give one of them")
     goal = _goal(args)

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"{name} is of {', '.join(groups)}, not of {args.group}")
     if any(":" in one for one in args.topic or ()):
         raise ConfigError("--roll-back undoes whole topics: give --topic TOPIC")
-    args.zookeeper = args.zookeeper or backs[0].zookeeper
+    args.zookeeper = args.zookeeper or backs[0].zookeeper or None
     with open_offsets(args) as cluster:
         try:
             reports = _undo(args, cluster, backs)

@@ -49,7 +49,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("topic", metavar="topic", help="the topic")
     add_writing_arguments(parser)
-    add_cluster_arguments(parser, zookeeper_required=False)
+    add_cluster_arguments(parser)
     add_format_arguments(parser, scala="UpdateOffsetsInZK of 0.8.2.2")
     parser.set_defaults(run=run)
 

@@ -3,15 +3,12 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from zkconsumer.cli.cluster_access import (
     add_cluster_arguments,
-    broker_settings,
-    client_of,
     open_cluster,
-    open_dialer,
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.consume.format import Formatter, TextFormat, base64_line, json_line
@@ -83,7 +80,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     _add_ends(parser)
     _add_output(parser)
-    add_cluster_arguments(parser, zookeeper_required=False)
+    add_cluster_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -204,20 +201,8 @@ def run(args: argparse.Namespace) -> int:
 @contextmanager
 def _open(args: argparse.Namespace) -> Iterator[_Brokers]:
     """The brokers that are named, or those that ZooKeeper names."""
-    settings = broker_settings(args)
-    if args.zookeeper:
-        with open_cluster(args) as access:
-            yield _Brokers(access.client, access.dialer)
-        return
-    if not settings.bootstrap:
-        raise ConfigError(
-            "no cluster given: say where it is with --zookeeper or --bootstrap-servers"
-        )
-    with ExitStack() as stack:
-        dialer = stack.enter_context(open_dialer(settings))
-        client = client_of(dialer, settings.bootstrap, args.timeout_ms)
-        stack.callback(client.stop)
-        yield _Brokers(client, dialer)
+    with open_cluster(args) as access:
+        yield _Brokers(access.client, access.dialer)
 
 
 def _formatter(args: argparse.Namespace) -> Formatter:

@@ -25,7 +25,8 @@ class RollBack:
     Attributes:
         group_id: the group.
         target: where was written.
-        zookeeper: the cluster, as ``zookeeper.connect`` names it.
+        zookeeper: the cluster, as ``zookeeper.connect`` names it; "" where it was reached through
+            its brokers alone.
         made_ms: when, in milliseconds since the epoch.
         written: what each partition held before, and what was to be written.
     """

@@ -13,6 +13,7 @@ def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Fi
     """Look at everything that belongs to no group."""
     return [
         *_not_looked_at(snapshot),
+        *_zookeeper(snapshot),
         *_brokers(snapshot),
         *_topics(snapshot),
         *_leaders(snapshot),
@@ -43,9 +44,34 @@ def _not_looked_at(snapshot: ClusterSnapshot) -> list[Finding]:
     ]
 
 
+def _zookeeper(snapshot: ClusterSnapshot) -> list[Finding]:
+    """Say what nobody looked at where a ZooKeeper is, and was not given."""
+    alone = snapshot.brokers_alone
+    if alone is None or alone.no_zookeeper or not snapshot.brokers:
+        return []
+    return [
+        Finding(
+            code=Code.ZOOKEEPER_UNKNOWN,
+            severity=Severity.NOTE,
+            what=(
+                "The cluster has a ZooKeeper, and was looked at through its brokers alone. What "
+                "is kept there is unknown, not well: groups that meet there, their members, "
+                "owners and offsets, topics that are being deleted, clocks."
+            ),
+            evidence=(f"read through {alone.bootstrap_servers}",),
+            repair=(
+                "Give --zookeeper to look at that, too. Where it is closed to you, and no group "
+                "of consumers of the old kind is left, nothing is missed."
+            ),
+        )
+    ]
+
+
 def _brokers(snapshot: ClusterSnapshot) -> list[Finding]:
     if not snapshot.brokers:
-        return [_no_brokers(snapshot)] if not snapshot.failures else []
+        # Where brokers alone are asked, that none is there is a part that could not be read.
+        is_seen = not snapshot.failures and snapshot.brokers_alone is None
+        return [_no_brokers(snapshot)] if is_seen else []
     findings = []
     unusable = [f"broker {one.broker.id}: {one.problem}" for one in snapshot.brokers if one.problem]
     if unusable:
@@ -61,7 +87,8 @@ def _brokers(snapshot: ClusterSnapshot) -> list[Finding]:
                 ),
             )
         )
-    if not snapshot.failures and not any(one.is_controller for one in snapshot.brokers):
+    # None: nobody tells which it is.
+    if not snapshot.failures and all(one.is_controller is False for one in snapshot.brokers):
         findings.append(
             Finding(
                 code=Code.NO_CONTROLLER,
@@ -84,7 +111,7 @@ def _brokers(snapshot: ClusterSnapshot) -> list[Finding]:
 
 def _no_brokers(snapshot: ClusterSnapshot) -> Finding:
     seen = snapshot.no_brokers or NoBrokers(
-        zookeeper_connect=snapshot.zookeeper_connect, is_cluster=bool(snapshot.topics)
+        zookeeper_connect=snapshot.address, is_cluster=bool(snapshot.topics)
     )
     return Finding(
         code=Code.NO_BROKERS,
@@ -111,9 +138,16 @@ def _topics(snapshot: ClusterSnapshot) -> list[Finding]:
                 what=(
                     f"The nodes of {counted(len(unreadable), 'topic')} make no sense, so that "
                     "nobody can read these topics."
+                    if snapshot.brokers_alone is None
+                    else f"Brokers say of {counted(len(unreadable), 'topic')} that nobody can read "
+                    "there."
                 ),
                 evidence=some(unreadable),
-                repair="Look at /brokers/topics/<topic>: somebody wrote it by hand, or a tool did.",
+                repair=(
+                    "Look at /brokers/topics/<topic>: somebody wrote it by hand, or a tool did."
+                    if snapshot.brokers_alone is None
+                    else "Look at what they say, and in the log of the controller."
+                ),
             )
         )
     if empty:

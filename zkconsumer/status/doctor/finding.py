@@ -29,6 +29,7 @@ class Code(StrEnum):
 
     # cluster
     NOT_LOOKED_AT = "not-looked-at"
+    ZOOKEEPER_UNKNOWN = "zookeeper-unknown"
     NO_BROKERS = "no-brokers"
     BROKER_UNUSABLE = "broker-unusable"
     NO_CONTROLLER = "no-controller"

@@ -103,12 +103,18 @@ def _abandoned(look: GroupLook) -> Finding:
         evidence=some([f"offsets of {counted(kept, 'partition')}", *_waiting_lines(group)]),
         repair=(
             "If it has done its work, delete it: zkconsumer groups delete "
-            f"--zookeeper {shlex.quote(look.snapshot.zookeeper_connect)} --kind {group.kind} "
+            f"{_where(look.snapshot)} --kind {group.kind} "
             f"--group {word} (zkconsumer offsets export saves its offsets first). If it is to go "
             "on, start its consumers."
         ),
         group=group.key,
     )
+
+
+def _where(snapshot: ClusterSnapshot) -> str:
+    """The option that names the cluster."""
+    flag = "--zookeeper" if snapshot.brokers_alone is None else "--bootstrap-server"
+    return f"{flag} {shlex.quote(snapshot.address)}"
 
 
 def _waiting(group: GroupStatus) -> int:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from zkconsumer.model import Broker
 from zkconsumer.status.group_state import coordinator_state, zookeeper_state
 from zkconsumer.status.model import (
+    BrokersAlone,
     ClusterSnapshot,
     Committed,
     GroupKey,
@@ -28,12 +29,14 @@ def assemble(
     kept: Kept,
     *,
     now_ms: int,
-    zookeeper_connect: str,
+    through: str | BrokersAlone,
     sessions: Seen[frozenset[int]] | None = None,
     clock_skew_ms: Seen[int] | None = None,
     abandoned_after_ms: int = ABANDONED_AFTER_MS,
 ) -> ClusterSnapshot:
     """The snapshot of what is known now.
+
+    ``through`` is what it was read through: ZooKeeper's connect string, or brokers alone.
 
     A group that is in ZooKeeper, and of which a coordinator knows nothing but offsets, is one
     group: it commits to Kafka.
@@ -42,10 +45,11 @@ def assemble(
     live_sessions = _alive(kept, sessions)
     keys = [GroupKey(GroupKind.ZOOKEEPER, name) for name in sorted(kept.zookeeper_groups)]
     keys += [GroupKey(GroupKind.COORDINATOR, name) for name in sorted(kept.coordinator_groups)]
-    moment = _Moment(now_ms, clock_skew_ms, live_sessions, abandoned_after_ms)
+    alone = through if isinstance(through, BrokersAlone) else None
+    moment = _Moment(now_ms, clock_skew_ms, live_sessions, abandoned_after_ms, alone)
     return ClusterSnapshot(
         taken_ms=now_ms,
-        zookeeper_connect=zookeeper_connect,
+        zookeeper_connect=None if isinstance(through, BrokersAlone) else through,
         brokers=kept.brokers,
         topics=tuple(
             _with_logs(topic, kept)
@@ -58,6 +62,7 @@ def assemble(
         live_sessions=live_sessions,
         clock_skew_ms=clock_skew_ms,
         no_brokers=kept.no_brokers,
+        brokers_alone=alone,
     )
 
 
@@ -77,7 +82,9 @@ def reassemble(
         live_sessions = live_sessions.union(
             *(_sessions(kept.group(key)) - _sessions(last.groups.get(key)) for key in keys)
         )
-    moment = _Moment(now_ms, last.clock_skew_ms, live_sessions, abandoned_after_ms)
+    moment = _Moment(
+        now_ms, last.clock_skew_ms, live_sessions, abandoned_after_ms, last.brokers_alone
+    )
     found = {key: _group(key, kept, ids, moment) for key in keys}
     groups = {key: group for key, group in {**last.groups, **found}.items() if group is not None}
     read = {
@@ -142,6 +149,13 @@ class _Moment(NamedTuple):
     skew: Seen[int] | None
     live_sessions: frozenset[int] | None
     abandoned_after_ms: int
+    alone: BrokersAlone | None
+
+    def state(self, group: GroupStatus) -> GroupState:
+        """How a coordinator's group stands; who only keeps offsets there may meet elsewhere."""
+        if self.alone is not None and not self.alone.no_zookeeper and group.only_offsets:
+            return GroupState.UNKNOWN
+        return _state_of(group)
 
     def settle(self, group: GroupStatus, kept: Kept) -> GroupStatus:
         """The group, with since when it is silent."""
@@ -173,7 +187,7 @@ def _group(
     if name in kept.zookeeper_groups and not group.members and group.protocol is None:
         return None
     whole = _with_offsets(_with_read(group, ids or {}), offsets, kept)
-    return moment.settle(replace(whole, state=_state_of(whole)), kept)
+    return moment.settle(replace(whole, state=moment.state(whole)), kept)
 
 
 def _keeper(name: str, kept: Kept) -> Broker | None:

@@ -21,8 +21,19 @@ from zkconsumer.wire.messages.list_groups import ListedGroup
 CONSUMER_PROTOCOL: Final = "consumer"
 """The protocol type of groups that read topics; "" is one that only stores offsets."""
 
+_CLASSIC: Final = frozenset({"", "classic"})
+"""What ListGroups calls groups that DescribeGroups describes; before 3.8 it calls them nothing."""
+
 DEAD: Final = "Dead"
 """The state of a group that its coordinator does not know (any more)."""
+
+
+def is_described(group: ListedGroup) -> bool:
+    """Whether a coordinator's description says more of a group than the list does.
+
+    A group whose members share out by KIP-848 is for DescribeGroups as good as dead.
+    """
+    return group.protocol_type == CONSUMER_PROTOCOL and group.type.lower() in _CLASSIC
 
 
 def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
@@ -33,7 +44,10 @@ def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> Grou
         seen_ms=seen_ms,
         reported_state=group.state or None,
         coordinator=coordinator,
-        problems=_foreign(group.protocol_type),
+        problems=_unlike(group),
+        whole=group.type.lower() in _CLASSIC,
+        only_listed=not is_described(group),
+        only_offsets=not group.protocol_type,
     )
 
 
@@ -65,6 +79,7 @@ def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -
         protocol=group.protocol or None,
         coordinator=coordinator,
         problems=foreign,
+        only_offsets=not group.protocol_type,
     )
 
 
@@ -86,6 +101,16 @@ def read_partitions(group: GroupStatus, topics: Mapping[str, Sequence[int]]) -> 
         *(TopicPartition(topic, number) for topic in read for number in topics.get(topic, ())),
         *(one.topic_partition for one in group.partitions),
     }
+
+
+def _unlike(group: ListedGroup) -> tuple[str, ...]:
+    """What is said of a group that is known by the list alone."""
+    if group.type.lower() in _CLASSIC:
+        return _foreign(group.protocol_type)
+    return (
+        f"its members share out by the protocol {group.type!r} of Kafka 4 (KIP-848): who they "
+        "are, and what each has, is not read",
+    )
 
 
 def _foreign(protocol_type: str) -> tuple[str, ...]:

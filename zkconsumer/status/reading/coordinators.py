@@ -11,16 +11,16 @@ from typing import Final
 
 from zkconsumer.clock import Clock
 from zkconsumer.error_codes import ErrorCode, explained
-from zkconsumer.errors import BrokerError
+from zkconsumer.errors import BrokerError, UnsupportedVersion
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.offsets import coordinator_requests as wire
 from zkconsumer.status.model import GroupStatus
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.coordinator_answers import (
-    CONSUMER_PROTOCOL,
     DEAD,
     described_status,
+    is_described,
     listed_status,
     read_committed,
 )
@@ -36,6 +36,9 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 """Where coordinators keep offsets."""
 
 _DESCRIBED_AT_ONCE: Final = 100
+_LISTS_NOTHING: Final = (
+    "it is older than Kafka 0.9 and lists no groups: only ZooKeeper knows them, give that"
+)
 _OF_THE_GROUP: Final = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -52,9 +55,12 @@ class CoordinatorReader:
     Args:
         brokers: asks.
         clock: when things were seen.
+        must_list: whether a broker that can't list groups is one that did not answer: where nobody
+            else knows any.
     """
 
-    def __init__(self, brokers: BrokerRound, clock: Clock) -> None:
+    def __init__(self, brokers: BrokerRound, clock: Clock, *, must_list: bool = False) -> None:
+        self._must_list = must_list
         self._brokers = brokers
         self._clock = clock
 
@@ -167,15 +173,17 @@ class CoordinatorReader:
         self, connection: NegotiatedConnection, deadline: Deadline
     ) -> Iterator[GroupStatus]:
         if not connection.versions.has(ApiKey.LIST_GROUPS):
+            if self._must_list:
+                raise UnsupportedVersion(_LISTS_NOTHING)
             return
         listed = connection.call(ListGroupsRequest(), timeout_ms=max(1, deadline.left_ms))
         _check(listed.error_code, "ListGroups", connection.broker)
         seen_ms = self._clock.wall_ms()
-        readers = [one.group_id for one in listed.groups if one.protocol_type == CONSUMER_PROTOCOL]
+        readers = {one.group_id: one for one in listed.groups if is_described(one)}
         for one in listed.groups:
-            if one.protocol_type != CONSUMER_PROTOCOL:
+            if one.group_id not in readers:
                 yield listed_status(one, connection.broker, seen_ms)
-        for group in self._described(connection, readers, deadline):
+        for group in self._described(connection, list(readers), deadline):
             if group.state != DEAD or group.error_code:
                 yield described_status(group, connection.broker, self._clock.wall_ms())
 

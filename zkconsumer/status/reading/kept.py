@@ -20,6 +20,7 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.reading.coordinator_answers import read_partitions
 from zkconsumer.status.reading.values import (
+    ClusterRead,
     CoordinatorsRead,
     GroupOffsets,
     GroupsRead,
@@ -31,6 +32,9 @@ from zkconsumer.status.reading.values import (
 from zkconsumer.zk.absence import NoBrokers
 
 CLUSTER_PART: Final = "brokers and topics in ZooKeeper"
+CLUSTER_PART_ALONE: Final = "brokers and topics"
+CLUSTER_PARTS: Final = frozenset({CLUSTER_PART, CLUSTER_PART_ALONE})
+"""What fails where not even the brokers are known: by ZooKeeper's word, or by their own."""
 GROUPS_PART: Final = "groups in ZooKeeper"
 LOOK_PART: Final = "groups that were looked at again"
 
@@ -82,9 +86,13 @@ class Failures:
 class Kept:
     """The last good values. What is here is replaced, never changed, but for ``keepers``.
 
+    Args:
+        cluster_part: what fails where brokers and topics can't be read.
+
     Attributes:
         brokers: that are registered.
         no_brokers: why none is.
+        no_zookeeper: whether the cluster has no ZooKeeper; None where nobody told.
         topics: all of them; None while they were never read.
         zookeeper_groups: by id, their states aside.
         coordinator_groups: the same.
@@ -95,9 +103,11 @@ class Kept:
         failures: what fails.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cluster_part: str = CLUSTER_PART) -> None:
+        self._cluster_part = cluster_part
         self.brokers: tuple[BrokerStatus, ...] = ()
         self.no_brokers: NoBrokers | None = None
+        self.no_zookeeper: bool | None = None
         self.topics: tuple[TopicStatus, ...] | None = None
         self.zookeeper_groups: dict[str, GroupStatus] = {}
         self.coordinator_groups: dict[str, GroupStatus] = {}
@@ -109,24 +119,19 @@ class Kept:
         self._unmoved: dict[str, tuple[int, int]] = {}
         self._looked_ms = 0
 
-    def take_cluster(
-        self,
-        brokers: tuple[BrokerStatus, ...],
-        topics: tuple[TopicStatus, ...],
-        now_ms: int,
-        no_brokers: NoBrokers | None = None,
-    ) -> None:
+    def take_cluster(self, read: ClusterRead, now_ms: int) -> None:
         """Brokers and topics were read; or why there are no brokers."""
-        self.brokers, self.topics, self.no_brokers = brokers, topics, no_brokers
-        there = {one.topic_partition for topic in topics for one in topic.partitions}
+        self.brokers, self.topics = read.brokers, read.topics
+        self.no_brokers, self.no_zookeeper = read.no_brokers, read.no_zookeeper
+        there = {one.topic_partition for topic in read.topics for one in topic.partitions}
         # Who makes a topic anew under the old name gets a new log: what is older is not its.
         self.spans = {tp: span for tp, span in self.spans.items() if tp in there}
         self.log_problems = {tp: why for tp, why in self.log_problems.items() if tp in there}
-        self.failures.note(CLUSTER_PART, {}, now_ms)
+        self.failures.note(self._cluster_part, {}, now_ms)
 
     def lose_cluster(self, reason: str, now_ms: int) -> None:
         """They could not be read."""
-        self.failures.note(CLUSTER_PART, {CLUSTER_PART: reason}, now_ms)
+        self.failures.note(self._cluster_part, {self._cluster_part: reason}, now_ms)
 
     def take_groups(self, read: GroupsRead, now_ms: int) -> None:
         """Groups of ZooKeeper were read, or some of them."""

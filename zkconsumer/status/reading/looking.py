@@ -85,8 +85,9 @@ def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Br
     errands: dict[Broker, Errand] = {}
     known = [group for key in keys if (group := kept.group(key)) is not None]
     for group in known:
-        if group.kind is GroupKind.COORDINATOR and group.coordinator is not None:
-            errands.setdefault(group.coordinator, Errand()).describe.append(group.group_id)
+        if group.coordinator is None or group.only_listed or group.kind is GroupKind.ZOOKEEPER:
+            continue
+        errands.setdefault(group.coordinator, Errand()).describe.append(group.group_id)
     keeping = {
         one.group_id
         for one in known
@@ -109,16 +110,16 @@ class GroupLooks:
     """Thread: one at a time, but for ``close``.
 
     Args:
-        store: the way to ZooKeeper.
+        store: the way to ZooKeeper; None: no group of it is looked at.
         dialer: the way to the brokers.
         clock: for deadlines and ages.
     """
 
-    def __init__(self, store: ZkStore, dialer: BrokerDialer, clock: Clock) -> None:
+    def __init__(self, store: ZkStore | None, dialer: BrokerDialer, clock: Clock) -> None:
         self._clock = clock
         self._scope = ThreadScope("status-look", clock=clock)
         # Groups that somebody looks at are read whole, so that no write goes unnoticed.
-        self._groups = ZookeeperGroups(store, clock, owners_max_age_ms=0)
+        self._groups = None if store is None else ZookeeperGroups(store, clock, owners_max_age_ms=0)
         self._part: Part[_InZookeeper] = Part("groups", self._scope)
         self._brokers = BrokerRound(dialer, clock)
         self._logs = LogReader(self._brokers, clock)
@@ -126,8 +127,9 @@ class GroupLooks:
 
     def look(self, plan: LookPlan, deadline: Deadline) -> Looked:
         """Ask all of them."""
-        if plan.in_zookeeper:
-            self._part.start(lambda: self._read(plan, deadline))
+        groups = self._groups
+        if plan.in_zookeeper and groups is not None:
+            self._part.start(lambda: _read(groups, plan, deadline))
         answers = self._brokers.ask(
             {broker: self._question(errand, deadline) for broker, errand in plan.errands.items()},
             deadline,
@@ -135,7 +137,7 @@ class GroupLooks:
         found = _Found()
         for broker, answer in answers.items():
             found.take(plan.errands[broker], answer)
-        if plan.in_zookeeper:
+        if plan.in_zookeeper and groups is not None:
             found.take_zookeeper(plan.in_zookeeper, self._part.result(deadline))
         return found.looked()
 
@@ -143,10 +145,6 @@ class GroupLooks:
         """Break off what is under way. Idempotent. Thread: any."""
         self._brokers.close(timeout_ms)
         self._scope.close(timeout_ms)
-
-    def _read(self, plan: LookPlan, deadline: Deadline) -> "_InZookeeper":
-        names = frozenset(plan.in_zookeeper)
-        return _InZookeeper(names, self._groups.read_some(names, plan.topics, deadline))
 
     def _question(self, errand: Errand, deadline: Deadline) -> Question[_Told]:
         def ask(connection: NegotiatedConnection) -> _Told:
@@ -163,6 +161,11 @@ class GroupLooks:
             return said
 
         return ask
+
+
+def _read(groups: ZookeeperGroups, plan: LookPlan, deadline: Deadline) -> _InZookeeper:
+    names = frozenset(plan.in_zookeeper)
+    return _InZookeeper(names, groups.read_some(names, plan.topics, deadline))
 
 
 class _Found:

@@ -12,18 +12,20 @@ T = TypeVar("T")
 
 
 class Part(Generic[T]):
-    """What is asked of ZooKeeper is bounded by its client's time-out alone, which can be long.
+    """What is asked may be bounded by a client's time-out alone, which can be long.
 
     A reading that comes too late is not lost: it is the answer the next time. Thread: one.
 
     Args:
         name: what is read, in plain words.
         scope: owns the thread.
+        asked: who does not answer where nothing comes of it in time.
     """
 
-    def __init__(self, name: str, scope: ThreadScope) -> None:
+    def __init__(self, name: str, scope: ThreadScope, asked: str = "ZooKeeper") -> None:
         self._name = name
         self._scope = scope
+        self._asked = asked
         self._told: Mailbox[T | Unanswered] = Mailbox()
         self._running = False
 
@@ -48,6 +50,6 @@ class Part(Generic[T]):
         """What came of it, or that nothing has come of it yet."""
         told = self._told.get(deadline.left_ms)
         if told is None:
-            return Unanswered(f"ZooKeeper gave no answer within {deadline.limit_ms} ms")
+            return Unanswered(f"{self._asked} gave no answer within {deadline.limit_ms} ms")
         self._running = False
         return told

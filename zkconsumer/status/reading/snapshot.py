@@ -11,20 +11,23 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import (
+    BrokersAlone,
     BrokerStatus,
     ClusterSnapshot,
     GroupKey,
     GroupKind,
     Seen,
-    TopicStatus,
 )
 from zkconsumer.status.reading.assembly import assemble, keep_newer, reassemble
+from zkconsumer.status.reading.broker_cluster import BrokerSource
 from zkconsumer.status.reading.broker_round import BrokerRound, Unanswered
 from zkconsumer.status.reading.clock_skew import ClockSkew
+from zkconsumer.status.reading.cluster_source import ClusterSource
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC, CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.garbage import no_collection
@@ -32,21 +35,22 @@ from zkconsumer.status.reading.kept import Kept, offset_questions, registered_ad
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.looking import GroupLooks, plan_look
 from zkconsumer.status.reading.next_records import NextRecords, TimesMemory
-from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.sessions import Sessions
-from zkconsumer.status.reading.values import CoordinatorsRead, GroupsRead, LogsRead, OffsetsRead
-from zkconsumer.status.reading.zookeeper_cluster import read_brokers, read_topics
+from zkconsumer.status.reading.values import (
+    ClusterRead,
+    CoordinatorsRead,
+    GroupsRead,
+    LogsRead,
+    OffsetsRead,
+)
+from zkconsumer.status.reading.zookeeper_cluster import ZookeeperSource
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
-from zkconsumer.zk.absence import NoBrokers
-from zkconsumer.zk.live_brokers import why_no_brokers
 from zkconsumer.zk.store import ZkStore
 
 Addresses: TypeAlias = Callable[[Sequence[BrokerStatus]], Mapping[int, Broker]]
 """Where to reach brokers, by id."""
-
-_Cluster: TypeAlias = tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...], NoBrokers | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +86,11 @@ class SnapshotReader:
     """Thread: one reads, and one (it may be another) looks; ``close``: any.
 
     Args:
-        store: the way to ZooKeeper; whoever made it closes it.
+        store: the way to ZooKeeper; whoever made it closes it. None: the cluster is read through
+            its brokers alone, and what only ZooKeeper could tell is not known.
         dialer: the way to the brokers, with whatever security they want; the same.
-        zookeeper_connect: as the snapshot shows it.
+        zookeeper_connect: as the snapshot shows it; None without a store.
+        bootstrap: the brokers to begin with where there is no store.
         limits: how long reading may take.
         addresses: where to reach the brokers; by default, where they registered to be, which is
             their plain-text listener.
@@ -93,43 +99,62 @@ class SnapshotReader:
         abandoned_after_ms: after how long without a commit a group that nobody is in counts as
             abandoned.
         clock: for deadlines and ages.
+
+    Raises:
+        ConfigError: there is neither a store nor a broker to begin with.
+
+    Example:
+        A cluster without a ZooKeeper::
+
+            dialer = BrokerDialer(TcpConnector(), client_id="watch", security=None, ...)
+            reader = SnapshotReader(None, dialer, bootstrap=[Broker(-1, "kafka1", 9092)])
+            print(reader.read().groups)
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, most by name
         self,
-        store: ZkStore,
+        store: ZkStore | None,
         dialer: BrokerDialer,
         *,
-        zookeeper_connect: str,
+        zookeeper_connect: str | None = None,
+        bootstrap: Sequence[Broker] = (),
         limits: ReadingLimits = ReadingLimits(),
         addresses: Addresses = registered_addresses,
         sessions: Sessions | None = None,
         abandoned_after_ms: int = ABANDONED_AFTER_MS,
         clock: Clock | None = None,
     ) -> None:
-        self._store = store
         self._clock = clock or SystemClock()
-        self._zookeeper_connect = zookeeper_connect
+        self._zookeeper_connect = None if store is None else zookeeper_connect or ""
+        self._bootstrap = ",".join(f"{one.host}:{one.port}" for one in bootstrap)
         self._limits = limits
         self._addresses = addresses
         self._sessions = sessions
         self._abandoned_after_ms = abandoned_after_ms
         self._scope = ThreadScope("status", clock=self._clock)
-        self._cluster: Part[_Cluster] = Part("cluster", self._scope)
+        self._source: ClusterSource
+        self._zookeeper_groups: ZookeeperGroups | None = None
+        if store is not None:
+            self._source = ZookeeperSource(store, zookeeper_connect or "", self._clock)
+            self._zookeeper_groups = ZookeeperGroups(store, self._clock)
+        elif bootstrap:
+            self._source = BrokerSource.of(dialer, bootstrap, limits.cluster_ms, self._clock)
+        else:
+            raise ConfigError("neither a ZooKeeper nor a broker to begin with was given")
+        self._cluster: Part[ClusterRead] = Part("cluster", self._scope, self._source.asked)
         self._looks = GroupLooks(store, dialer, self._clock)
         self._groups: Part[GroupsRead] = Part("groups", self._scope)
         self._alive: Part[Seen[frozenset[int]] | None] = Part("sessions", self._scope)
-        self._zookeeper_groups = ZookeeperGroups(store, self._clock)
         self._brokers = BrokerRound(dialer, self._clock)
         self._logs = LogReader(self._brokers, self._clock)
-        self._coordinators = CoordinatorReader(self._brokers, self._clock)
+        self._coordinators = CoordinatorReader(self._brokers, self._clock, must_list=store is None)
         self._memory = TimesMemory()
         self._next, self._next_looked = (
             NextRecords(dialer, self._clock, self._memory, most=limits.times_most) for _ in range(2)
         )
         # Guards what both reading and looking change.
         self._lock = threading.Lock()
-        self._kept = Kept()
+        self._kept = Kept(self._source.part)
         self._last: ClusterSnapshot | None = None
         self._answering: Mapping[int, Broker] = {}
         self._skew = ClockSkew()
@@ -161,7 +186,7 @@ class SnapshotReader:
         snapshot = assemble(
             kept,
             now_ms=self._clock.wall_ms(),
-            zookeeper_connect=self._zookeeper_connect,
+            through=self._through(kept),
             sessions=sessions,
             clock_skew_ms=self._skew.seen(),
             abandoned_after_ms=self._abandoned_after_ms,
@@ -186,6 +211,8 @@ class SnapshotReader:
         Args:
             keys: of groups, also of some that the last snapshot did not have.
         """
+        if self._zookeeper_groups is None:
+            keys = [one for one in keys if one.kind is not GroupKind.ZOOKEEPER]
         if self._last is None:
             return self.read([one.group_id for one in keys if one.kind is GroupKind.ZOOKEEPER])
         with self._lock:
@@ -212,6 +239,7 @@ class SnapshotReader:
 
     def close(self, timeout_ms: int = 5_000) -> None:
         """Break off what is under way. Idempotent. Thread: any."""
+        self._source.close()
         self._looks.close(timeout_ms)
         self._next.close(timeout_ms)
         self._next_looked.close(timeout_ms)
@@ -223,15 +251,7 @@ class SnapshotReader:
         if read_ms is not None and self._clock.now_ms() - read_ms < every_ms:
             return
         deadline = Deadline(self._clock, self._limits.cluster_ms)
-
-        def read() -> _Cluster:
-            batches = NodeBatches(self._store, deadline)
-            brokers = read_brokers(batches, self._clock.wall_ms())
-            topics = read_topics(batches, self._clock.wall_ms())
-            why = None if brokers else why_no_brokers(self._store, self._zookeeper_connect)
-            return brokers, topics, why
-
-        self._cluster.start(read)
+        self._cluster.start(lambda: self._source.read(deadline))
         found = self._cluster.result(deadline)
         now_ms = self._clock.wall_ms()
         if isinstance(found, Unanswered):
@@ -239,17 +259,19 @@ class SnapshotReader:
                 self._kept.lose_cluster(found.reason, now_ms)
         else:
             with self._lock:
-                brokers, topics, why = found
-                self._kept.take_cluster(brokers, topics, now_ms, why)
+                self._kept.take_cluster(found, now_ms)
             self._cluster_read_ms = self._clock.now_ms()
 
     def _begin_groups(self, first: Collection[str]) -> Deadline:
         deadline = Deadline(self._clock, self._limits.groups_ms)
-        topics = self._kept.partition_ids() or {}
-        self._groups.start(lambda: self._zookeeper_groups.read(topics, deadline, first))
+        topics, groups = self._kept.partition_ids() or {}, self._zookeeper_groups
+        if groups is not None:
+            self._groups.start(lambda: groups.read(topics, deadline, first))
         return deadline
 
     def _end_groups(self, deadline: Deadline) -> None:
+        if self._zookeeper_groups is None:
+            return
         found = self._groups.result(deadline)
         now_ms = self._clock.wall_ms()
         if isinstance(found, Unanswered):
@@ -365,6 +387,11 @@ class SnapshotReader:
         if group is None or not group.members:
             return False
         return not any(one.committed for one in group.partitions)
+
+    def _through(self, kept: Kept) -> str | BrokersAlone:
+        if self._zookeeper_connect is not None:
+            return self._zookeeper_connect
+        return BrokersAlone(bootstrap_servers=self._bootstrap, no_zookeeper=kept.no_zookeeper)
 
     def _deadline(self) -> Deadline:
         return Deadline(self._clock, self._limits.brokers_ms)

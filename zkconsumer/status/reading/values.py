@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.model import Committed, GroupKey, GroupStatus
+from zkconsumer.status.model import (
+    BrokerStatus,
+    Committed,
+    GroupKey,
+    GroupStatus,
+    TopicStatus,
+)
+from zkconsumer.zk.absence import NoBrokers
 
 GroupOffsets: TypeAlias = Mapping[TopicPartition, Committed | str]
 """What a group has committed, or of a partition why that is not known."""
@@ -17,6 +24,23 @@ class LogSpan(NamedTuple):
     start: int
     end: int
     at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRead:
+    """What came of asking who is there.
+
+    Attributes:
+        brokers: ascending by id.
+        topics: as whoever was asked lists them, without the offsets of their logs.
+        no_brokers: why there are none; None where there are some.
+        no_zookeeper: whether the cluster has no ZooKeeper; None where nobody was asked.
+    """
+
+    brokers: tuple[BrokerStatus, ...]
+    topics: tuple[TopicStatus, ...]
+    no_brokers: NoBrokers | None = None
+    no_zookeeper: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,15 @@ clients about the latter may be stale before 0.9 (KAFKA-1367).
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from zkconsumer.clock import Clock
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.kept import CLUSTER_PART
 from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.read_nodes import Read, Unreadable
+from zkconsumer.status.reading.values import ClusterRead
 from zkconsumer.zk.cluster_nodes import (
     CONTROLLER,
     DELETED_TOPICS,
@@ -24,12 +28,42 @@ from zkconsumer.zk.cluster_nodes import (
     parse_topic_config,
     state_path,
 )
+from zkconsumer.zk.live_brokers import why_no_brokers
 from zkconsumer.zk.nodes import Malformed, parse_broker
 from zkconsumer.zk.paths import BROKER_IDS, BROKER_TOPICS, broker_path, topic_path
-from zkconsumer.zk.store import ZNode
+from zkconsumer.zk.store import ZkStore, ZNode
 
 _NO_ADDRESS: Final = ("", -1)
 _NO_NODE: Final = Malformed("it has no node that says who leads it")
+
+
+class ZookeeperSource:
+    """Brokers and topics by the word of ZooKeeper; a ``ClusterSource``. Thread: one at a time.
+
+    Args:
+        store: the way there.
+        zookeeper_connect: what it was opened with, to say where no broker is.
+        clock: when things were seen.
+    """
+
+    part: Final = CLUSTER_PART
+    asked: Final = "ZooKeeper"
+
+    def __init__(self, store: ZkStore, zookeeper_connect: str, clock: Clock) -> None:
+        self._store = store
+        self._zookeeper_connect = zookeeper_connect
+        self._clock = clock
+
+    def read(self, deadline: Deadline) -> ClusterRead:
+        """See ``ClusterSource``."""
+        nodes = NodeBatches(self._store, deadline)
+        brokers = read_brokers(nodes, self._clock.wall_ms())
+        topics = read_topics(nodes, self._clock.wall_ms())
+        why = None if brokers else why_no_brokers(self._store, self._zookeeper_connect)
+        return ClusterRead(brokers=brokers, topics=topics, no_brokers=why)
+
+    def close(self) -> None:
+        """Nothing is under way that could be broken off: the store is another's."""
 
 
 def read_brokers(nodes: NodeBatches, now_ms: int) -> tuple[BrokerStatus, ...]:

@@ -48,6 +48,7 @@ class Totals:
     states: tuple[tuple[GroupState, int], ...]
     lag: int
     controller: int | None
+    controller_told: bool
     brokers_ms: int | None
     topics_ms: int | None
     groups_ms: int | None
@@ -164,6 +165,7 @@ def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
         states=tuple((one, counts[one]) for one in GroupState if counts[one]),
         lag=sum(row.lag or 0 for row in groups),
         controller=next((one.broker.id for one in snapshot.brokers if one.is_controller), None),
+        controller_told=all(one.is_controller is not None for one in snapshot.brokers),
         brokers_ms=min((one.seen_ms for one in snapshot.brokers), default=None),
         topics_ms=min((one.seen_ms for one in snapshot.topics), default=None),
         groups_ms=min((row.seen_ms for row in groups), default=None),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.status.model import PartFailure
+from zkconsumer.status.model import BrokersAlone, PartFailure
 from zkconsumer.web.pages.view import Asked
 from zkconsumer.web.state import ClusterState
 
@@ -14,7 +14,8 @@ class Frame:
     """The head of the page.
 
     Attributes:
-        zookeeper_connect: which cluster.
+        address: which cluster: a connect string, or its brokers.
+        alone: that it is read through its brokers alone; None where ZooKeeper is read.
         taken_ms: when the snapshot was put together; None before the first.
         now_ms: by the server's clock, from which the page's script counts on.
         old_after_ms: from which age on a value is shown as old.
@@ -25,7 +26,8 @@ class Frame:
         token_in_use: whether one can log out.
     """
 
-    zookeeper_connect: str
+    address: str
+    alone: BrokersAlone | None
     taken_ms: int | None
     now_ms: int
     old_after_ms: int
@@ -40,7 +42,8 @@ def frame_of(state: ClusterState, asked: Asked) -> Frame:
     """The frame around a page."""
     snapshot = state.snapshot
     return Frame(
-        zookeeper_connect=snapshot.zookeeper_connect,
+        address=snapshot.address,
+        alone=snapshot.brokers_alone,
         taken_ms=snapshot.taken_ms if state.ready else None,
         now_ms=asked.now_ms,
         old_after_ms=old_after_ms(state),

@@ -29,7 +29,7 @@ def group_page(
     """
     group = state.group(key)
     if group is None:
-        return sorry_page(404, f"There is no {key} in this cluster, or no longer.")
+        return sorry_page(404, absent_text(state, key))
     events = events_of(state, key, past, asked.now_ms)
     shown = events if asked.query.get("timeline") == "all" else events[:SHOWN]
     verification, grid = state.verification(key), state.grid(key)
@@ -64,6 +64,14 @@ def group_page(
             "in_zookeeper": key.kind is GroupKind.ZOOKEEPER,
         },
     )
+
+
+def absent_text(state: ClusterState, key: GroupKey) -> str:
+    """Say that a group is not there, or that nobody can know."""
+    alone = state.snapshot.brokers_alone
+    if alone is not None and key.kind is GroupKind.ZOOKEEPER:
+        return f"Whether there is a {key} is unknown, since {alone.why}."
+    return f"There is no {key} in this cluster, or no longer."
 
 
 def _lag_at_ms(group: GroupStatus) -> int:

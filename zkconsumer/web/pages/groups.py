@@ -86,7 +86,11 @@ def groups_page(state: ClusterState, asked: Asked, trends: Trends = lambda _keys
             "table": table,
             "trends": {key: trend_of(lags) for key, lags in past.items()},
             "findings": found_in(state, table.rows),
-            "kinds": [one.value for one in GroupKind],
+            "kinds": [
+                one.value
+                for one in GroupKind
+                if state.snapshot.brokers_alone is None or one is GroupKind.COORDINATOR
+            ],
             "states": [one.value for one in GroupState],
         },
     )

@@ -108,7 +108,8 @@ def test_zookeeper_is_not_asked_for_a_group_that_can_not_be_there() -> None:
     access = cast(
         "ClusterAccess",
         SimpleNamespace(
-            **dict.fromkeys(("client", "dialer", "clock", "store", "zookeeper_connect")),
+            **dict.fromkeys(("client", "dialer", "clock", "zookeeper_connect")),
+            **dict.fromkeys(("store", "zookeeper"), object()),
             timeout_ms=1,
         ),
     )
