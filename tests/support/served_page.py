@@ -69,17 +69,20 @@ class ServedPage:
 
 
 @contextmanager
-def served(zookeeper: str, log: Path, *arguments: str, **environment: str) -> Iterator[ServedPage]:
+def served(
+    zookeeper: str | None, log: Path, *arguments: str, **environment: str
+) -> Iterator[ServedPage]:
     """Serve the page of a cluster on a free port; it is ended with the block.
 
     Args:
-        zookeeper: where the cluster is.
+        zookeeper: where the cluster is; None: the arguments say that.
         log: a file for standard error.
         arguments: more of them; without any about it, no history is kept.
         environment: more variables.
     """
     kept = {"--history", "--no-history"} & set(arguments)
-    command = [sys.executable, "-m", "zkconsumer", "serve", "--zookeeper", zookeeper]
+    command = [sys.executable, "-m", "zkconsumer", "serve"]
+    command += [] if zookeeper is None else ["--zookeeper", zookeeper]
     command += ["--listen", "127.0.0.1:0", *([] if kept else ["--no-history"]), *arguments]
     with (
         log.open("ab") as errors,

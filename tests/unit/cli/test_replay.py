@@ -227,7 +227,10 @@ def test_wrong_wishes_are_told(
 def test_a_cluster_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:
     """And a topic."""
     assert main(["replay", "--topic", "t"]) == 2
-    assert "say where it is with --zookeeper HOSTS, or with --bootstrap-server HOSTS" in capsys.readouterr().err
+    assert (
+        "say where it is with --zookeeper HOSTS, or with --bootstrap-server HOSTS"
+        in capsys.readouterr().err
+    )
     assert main(["replay"]) == 2
     assert "say which topic" in capsys.readouterr().err
 

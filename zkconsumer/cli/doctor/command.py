@@ -28,7 +28,7 @@ from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.narrowing import about
-from zkconsumer.status.doctor.second_look import Suspicion, of_the_dead, suspicions
+from zkconsumer.status.doctor.second_look import Suspicion, beyond_ends, of_the_dead, suspicions
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.snapshot import SnapshotReader
 
@@ -184,11 +184,14 @@ def _look(args: argparse.Namespace, access: ClusterAccess) -> Report:
     if doubts and not args.quick:
         _wait(reader, doubts, access.clock)
         snapshot, earlier = reader.read(args.group), first
-    if dead := of_the_dead(snapshot, keys):
-        # Who left between the reading of a group and the list of sessions is no more in it now.
-        snapshot = reader.look(dead)
+    read = snapshot
+    # Who left between the reading of a group and the list of sessions is no more in it now; and
+    # what was committed between the reading of a log and that of a group is not beyond it now.
+    if unsure := of_the_dead(snapshot, keys) | beyond_ends(snapshot, keys):
+        snapshot = reader.look(unsure)
     around = Circumstances(
         earlier=earlier,
+        just_before=read,
         settle_ms=settings.settle_ms,
         silence_ms=settings.silence_ms,
         strategies=settings.strategies,

@@ -16,6 +16,8 @@ class Circumstances:
             its way. None: this is the first look.
         long_before: the same at least ``silence_ms`` before, for offsets that stand still; None:
             what ``earlier`` tells has to do.
+        just_before: a look a moment ago, that tells which offsets were there before the ends of
+            logs were asked for the last time; None: ``earlier`` has to do.
         strategies: ``partition.assignment.strategy`` of ZooKeeper groups, by group id, of those
             where somebody said it; no node tells.
         skew_ms: how far two clocks may be apart.
@@ -27,6 +29,7 @@ class Circumstances:
 
     earlier: ClusterSnapshot | None = None
     long_before: ClusterSnapshot | None = None
+    just_before: ClusterSnapshot | None = None
     strategies: Mapping[str, Strategy] = field(default_factory=dict)
     skew_ms: int = 60_000
     settle_ms: int = 30_000

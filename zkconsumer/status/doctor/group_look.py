@@ -97,6 +97,13 @@ class GroupLook:
         return {} if before is None else {one.topic_partition: one for one in before.partitions}
 
     @cached_property
+    def partitions_just_before(self) -> dict[TopicPartition, GroupPartition]:
+        """The same by a look a moment ago."""
+        look = self.around.just_before
+        before = None if look is None else look.groups.get(self.group.key)
+        return {} if before is None else {one.topic_partition: one for one in before.partitions}
+
+    @cached_property
     def faults(self) -> tuple[Ownership, ...]:
         """The partitions that are not owned as they should be, ascending."""
         return ownership_faults(self.group, self.partition_ids, self.snapshot.live_sessions)

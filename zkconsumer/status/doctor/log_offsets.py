@@ -40,11 +40,13 @@ def _is_beyond(look: GroupLook, partition: GroupPartition, committed: Committed)
 
 def _seen_ms(look: GroupLook, partition: GroupPartition, committed: Committed) -> int:
     """When the offset was first seen: groups and logs are read side by side, each look."""
-    before = look.partitions_earlier.get(partition.topic_partition)
-    then = None if before is None else before.effective(look.group.kind)
-    if then is None or then.offset != committed.offset:
-        return committed.seen_ms
-    return then.seen_ms
+    seen_ms = committed.seen_ms
+    for earlier in (look.partitions_just_before, look.partitions_earlier):
+        before = earlier.get(partition.topic_partition)
+        then = None if before is None else before.effective(look.group.kind)
+        if then is not None and then.offset == committed.offset:
+            seen_ms = min(seen_ms, then.seen_ms)
+    return seen_ms
 
 
 def _below(look: GroupLook, found: list[Found]) -> list[Finding]:

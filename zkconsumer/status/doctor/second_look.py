@@ -95,6 +95,24 @@ def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozen
     )
 
 
+def beyond_ends(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
+    """Which of these groups have offsets beyond what their logs held when they were asked.
+
+    Logs are asked before offsets: another look at once tells whether they just grew.
+    """
+    return frozenset(
+        key
+        for key in keys
+        if (group := snapshot.groups.get(key)) is not None
+        and any(
+            (committed := one.effective(key.kind)) is not None
+            and one.log_end is not None
+            and committed.offset > one.log_end
+            for one in group.partitions
+        )
+    )
+
+
 def _may_stand(
     snapshot: ClusterSnapshot, group: GroupStatus, one: GroupPartition, around: Circumstances
 ) -> bool:

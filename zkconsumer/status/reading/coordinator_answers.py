@@ -46,7 +46,7 @@ def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> Grou
         coordinator=coordinator,
         problems=_unlike(group),
         whole=group.type.lower() in _CLASSIC,
-        only_listed=not is_described(group),
+        only_listed=group.type.lower() not in _CLASSIC,
         only_offsets=not group.protocol_type,
     )
 

@@ -96,7 +96,10 @@ def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Br
     for broker, groups in offset_questions(kept, sorted(keeping), topics).items():
         errands.setdefault(broker, Errand()).offsets = groups
     leaders = kept.leaders(answering)
-    for tp in {one.topic_partition for group in known for one in group.partitions}:
+    read = {one.topic_partition for group in known for one in group.partitions}
+    # What nobody owns is known by its offsets alone.
+    read |= {tp for group in known for tp in kept.offsets.get(group.group_id, ())}
+    for tp in sorted(read):
         if tp in leaders:
             errands.setdefault(leaders[tp], Errand()).logs.append(tp)
     return LookPlan(

@@ -1,0 +1,215 @@
+"""The tools that watch, on real clusters that are reached through their brokers alone."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.brokers_alone import (
+    commit_alone,
+    described_by_kafka,
+    described_by_lag,
+    reading,
+    write_alone,
+)
+from tests.support.clusters import fresh_name
+from tests.support.served_page import served, until_read
+from zkconsumer.cli.main import main
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox.kraft import KraftNode
+
+pytestmark = pytest.mark.sandbox
+
+_GROUPS_TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+
+
+class Watched(NamedTuple):
+    """A cluster without a ZooKeeper, and its groups.
+
+    Attributes:
+        node: the cluster.
+        topic: with 30 records in partition 0, none in 1, 12 in 2.
+        live: a group with a member that has read 20 records.
+        left: one that nobody is in, whose only offset is within the log.
+        astray: one that nobody is in, whose offset is beyond the end.
+    """
+
+    node: KraftNode
+    topic: str
+    live: str
+    left: str
+    astray: str
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """How it is reached."""
+        return "--bootstrap-server", self.node.bootstrap_servers
+
+
+@pytest.fixture(scope="module")
+def watched(kraft: KraftNode) -> Iterator[Watched]:
+    """Groups in each state on a Kafka 4."""
+    found = Watched(kraft, *map(fresh_name, ("alone", "live", "left", "astray")))
+    kraft.create_topic(found.topic, partitions=3)
+    write_alone(kraft, found.topic, (30, 0, 12))
+    commit_alone(kraft, found.left, {TopicPartition(found.topic, 2): 5})
+    commit_alone(kraft, found.astray, {TopicPartition(found.topic, 0): 31})
+    with reading(kraft, found.topic, found.live, 20):
+        yield found
+
+
+class Tool:
+    """Runs commands of ours on a cluster."""
+
+    def __init__(self, watched: Watched, capsys: pytest.CaptureFixture[str]) -> None:
+        self._where = watched.where
+        self._capsys = capsys
+        self.err = ""
+
+    def __call__(self, *words: str) -> tuple[int, str]:
+        """Its exit status and what it printed; ``err`` has what it said beside."""
+        status = main([*words, *self._where])
+        printed = self._capsys.readouterr()
+        self.err = printed.err
+        return status, printed.out
+
+    def json(self, *words: str) -> tuple[int, Any]:
+        """The same of one that prints JSON."""
+        status, printed = self(*words, "--format", "json")
+        return status, json.loads(printed)
+
+
+@pytest.fixture
+def tool(watched: Watched, capsys: pytest.CaptureFixture[str]) -> Tool:
+    """On the watched cluster."""
+    return Tool(watched, capsys)
+
+
+def test_lag_says_what_kafkas_own_tool_says(watched: Watched, tool: Tool) -> None:
+    """Offsets, ends, lags and owners of every group, partition by partition.
+
+    Where an offset lies beyond the end, theirs is a lag below 0, ours a 0 and a line that says so.
+    """
+    for group in (watched.live, watched.left, watched.astray):
+        asked = (*watched.where, "--describe", "--group", group)
+        theirs = described_by_kafka(watched.node.run_tool(_GROUPS_TOOL, *asked))
+        status, printed = tool("lag", "--group", group, "--no-seconds")
+        assert (status, tool.err) == (0, "")
+        ours = described_by_lag(printed, group)
+        assert theirs
+        assert ours == {
+            at: one._replace(lag=None if one.lag is None else max(0, one.lag))
+            for at, one in theirs.items()
+        }
+    assert tool("lag", "--group", watched.left, "--max-lag", "6")[0] == 3
+    assert tool("lag", "--group", watched.left, "--max-lag", "7")[0] == 0
+
+
+def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: Tool) -> None:
+    """Groups, owners, topics, offsets; nobody complains of a ZooKeeper that there is not."""
+    status, told = tool.json("groups", "list")
+    assert (status, tool.err) == (0, "")
+    states = {one["group"]: (one["kind"], one["state"]) for one in told["groups"]}
+    assert states[watched.live] == ("coordinator", "stable")
+    assert states[watched.left] == ("coordinator", "empty")
+    status, told = tool.json("groups", "describe", "--group", watched.live)
+    assert (status, len(told["groups"][0]["members"])) == (0, 1)
+    status, told = tool.json("verify", "--group", watched.live)
+    assert (status, told["groups"][0]["well"], told["groups"][0]["partitions_checked"]) == (
+        *(0, True),
+        3,
+    )
+    status, told = tool.json("topics", "describe", "--topic", watched.topic)
+    [topic] = told["topics"]
+    assert (status, topic["config"], topic["deleting"]) == (0, None, None)
+    assert [one["leader"] for one in topic["partitions"]] == [1, 1, 1]
+    assert tool("topics", "under-replicated")[0] == 0
+    status, told = tool.json("get-offset", "--topic", watched.topic)
+    assert [one["offsets"] for one in told["partitions"]] == [[30], [0], [12]]
+
+
+def test_the_doctor_finds_what_ails_it(watched: Watched, tool: Tool) -> None:
+    """An offset beyond the end of its log; no ZooKeeper is missed where there is none."""
+    status, told = tool.json("doctor", "--quick")
+    assert (status, told["zookeeper"], told["bootstrap_servers"]) == (
+        *(3, None),
+        watched.node.bootstrap_servers,
+    )
+    assert told["sessions_known"] is False
+    found = {(one["group"], one["code"]) for one in told["findings"]}
+    assert (watched.astray, "offset-beyond-end") in found
+    assert {code for group, code in found if group in {None, watched.live, watched.left}} == set()
+    assert tool("doctor", "--fix", "--yes")[0] == 2
+    assert "--fix needs a --zookeeper" in tool.err
+
+
+def test_what_is_kept_in_a_zookeeper_alone_is_refused(watched: Watched, tool: Tool) -> None:
+    """In one line, with the status of wrong usage."""
+    for words in (
+        ("lag", "--kind", "zookeeper"),
+        ("groups", "delete", "--topic", watched.topic, "--yes"),
+        ("topics", "--topics-with-overrides"),
+        ("offsets", "export", "--storage", "zookeeper", "--output-file", "-"),
+        ("offsets", "set", "--group", "new", "--storage", "zookeeper", "--to-latest"),
+        ("groups", "describe", "--group", "no-such-group"),
+    ):
+        assert tool(*words) == (2, ""), words
+        assert len(tool.err.splitlines()) == 1
+
+
+def test_offsets_are_saved_set_and_set_back(watched: Watched, tool: Tool, tmp_path: Path) -> None:
+    """Of a group that nobody is in; then it is deleted."""
+    group = fresh_name("moved")
+    commit_alone(watched.node, group, {TopicPartition(watched.topic, 0): 11})
+    back = tmp_path / "back.json"
+
+    status, saved = tool("offsets", "export", "--group", group, "--csv", "--output-file", "-")
+    assert status == 0
+    assert re.search(rf"{watched.topic},0,11\b", saved)
+    words = ("offsets", "set", "--group", group, "--to-earliest", "--roll-back-file", str(back))
+    assert tool(*words)[0] == 0
+    _, told = tool.json("lag", "--group", group)
+    assert told["groups"][0]["partitions"][0]["offset"] == 0
+    assert tool("offsets", "set", "--roll-back", str(back))[0] == 0
+    _, told = tool.json("lag", "--group", group)
+    assert told["groups"][0]["partitions"][0]["offset"] == 11
+    assert tool("groups", "delete", "--group", group, "--yes")[0] == 0
+    assert tool("groups", "describe", "--group", group)[0] == 2
+
+
+def test_the_page_and_its_metrics_show_what_it_is(watched: Watched, tmp_path: Path) -> None:
+    """A cluster without a ZooKeeper: not a broken one, and no zero where nothing is known."""
+    arguments = (*watched.where, "--interval-ms", "500")
+    with served(None, tmp_path / "log", *arguments) as page:
+        until_read(page)
+        state = page.get("/api/state").json
+        assert (state["zookeeper_connect"], state["zookeeper"], state["failures"]) == (
+            *(None, "none"),
+            [],
+        )
+        assert state["bootstrap_servers"] == watched.node.bootstrap_servers
+        page_text = page.get("/").text
+        assert "no ZooKeeper" in page_text
+        assert "in a ZooKeeper: it has none" in page_text
+        assert "no controller" not in page_text
+        assert "unknown, since the cluster has none" in page.get("/groups").text
+        assert "Unknown: the cluster has none" in page.get(f"/topics/{watched.topic}").text
+        absent = page.get("/groups/zookeeper/g")
+        assert (absent.status, "is unknown, since the cluster has none" in absent.text) == (
+            *(404, True),
+        )
+        assert page.get(f"/groups/coordinator/{watched.live}").status == 200
+        metrics = page.get("/metrics").text
+        assert 'zkconsumer_cluster_info{read_through="brokers",zookeeper="none"} 1' in metrics
+        assert "zkconsumer_up 1" in metrics
+        lag = f'kafka_consumergroup_lag{{consumergroup="{watched.left}",'
+        assert re.search(rf"^{re.escape(lag)}.*}} 7$", metrics, re.MULTILINE)
+        samples = [one for one in metrics.splitlines() if not one.startswith("#")]
+        assert not [one for one in samples if 'kind="zookeeper"' in one]
+        assert not [one for one in samples if "consumergroupzookeeper" in one]
+        assert not [one for one in samples if "clock_skew" in one]
+
+        assert page.end() == 0

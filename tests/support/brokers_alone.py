@@ -1,0 +1,125 @@
+"""Clusters that are reached through their brokers alone, with groups to be watched there."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import NamedTuple, Protocol
+
+from tests.support.clusters import fresh_name
+from zkconsumer import KafkaConsumer, OffsetAndMetadata
+from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.produce.batch_producer import BatchProducer
+from zkconsumer.sandbox.tools import ToolResult
+
+_PATIENCE_MS = 20_000
+
+
+class AloneCluster(Protocol):
+    """``KraftNode`` and ``Sandbox`` are such."""
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where its brokers are."""
+        ...
+
+
+class Place(NamedTuple):
+    """Where a group stands in a partition; owner: the member's id, or a dash."""
+
+    topic: str
+    partition: int
+    offset: int | None
+    log_end: int
+    lag: int | None
+    owner: str
+
+
+def brokers_of(bootstrap: str) -> list[Broker]:
+    """The brokers of a ``bootstrap.servers``."""
+    found = []
+    for number, one in enumerate(bootstrap.split(",")):
+        host, _, port = one.rpartition(":")
+        found.append(Broker(-1 - number, host, int(port)))
+    return found
+
+
+def write_alone(cluster: AloneCluster, topic: str, counts: Sequence[int]) -> None:
+    """Write so many records into each partition of a topic."""
+    with closing(BatchProducer(brokers_of(cluster.bootstrap_servers))) as producer:
+        for number, count in enumerate(counts):
+            if count:
+                tp = TopicPartition(topic, number)
+                producer.write({tp: [Record(0, None, b"v%d" % one) for one in range(count)]})
+
+
+def commit_alone(cluster: AloneCluster, group: str, offsets: dict[TopicPartition, int]) -> None:
+    """Leave offsets for a group that no member has ever been in."""
+    with KafkaConsumer(
+        bootstrap_servers=cluster.bootstrap_servers, group_id=group, enable_auto_commit=False
+    ) as consumer:
+        consumer.assign(sorted(offsets))
+        consumer.commit({tp: OffsetAndMetadata(one, "") for tp, one in offsets.items()})
+
+
+@contextmanager
+def reading(cluster: AloneCluster, topic: str, group: str, count: int) -> Iterator[KafkaConsumer]:
+    """A member that has read and committed so many records of a topic, and is there still."""
+    with KafkaConsumer(
+        topic,
+        bootstrap_servers=cluster.bootstrap_servers,
+        group_id=group,
+        client_id=fresh_name("member"),
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        max_poll_records=1,
+    ) as consumer:
+        for _ in range(count):
+            assert consumer.poll(_PATIENCE_MS), "nothing came"
+        consumer.commit()
+        yield consumer
+
+
+def described_by_kafka(
+    said: ToolResult,
+) -> dict[tuple[str, int], Place]:
+    """The same out of what ``kafka-consumer-groups.sh --describe`` printed."""
+    lines = [line.split() for line in said.lines if line.split()]
+    start = next(number for number, line in enumerate(lines) if line[0] == "GROUP")
+    names = lines[start]
+    found = {}
+    for line in lines[start + 1 :]:
+        cells = dict(zip(names, line, strict=False))
+        place = Place(
+            cells["TOPIC"],
+            int(cells["PARTITION"]),
+            _number(cells["CURRENT-OFFSET"]),
+            int(cells["LOG-END-OFFSET"]),
+            _number(cells["LAG"]),
+            cells["CONSUMER-ID"],
+        )
+        found[place.topic, place.partition] = place
+    return found
+
+
+def described_by_lag(table: str, group: str) -> dict[tuple[str, int], Place]:
+    """Where a group stands, out of a table of ``zkconsumer lag``."""
+    lines = [line.split() for line in table.splitlines()]
+    names = " ".join(lines[0]).replace("LOG END", "LOG-END").split()
+    found = {}
+    for line in lines[1:]:
+        cells = dict(zip(names, line, strict=False))
+        if cells.get("GROUP") != group or "OWNER" not in cells:
+            continue
+        place = Place(
+            cells["TOPIC"],
+            int(cells["PARTITION"]),
+            _number(cells["OFFSET"]),
+            int(cells["LOG-END"]),
+            _number(cells["LAG"]),
+            cells["OWNER"],
+        )
+        found[place.topic, place.partition] = place
+    return found
+
+
+def _number(text: str) -> int | None:
+    return None if text == "-" else int(text)
