@@ -83,7 +83,7 @@ def described_by_kafka(
 ) -> dict[tuple[str, int], Place]:
     """The same out of what ``kafka-consumer-groups.sh --describe`` printed."""
     lines = [line.split() for line in said.lines if line.split()]
-    start = next(number for number, line in enumerate(lines) if line[0] == "GROUP")
+    start = next(number for number, line in enumerate(lines) if "CURRENT-OFFSET" in line)
     names = lines[start]
     found = {}
     for line in lines[start + 1 :]:
@@ -94,7 +94,8 @@ def described_by_kafka(
             _number(cells["CURRENT-OFFSET"]),
             int(cells["LOG-END-OFFSET"]),
             _number(cells["LAG"]),
-            cells["CONSUMER-ID"],
+            # A long one leaves no room before the host, which begins with a slash.
+            cells["CONSUMER-ID"].partition("/")[0],
         )
         found[place.topic, place.partition] = place
     return found

@@ -472,6 +472,9 @@ def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None)
     where = "" if kind is None else f" ({kind})"
     ids = {key.group_id for key in snapshot.groups if key.kind in kinds}
     hint = did_you_mean(group_id, ids, limit=_NEAREST) or f": {_other_hint(snapshot, ids)}"
+    alone = snapshot.brokers_alone
+    if alone is not None and not alone.no_zookeeper:
+        where, hint = " at a coordinator", f"{hint}; {alone.unknown}"
     raise ConfigError(f"there is no group {group_id}{where}{hint}")
 
 
@@ -479,9 +482,6 @@ def _other_hint(snapshot: ClusterSnapshot, ids: Collection[str]) -> str:
     if snapshot.failures:
         failure = snapshot.failures[0]
         return f"but not all could be read: {failure.part}: {failure.reason}"
-    if snapshot.zookeeper == "unknown":
-        alone = snapshot.brokers_alone
-        return f"at a coordinator; {'' if alone is None else alone.unknown}"
     if not snapshot.brokers:
         return "but no broker is registered, and only they know of groups that are not in ZooKeeper"
     return "'groups --list' shows those that there are" if ids else "the cluster has none at all"

@@ -15,6 +15,9 @@ It is TOML, at ``$ZKCONSUMER_CONFIG``, else ``$XDG_CONFIG_HOME/zkconsumer/config
 
     [clusters.plant]                        # with `zkconsumer --cluster plant`
     zookeeper = "plant-zk:2181"
+
+    [clusters.new]                          # one that has no ZooKeeper
+    bootstrap-server = "kafka1:9092,kafka2:9092"
 """
 
 import argparse
@@ -38,7 +41,7 @@ Scalar: TypeAlias = str | int | float | bool
 Table: TypeAlias = Mapping[str, object]
 
 VARIABLE: Final = "ZKCONSUMER_CONFIG"
-EVERYWHERE: Final = ("zookeeper", "command-config", "timeout-ms")
+EVERYWHERE: Final = ("zookeeper", "bootstrap-server", "command-config", "timeout-ms")
 """What can stand outside of the tables of commands: it means the same to all of them."""
 
 _CLUSTERS: Final = "clusters"
@@ -48,8 +51,13 @@ _NEVER: Final = frozenset(
     {"yes", "force", "fix", "help", "roll-back", "undo", "no-token", "delete"}
     | {"delete-consumer-offsets"}
 )
-# Who names brokers does not want the cluster of the file.
-_RIVALS: Final = ("bootstrap_server", "broker_list")
+_ADDRESSES: Final = ("zookeeper", "bootstrap-server")
+"""Where a cluster is: by one of them, or by both."""
+# Who names brokers does not want the cluster of the file, nor does who names a ZooKeeper.
+_BROKERS: Final = "--bootstrap-server"
+_RIVALS: Final = ("broker_list",)
+_EITHER_OR: Final = "bootstrap_server"
+"""What ``--bootstrap-server`` sets where it does not go with ``--zookeeper``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +91,11 @@ class Configuration:
             raise ConfigError(
                 f"{self.name} has no [clusters.{wanted}]{did_you_mean(wanted, list(self.clusters))}"
             )
-        return {**self.everywhere, **self.clusters[wanted]}
+        cluster, everywhere = self.clusters[wanted], self.everywhere
+        if not cluster.keys().isdisjoint(_ADDRESSES):
+            # Its address is all of it: half of another one would lead to two clusters at once.
+            everywhere = {key: one for key, one in everywhere.items() if key not in _ADDRESSES}
+        return {**everywhere, **cluster}
 
 
 def find_file(environment: Mapping[str, str], home: Path) -> Path | None:
@@ -223,10 +235,14 @@ class Defaults:
         options = options_of(parser)
         for key, value in self._shared.items():
             action = options.get(f"--{key}")
-            if action is not None:
+            if action is not None and not self._is_spare(key, action):
                 self._set_default(parser, action, key, value)
         for below in commands_of(parser).values():
             self._apply_shared(below)
+
+    def _is_spare(self, key: str, action: argparse.Action) -> bool:
+        """Whether a command that takes one address has another one already."""
+        return key != "zookeeper" and action.dest == _EITHER_OR and "zookeeper" in self._shared
 
     def _apply_table(self, table: Table, parser: argparse.ArgumentParser, path: str) -> None:
         options, below = options_of(parser), commands_of(parser)
@@ -276,8 +292,12 @@ def _rivals(
     parser: argparse.ArgumentParser, action: argparse.Action
 ) -> tuple[argparse.Action, ...]:
     found = [one for group in exclusive_groups(parser, action) for one in members_of(group)]
+    options = options_of(parser)
+    brokers = options.get(_BROKERS)
     if action.dest == "zookeeper" and not action.required:
-        found += [one for one in options_of(parser).values() if one.dest in _RIVALS]
+        found += [one for one in options.values() if one is brokers or one.dest in _RIVALS]
+    elif action is brokers:
+        found += [one for one in options.values() if one.dest in {"zookeeper", *_RIVALS}]
     return tuple(one for one in found if one is not action)
 
 

@@ -1,4 +1,4 @@
-"""One node of Kafka 4, broker and controller in one: what it still serves is tested against it.
+"""One node without a ZooKeeper, broker and controller in one; of Kafka 4, unless told otherwise.
 
 It knows no ZooKeeper, so it is no ``Sandbox``; of the sandbox's parts it uses what starts and ends
 processes, and the original's tools.
@@ -69,9 +69,17 @@ class KraftNode:
     Args:
         heap_mb: its heap.
         start_timeout_ms: how long it may take to come up.
+        version: the release: 3.3 or later, which can do without a ZooKeeper.
     """
 
-    def __init__(self, *, heap_mb: int = 320, start_timeout_ms: int = 60_000) -> None:
+    def __init__(
+        self,
+        *,
+        heap_mb: int = 320,
+        start_timeout_ms: int = 60_000,
+        version: KafkaVersion = KRAFT,
+    ) -> None:
+        self._version = version
         self._heap_mb = heap_mb
         self._start_timeout_ms = start_timeout_ms
         self._processes: SupervisedProcesses | None = None
@@ -153,13 +161,13 @@ class KraftNode:
         return result
 
     def _start(self, processes: SupervisedProcesses) -> None:
-        class_path = tuple(jars.class_path(KRAFT.name))
+        class_path = tuple(jars.class_path(self._version.name))
         folder = Path(tempfile.mkdtemp(prefix="zkconsumer-kraft-"))
         processes.remove_at_end(folder)
         launcher = Launcher(
             processes=processes,
             java=find_java(os.environ),
-            version=KRAFT,
+            version=self._version,
             class_path=class_path,
             heap_mb=self._heap_mb,
         )
@@ -171,7 +179,7 @@ class KraftNode:
         home = folder / "node"
         home.mkdir()
         server = Server(
-            "the Kafka 4 node",
+            f"the Kafka {self._version.name} node",
             home,
             launch=lambda: launcher.launch_server(home, BROKER_MAIN, settings),
             ready=lambda: ask_knowledge(self._node) is not None,

@@ -15,11 +15,13 @@ from tests.support.brokers_alone import (
     reading,
     write_alone,
 )
-from tests.support.clusters import fresh_name
+from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.served_page import served, until_read
+from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.cli.main import main
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox.kraft import KraftNode
+from zkconsumer.sandbox.versions import kafka_version
 
 pytestmark = pytest.mark.sandbox
 
@@ -213,3 +215,66 @@ def test_the_page_and_its_metrics_show_what_it_is(watched: Watched, tmp_path: Pa
         assert not [one for one in samples if "clock_skew" in one]
 
         assert page.end() == 0
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "2.8.2"])
+def test_a_zookeeper_that_nobody_gave_is_unknown(
+    version: str, broker_of: BrokerOf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its groups are not said to be none; those at coordinators are shown as Kafka does."""
+    sandbox = broker_of(version)
+    where = ("--bootstrap-server", sandbox.bootstrap_servers)
+    topic, group, old, bare = map(fresh_name, ("alone", "group", "old", "bare"))
+    sandbox.create_topic(topic, partitions=2)
+    write_alone(sandbox, topic, (9, 4))
+    tp = TopicPartition(topic, 0)
+    ZkTree(sandbox).put(offset_path(old, tp), b"3")
+    commit_alone(sandbox, bare, {tp: 2})
+    with reading(sandbox, topic, group, 5):
+        asked = (*where, "--describe", "--group", group)
+        theirs = described_by_kafka(
+            sandbox.run_scala_tool("kafka.admin.ConsumerGroupCommand", *asked)
+        )
+        assert main(["lag", *where, "--group", group, "--no-seconds"]) == 0
+        printed = capsys.readouterr()
+        assert printed.err == "", "who names a group is told of it alone"
+        ours = described_by_lag(printed.out, group)
+        assert set(ours) == set(theirs) == {(topic, 0), (topic, 1)}
+        assert ours == theirs
+        assert main(["groups", "list", *where]) == 0
+        printed = capsys.readouterr()
+        assert "ZooKeeper: unknown, since no ZooKeeper was given" in printed.err
+        assert old not in printed.out
+        assert main(["groups", "list", *where, "--kind", "coordinator"]) == 0
+        assert capsys.readouterr().err == ""
+        assert main(["groups", "describe", *where, "--group", bare, "--format", "json"]) == 0
+        [told] = json.loads(capsys.readouterr().out)["groups"]
+        assert told["state"] == "unknown", "whoever commits there may meet in ZooKeeper"
+        assert main(["lag", *where, "--group", old]) == 2
+        assert "ZooKeeper: unknown" in capsys.readouterr().err
+        assert main(["doctor", *where, "--quick", "--group", group, "--format", "json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert "zookeeper-unknown" in {one["code"] for one in told["findings"]}
+        assert main(["topics", *where, "leaders", "--format", "json"]) == 0
+        [told] = json.loads(capsys.readouterr().out)["brokers"]
+        assert told["controller"] is True
+
+
+def test_a_kafka_3_without_a_zookeeper_is_one_like_that(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Told from a 3.9 that has a ZooKeeper by what its broker serves."""
+    topic, group = fresh_name("alone"), fresh_name("group")
+    with KraftNode(version=kafka_version("3.9.1")) as node:
+        where = ("--bootstrap-server", node.bootstrap_servers)
+        node.create_topic(topic)
+        write_alone(node, topic, (6,))
+        commit_alone(node, group, {TopicPartition(topic, 0): 1})
+        theirs = described_by_kafka(
+            node.run_tool(_GROUPS_TOOL, *where, "--describe", "--group", group)
+        )
+        assert main(["lag", *where, "--no-seconds"]) == 0
+        printed = capsys.readouterr()
+        assert (printed.err, described_by_lag(printed.out, group)) == ("", theirs)
+        assert main(["doctor", *where, "--quick", "--format", "json"]) == 0
+        assert json.loads(capsys.readouterr().out)["findings"] == []

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.net.conftest import SecureBrokerOf
+from tests.support.brokers_alone import commit_alone, write_alone
 from tests.support.certificates import Certificates
 from tests.support.clusters import fresh_name
 from tests.support.secure_broker import PASSWORD, SCRAM_USER
@@ -55,3 +56,31 @@ def test_lag_and_offsets_over_sasl_and_tls(
     said = capsys.readouterr().err
     assert "SCRAM-SHA-256" in said
     assert "wrong" not in said
+
+
+def test_a_group_of_a_secured_cluster(
+    secure_broker_of: SecureBrokerOf,
+    certificates: Certificates,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Over TLS and SCRAM, without the ZooKeeper that is closed to users."""
+    broker = secure_broker_of("3.9.1")
+    topic, group = fresh_name("secure"), fresh_name("secure")
+    broker.sandbox.create_topic(topic)
+    write_alone(broker.sandbox, topic, (9,))
+    commit_alone(broker.sandbox, group, {TopicPartition(topic, 0): 7})
+    at = broker.at("SASL_SSL")
+    settings = tmp_path / "security.properties"
+    settings.write_text(
+        "security.protocol=SASL_SSL\n"
+        f"ssl.cafile={certificates.authority}\n"
+        "sasl.mechanism=SCRAM-SHA-256\n"
+        f"sasl.plain.username={SCRAM_USER}\nsasl.plain.password={PASSWORD}\n",
+        encoding="utf-8",
+    )
+    words = ("--bootstrap-server", f"{at.host}:{at.port}", "--command-config", str(settings))
+    assert main(["lag", *words, "--group", group, "--max-lag", "1", "--format", "json"]) == 3
+    [row] = json.loads(capsys.readouterr().out)["groups"][0]["partitions"]
+    assert (row["offset"], row["log_end"], row["lag"]) == (7, 9, 2)
+    assert main(["topics", *words, "describe", "--topic", topic]) == 0
