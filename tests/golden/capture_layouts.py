@@ -17,6 +17,7 @@ from zkconsumer.sandbox import jars
 KAFKA = "3.9.1"
 APIS = (
     "ApiVersions",
+    "ConsumerGroupDescribe",
     "CreateTopics",
     "DeleteGroups",
     "DescribeGroups",
@@ -61,23 +62,29 @@ def main() -> None:
 def _layouts(archive: zipfile.ZipFile, name: str) -> dict[str, object]:
     text = archive.read(f"common/message/{name}.json").decode()
     described = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
+    shared = {one["name"]: one["fields"] for one in described.get("commonStructs", [])}
     first, last = _range(described["validVersions"])
     return {
         "api_key": described.get("apiKey"),
         "flexible": _range(described["flexibleVersions"])[0],
         "versions": {
-            str(version): _fields(described["fields"], version)
+            str(version): _fields(described["fields"], version, shared)
             for version in range(first, last + 1)
         },
     }
 
 
-def _fields(fields: list[Mapping[str, Any]], version: int) -> list[list[object]]:
-    """The fields of a version in wire order: name, type, whether it may be null, and tag."""
+def _fields(
+    fields: list[Mapping[str, Any]], version: int, shared: Mapping[str, Any]
+) -> list[list[object]]:
+    """The fields of a version in wire order: name, type, whether it may be null, and tag.
+
+    ``shared`` has the fields of structs that a message names in more than one place.
+    """
     return [
         [
             field["name"],
-            _type(field, version),
+            _type(field, version, shared),
             version in _versions(field.get("nullableVersions", "none")),
             field["tag"] if version in _versions(field.get("taggedVersions", "none")) else None,
         ]
@@ -86,9 +93,10 @@ def _fields(fields: list[Mapping[str, Any]], version: int) -> list[list[object]]
     ]
 
 
-def _type(field: Mapping[str, Any], version: int) -> object:
+def _type(field: Mapping[str, Any], version: int, shared: Mapping[str, Any]) -> object:
     kind = field["type"].removeprefix("[]")
-    inner = _fields(field["fields"], version) if "fields" in field else kind
+    fields = field.get("fields", shared.get(kind))
+    inner = kind if fields is None else _fields(fields, version, shared)
     return {"array": inner} if field["type"].startswith("[]") else inner
 
 

@@ -19,6 +19,7 @@ from zkconsumer.wire.consumer_protocol import (
 )
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest
+from zkconsumer.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
 from zkconsumer.wire.messages.fetch import (
     FIRST_EPOCH,
@@ -174,6 +175,12 @@ class Round:
             DescribeGroupsRequest(groups=(group,)),
             {"groups[0].state": "Stable", "groups[0].members[0].member_id": member},
         )
+        if ApiKey.CONSUMER_GROUP_DESCRIBE in self._common:
+            # The group is none of that kind.
+            yield (
+                ConsumerGroupDescribeRequest(group_ids=(group,)),
+                {"groups[0].group_id": group, "groups[0].members": []},
+            )
         yield ListGroupsRequest(), {**done, "groups[0].protocol_type": "consumer"}
         version = self._version(ApiKey.LEAVE_GROUP)
         yield leave_request(group, member, version=version, reason="done"), {**done}

@@ -18,6 +18,7 @@ from zkconsumer.wire.encoding import CLASSIC, FLEXIBLE, Encoding
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.header import RequestHeader, ResponseHeader
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from zkconsumer.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from zkconsumer.wire.messages.create_topics import CreateTopicsRequest
 from zkconsumer.wire.messages.delete_groups import DeleteGroupsRequest
 from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
@@ -78,6 +79,7 @@ REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
         OffsetForLeaderEpochRequest,
         SaslAuthenticateRequest,
         DeleteGroupsRequest,
+        ConsumerGroupDescribeRequest,
     )
 }
 """Every request class that the codec knows."""

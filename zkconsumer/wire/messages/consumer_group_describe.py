@@ -1,0 +1,84 @@
+"""ConsumerGroupDescribe: members and state of groups whose coordinator shares out (from 3.7 on).
+
+DescribeGroups calls such a group dead. Source: KIP-848; Kafka 3.9
+``ConsumerGroupDescribeRequest.json``, ``ConsumerGroupDescribeResponse.json``.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import Bool, Hint, Int16, Int32, NullableString, String, Uuid
+
+CONSUMER_GROUP_DESCRIBE = Api(key=ApiKey.CONSUMER_GROUP_DESCRIBE, last=0, flexible=0)
+
+NO_OPERATIONS = -(1 << 31)
+"""Authorised operations that were not asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignedTopic:
+    """Partitions of one topic."""
+
+    topic_id: Annotated[Uuid, Hint()]
+    topic_name: String
+    partitions: tuple[Int32, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberAssignment:
+    """What a member has, or shall have."""
+
+    topic_partitions: tuple[AssignedTopic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconciledMember:
+    """A member; ``target_assignment`` is what it shall have once all others have let go of it."""
+
+    member_id: String
+    instance_id: NullableString = None
+    rack_id: NullableString = None
+    member_epoch: Int32
+    client_id: String
+    client_host: String
+    subscribed_topic_names: tuple[String, ...]
+    subscribed_topic_regex: NullableString = None
+    assignment: MemberAssignment
+    target_assignment: MemberAssignment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconciledGroup:
+    """A group; one that is none, or none of this kind, has error ``GROUP_ID_NOT_FOUND``."""
+
+    error_code: Int16
+    error_message: NullableString = None
+    group_id: String
+    state: String
+    group_epoch: Int32
+    assignment_epoch: Int32
+    assignor_name: String
+    members: tuple[ReconciledMember, ...]
+    authorized_operations: Int32 = NO_OPERATIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerGroupDescribeResponse(Response):
+    """One answer for each group."""
+
+    API: ClassVar[Api] = CONSUMER_GROUP_DESCRIBE
+
+    throttle_time_ms: Int32 = 0
+    groups: tuple[ReconciledGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerGroupDescribeRequest(Request[ConsumerGroupDescribeResponse]):
+    """Asks the coordinator of all these groups."""
+
+    API: ClassVar[Api] = CONSUMER_GROUP_DESCRIBE
+    RESPONSE: ClassVar[type[Response]] = ConsumerGroupDescribeResponse
+
+    group_ids: tuple[String, ...]
+    include_authorized_operations: Bool = False
