@@ -17,6 +17,7 @@ from tests.support.brokers_alone import (
 )
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.served_page import served, until_read
+from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.cli.main import main
 from zkconsumer.model import TopicPartition
@@ -215,6 +216,33 @@ def test_the_page_and_its_metrics_show_what_it_is(watched: Watched, tmp_path: Pa
         assert not [one for one in samples if "clock_skew" in one]
 
         assert page.end() == 0
+
+
+def test_a_group_that_its_coordinator_shares_out(watched: Watched, tool: Tool) -> None:
+    """Its members come by the protocol of Kafka 4: they, what they have and their lag are shown."""
+    group = fresh_name("reconciled")
+    arguments = (
+        *(*watched.where, "--topic", watched.topic, "--group", group, "--from-beginning"),
+        *("--consumer-property", "group.protocol=consumer"),
+        *("--consumer-property", "auto.commit.interval.ms=100"),
+    )
+    with watched.node.start_tool("org.apache.kafka.tools.consumer.ConsoleConsumer", *arguments):
+
+        def read() -> Any:
+            told = tool.json("groups", "list")[1]
+            return [one for one in told["groups"] if (one["group"], one["total_lag"]) == (group, 0)]
+
+        [told] = wait_until(read, what="the member's commit")
+        assert (told["state"], told["members"]) == ("stable", 1)
+        asked = (*watched.where, "--describe", "--group", group)
+        theirs = described_by_kafka(watched.node.run_tool(_GROUPS_TOOL, *asked))
+        ours = described_by_lag(tool("lag", "--group", group, "--no-seconds")[1], group)
+        assert set(ours) == set(theirs)
+        assert ours == theirs
+        assert tool("verify", "--group", group)[0] == 0
+        assert (
+            tool("groups", "watch", "--group", group, "--count", "2", "--interval", "0.1")[0] == 0
+        )
 
 
 @pytest.mark.parametrize("version", ["0.10.2.2", "2.8.2"])

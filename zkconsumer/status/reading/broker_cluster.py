@@ -14,7 +14,6 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
-from zkconsumer.status.reading.coordinator_answers import told
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import CLUSTER_PART_ALONE
 from zkconsumer.status.reading.values import ClusterRead
@@ -119,7 +118,7 @@ def _topic(topic: TopicMetadata, now_ms: int, *, leaves_out: bool) -> TopicStatu
         ),
         config=None,
         deleting=None,
-        problem=told(topic.error_code) if topic.error_code else None,
+        problem=explained(topic.error_code) if topic.error_code else None,
     )
 
 
@@ -131,6 +130,6 @@ def _partition(topic: str, one: PartitionMetadata, *, leaves_out: bool) -> Parti
         leader=leader,
         replicas=one.replicas,
         in_sync=one.isr,
-        problem=told(one.error_code) if said else None,
+        problem=explained(one.error_code) if said else None,
         lacks_replica=leaves_out and one.error_code == ErrorCode.REPLICA_NOT_AVAILABLE,
     )

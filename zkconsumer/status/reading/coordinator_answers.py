@@ -15,6 +15,7 @@ from zkconsumer.status.model import (
     MemberStatus,
 )
 from zkconsumer.wire.consumer_protocol import decode_assignment, decode_subscription
+from zkconsumer.wire.messages.consumer_group_describe import ReconciledGroup
 from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribedMember
 from zkconsumer.wire.messages.list_groups import ListedGroup
 
@@ -29,11 +30,16 @@ DEAD: Final = "Dead"
 
 
 def is_described(group: ListedGroup) -> bool:
-    """Whether a coordinator's description says more of a group than the list does.
+    """Whether DescribeGroups says more of a group than the list does.
 
-    A group whose members share out by KIP-848 is for DescribeGroups as good as dead.
+    A group whose coordinator shares out (KIP-848) is as good as dead for it.
     """
     return group.protocol_type == CONSUMER_PROTOCOL and group.type.lower() in _CLASSIC
+
+
+def is_reconciled(group: ListedGroup) -> bool:
+    """Whether ConsumerGroupDescribe says more of it: its coordinator shares out (KIP-848)."""
+    return group.type.lower() == CONSUMER_PROTOCOL
 
 
 def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
@@ -83,6 +89,53 @@ def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -
     )
 
 
+def reconciled_status(group: ReconciledGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
+    """A group whose coordinator shares out, as that describes it, without its offsets.
+
+    Who owns what is what members have now, which may be less than they shall have.
+    """
+    if group.error_code:
+        return GroupStatus(
+            group_id=group.group_id,
+            kind=GroupKind.COORDINATOR,
+            seen_ms=seen_ms,
+            coordinator=coordinator,
+            problems=(f"{coordinator} does not describe it: {explained(group.error_code)}",),
+            whole=False,
+        )
+    owners: dict[TopicPartition, str] = {}
+    members: list[MemberStatus] = []
+    for one in sorted(group.members, key=lambda member: member.member_id):
+        owned = [
+            TopicPartition(of_topic.topic_name, number)
+            for of_topic in one.assignment.topic_partitions
+            for number in of_topic.partitions
+        ]
+        owners |= dict.fromkeys(owned, one.member_id)
+        # A regular expression is the coordinator's to read: what it gave by it is what is known.
+        topics = {*one.subscribed_topic_names, *(tp.topic for tp in owned)}
+        members.append(
+            MemberStatus(
+                member_id=one.member_id,
+                host=one.client_host.removeprefix("/") or None,
+                client_id=one.client_id,
+                streams=dict.fromkeys(sorted(topics), 1),
+                instance_id=one.instance_id,
+                assignor=group.assignor_name or None,
+            )
+        )
+    return GroupStatus(
+        group_id=group.group_id,
+        kind=GroupKind.COORDINATOR,
+        seen_ms=seen_ms,
+        members=tuple(members),
+        partitions=tuple(GroupPartition(tp, owners[tp]) for tp in sorted(owners)),
+        reported_state=group.state,
+        protocol=group.assignor_name or None,
+        coordinator=coordinator,
+    )
+
+
 def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, Committed | str]:
     """What is stored for each partition, or why that is not known; nothing where nothing is."""
     found: dict[TopicPartition, Committed | str] = {
@@ -108,8 +161,8 @@ def _unlike(group: ListedGroup) -> tuple[str, ...]:
     if group.type.lower() in _CLASSIC:
         return _foreign(group.protocol_type)
     return (
-        f"its members share out by the protocol {group.type!r} of Kafka 4 (KIP-848): who they "
-        "are, and what each has, is not read",
+        f"it is a group of the type {group.type!r} of Kafka 4: who is in it, and what each has, "
+        "is not read",
     )
 
 

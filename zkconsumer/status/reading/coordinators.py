@@ -21,12 +21,18 @@ from zkconsumer.status.reading.coordinator_answers import (
     DEAD,
     described_status,
     is_described,
+    is_reconciled,
     listed_status,
     read_committed,
+    reconciled_status,
 )
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import CoordinatorsRead, GroupOffsets, OffsetsRead
 from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ReconciledGroup,
+)
 from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
@@ -39,6 +45,8 @@ _DESCRIBED_AT_ONCE: Final = 100
 _LISTS_NOTHING: Final = (
     "it is older than Kafka 0.9 and lists no groups: only ZooKeeper knows them, give that"
 )
+_NO_SUCH_GROUP: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
+"""Of a group that is not there; or of any where the cluster knows no such groups."""
 _OF_THE_GROUP: Final = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -155,7 +163,9 @@ class CoordinatorReader:
                     seen_ms = self._clock.wall_ms()
                     status = described_status(group, connection.broker, seen_ms)
                     found[group.group_id] = status
-            return found
+            # Gone, or of those that are described in another way.
+            lacking = [name for name, group in found.items() if group is None]
+            return found | self._reconciled_again(connection, lacking, deadline)
 
         return ask
 
@@ -169,6 +179,32 @@ class CoordinatorReader:
             )
             yield from answer.groups
 
+    def _reconciled(
+        self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
+    ) -> Iterator[ReconciledGroup]:
+        for first in range(0, len(names), _DESCRIBED_AT_ONCE):
+            part = tuple(names[first : first + _DESCRIBED_AT_ONCE])
+            answer = connection.call(
+                ConsumerGroupDescribeRequest(group_ids=part), timeout_ms=max(1, deadline.left_ms)
+            )
+            yield from answer.groups
+
+    def _reconciled_again(
+        self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
+    ) -> dict[str, GroupStatus | str | None]:
+        if not names or not connection.versions.has(ApiKey.CONSUMER_GROUP_DESCRIBE):
+            return {}
+        found: dict[str, GroupStatus | str | None] = {}
+        for group in self._reconciled(connection, names, deadline):
+            if group.error_code in _NO_SUCH_GROUP:
+                continue
+            if group.error_code:
+                found[group.group_id] = f"{connection.broker}: {explained(group.error_code)}"
+            else:
+                seen_ms = self._clock.wall_ms()
+                found[group.group_id] = reconciled_status(group, connection.broker, seen_ms)
+        return found
+
     def _groups_of(
         self, connection: NegotiatedConnection, deadline: Deadline
     ) -> Iterator[GroupStatus]:
@@ -180,9 +216,14 @@ class CoordinatorReader:
         _check(listed.error_code, "ListGroups", connection.broker)
         seen_ms = self._clock.wall_ms()
         readers = {one.group_id: one for one in listed.groups if is_described(one)}
+        has_other = connection.versions.has(ApiKey.CONSUMER_GROUP_DESCRIBE)
+        others = {one.group_id for one in listed.groups if has_other and is_reconciled(one)}
         for one in listed.groups:
-            if one.group_id not in readers:
+            if one.group_id not in readers and one.group_id not in others:
                 yield listed_status(one, connection.broker, seen_ms)
+        for other in self._reconciled(connection, sorted(others), deadline):
+            if other.error_code not in _NO_SUCH_GROUP:
+                yield reconciled_status(other, connection.broker, self._clock.wall_ms())
         for group in self._described(connection, list(readers), deadline):
             if group.state != DEAD or group.error_code:
                 yield described_status(group, connection.broker, self._clock.wall_ms())
