@@ -31,7 +31,13 @@ def parser() -> Parser:
 
 def parsed(text: str, *words: str, cluster: str | None = None) -> dict[str, object]:
     """What the words mean, with this file."""
-    made = parser()
+    return parsed_by(parser(), text, *words, cluster=cluster)
+
+
+def parsed_by(
+    made: Parser, text: str, *words: str, cluster: str | None = None
+) -> dict[str, object]:
+    """The same by another parser."""
     defaults = Defaults(parse_configuration(text, "c.toml"), cluster)
     defaults.apply("lag", made)
     args = made.parse_args(words)
@@ -154,3 +160,46 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b'zookeeper = "\xe4"')
     with pytest.raises(ConfigError, match="latin is not UTF-8"):
         read_configuration(tmp_path / "latin")
+
+
+ALONE = (
+    'zookeeper = "zk:1"\n[clusters.new]\nbootstrap-server = "b:2"\n'
+    '[clusters.both]\nzookeeper = "zk:3"\nbootstrap-server = "b:3"\n'
+)
+
+
+def address(*words: str, cluster: str | None = None) -> tuple[object, object]:
+    """Where the cluster is then: ZooKeeper and brokers."""
+    found = parsed_by(address_parser(), ALONE, *words, cluster=cluster)
+    return found["zookeeper"], found["bootstrap_servers"]
+
+
+def address_parser() -> Parser:
+    """One of a command that takes either, or both."""
+    made = Parser(prog="x")
+    made.add_argument("--zookeeper")
+    made.add_argument("--bootstrap-server", dest="bootstrap_servers")
+    return made
+
+
+def test_a_cluster_of_the_file_may_be_brokers_alone() -> None:
+    """Its address is all of it: none of another cluster is added."""
+    assert address() == ("zk:1", None)
+    assert address(cluster="new") == (None, "b:2")
+    assert address(cluster="both") == ("zk:3", "b:3")
+
+
+def test_who_names_a_cluster_gets_that_alone() -> None:
+    """Not half of the file's."""
+    assert address("--bootstrap-server", "x:9") == (None, "x:9")
+    assert address("--zookeeper", "x:9", cluster="new") == ("x:9", None)
+    assert address("--zookeeper", "x:9", cluster="both") == ("x:9", None)
+    assert address("--bootstrap-server", "x:9", cluster="both") == (None, "x:9")
+    assert address("--zookeeper", "x:8", "--bootstrap-server", "x:9") == ("x:8", "x:9")
+
+
+def test_a_command_that_takes_one_address_gets_the_zookeeper_of_two() -> None:
+    """As before there were brokers in the file."""
+    both = parsed('zookeeper = "zk:3"\nbootstrap-server = "b:3"\n', "--to", "x")
+    assert (both["zookeeper"], both["bootstrap_server"]) == ("zk:3", None)
+    assert parsed('bootstrap-server = "b:2"\n', "--to", "x")["bootstrap_server"] == "b:2"

@@ -16,7 +16,7 @@ from zkconsumer.metrics.cluster import (
 from zkconsumer.metrics.families import Measure
 from zkconsumer.metrics.measured import Measured
 from zkconsumer.status.lag import GroupLag
-from zkconsumer.status.model import ClusterSnapshot, GroupKey
+from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, GroupKind
 
 SEEN = samples_of(cluster_families(small_view()))
 
@@ -205,3 +205,29 @@ def test_names_are_told_once_and_are_legal() -> None:
         assert one.name.replace("_", "a").isalnum()
         assert one.text.endswith(".")
         assert len(set(one.labels)) == len(one.labels)
+
+
+@pytest.mark.parametrize(("no_zookeeper", "told"), [(True, "none"), (False, "unknown")])
+def test_a_cluster_without_a_zookeeper_is_shown_as_one(no_zookeeper: bool, told: str) -> None:
+    """By what it is read through; what only ZooKeeper tells has no sample, not even a zero."""
+    view = small_view()
+    assert view.snapshot is not None
+    groups = {
+        key: one for key, one in view.snapshot.groups.items() if key.kind is GroupKind.COORDINATOR
+    }
+    snapshot = replace(
+        view.snapshot,
+        zookeeper_connect=None,
+        brokers_alone=BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=no_zookeeper),
+        groups=groups,
+        clock_skew_ms=None,
+    )
+    seen = samples_of(cluster_families(replace(view, snapshot=snapshot)))
+    info = {"read_through": "brokers", "zookeeper": told}
+    assert value(seen, "zkconsumer_cluster_info", **info) == 1
+    assert value(seen, "zkconsumer_up") == 1
+    assert "zkconsumer_clock_skew_seconds" not in seen
+    assert "kafka_consumergroupzookeeper_lag_zookeeper" not in seen
+    assert not [at for name in seen.values() for at in name if ("kind", "zookeeper") in at]
+    with_one = {"read_through": "zookeeper", "zookeeper": "read"}
+    assert value(SEEN, "zkconsumer_cluster_info", **with_one) == 1

@@ -10,7 +10,7 @@ from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import decode_response
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from zkconsumer.wire.negotiation import of_answer, of_generation
-from zkconsumer.wire.releases import Release, release_of
+from zkconsumer.wire.releases import Release, keeps_no_zookeeper, release_of
 from zkconsumer.wire.versions import BrokerGeneration
 
 LEADER_AND_ISR = 4
@@ -82,3 +82,18 @@ def test_the_newest_mark_counts() -> None:
     assert release_of(without) == (3, 3)
     assert release_of({**NEWEST_OF_3_4, ApiKey.PRODUCE: 13}) == (4, 1)
     assert release_of({**NEWEST_OF_3_4, ApiKey.PRODUCE: 99}) == (4, 1)
+
+
+@pytest.mark.parametrize("kafka", ["0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.9.1"])
+def test_a_broker_of_a_cluster_with_a_zookeeper_is_told(kafka: str) -> None:
+    """As real ones answered that had one."""
+    newest = {each.api_key: each.max_version for each in answered(kafka).api_versions}
+    assert not keeps_no_zookeeper(newest)
+    assert not of_answer(answered(kafka)).no_zookeeper
+
+
+def test_a_broker_that_no_controller_tells_who_leads_keeps_no_zookeeper() -> None:
+    """From 2.8 on; one that shows no mark at all may just hide it."""
+    newest = {int(key): one for key, one in NEWEST_OF_3_4.items() if key != LEADER_AND_ISR}
+    assert keeps_no_zookeeper(newest)
+    assert not keeps_no_zookeeper({})

@@ -8,11 +8,13 @@ from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.finding import Code, Finding, Severity
 from zkconsumer.status.model import (
+    BrokersAlone,
     BrokerStatus,
     ClusterSnapshot,
     PartFailure,
     PartitionStatus,
     Seen,
+    TopicStatus,
 )
 
 FAILURE = PartFailure(part="log ends of broker 1", reason="no answer", since_ms=NOW_MS - 7000)
@@ -137,3 +139,36 @@ def test_clocks_that_differ() -> None:
         "ZooKeeper's clock is 61 s ahead of ours",
         "broker 1 (h:9093): its clock was 90 s behind ZooKeeper's when it registered",
     )
+
+
+def alone(*, no_zookeeper: bool | None, **fields: object) -> ClusterSnapshot:
+    """A cluster that was read through its brokers alone, of which one is the controller or none."""
+    through = BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=no_zookeeper)
+    broker = BrokerStatus(broker=Broker(7, "h", 9092), seen_ms=NOW_MS, is_controller=None)
+    snapshot = ClusterSnapshot(
+        taken_ms=NOW_MS, zookeeper_connect=None, brokers=(broker,), brokers_alone=through
+    )
+    return replace(snapshot, **fields)  # type: ignore[arg-type]
+
+
+def test_a_zookeeper_that_was_not_given_is_a_note() -> None:
+    """No alarm; and no word of it where there is none, nor of a controller that nobody names."""
+    [found] = said(alone(no_zookeeper=False))
+    assert (found.code, found.severity) == (Code.ZOOKEEPER_UNKNOWN, Severity.NOTE)
+    assert "b:9092" in found.evidence[0]
+    assert said(alone(no_zookeeper=True)) == []
+
+
+def test_brokers_that_could_not_be_asked_are_a_part_that_was_not_read() -> None:
+    """Not a chroot that is wrong."""
+    unread = alone(no_zookeeper=None, brokers=(), failures=(FAILURE,))
+    assert codes(said(unread)) == ["not-looked-at"]
+    assert said(alone(no_zookeeper=None, brokers=())) == []
+
+
+def test_what_brokers_say_of_a_topic_is_no_matter_of_nodes() -> None:
+    """Nobody is sent to look at what is not there."""
+    topic = TopicStatus(name="t", seen_ms=NOW_MS, config=None, deleting=None, problem="denied")
+    [found] = said(alone(no_zookeeper=True, topics=(topic,)))
+    assert found.code is Code.TOPIC_UNREADABLE
+    assert "/brokers" not in found.repair

@@ -1,0 +1,103 @@
+"""Brokers and topics by the word of a broker."""
+
+import pytest
+
+from zkconsumer.cluster.cluster_client import Described
+from zkconsumer.cluster.view import from_metadata
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.reading.broker_cluster import cluster_read
+from zkconsumer.status.reading.values import ClusterRead
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.metadata import (
+    MetadataBroker,
+    MetadataResponse,
+    PartitionMetadata,
+    TopicMetadata,
+)
+from zkconsumer.wire.negotiation import BrokerVersions
+from zkconsumer.wire.versions import VersionRange
+
+NOW_MS = 1_000
+
+
+def partition(number: int, leader: int, error: int = 0) -> PartitionMetadata:
+    """One with replicas 1 and 2, of which 1 is in sync."""
+    return PartitionMetadata(
+        error_code=error, partition=number, leader=leader, replicas=(1, 2), isr=(1,)
+    )
+
+
+def read(
+    *topics: TopicMetadata, last: int = 12, controller: int = 2, no_zookeeper: bool = False
+) -> ClusterRead:
+    """What a broker says that serves Metadata up to this version."""
+    answer = MetadataResponse(
+        brokers=(
+            MetadataBroker(id=2, host="b2", port=9092),
+            MetadataBroker(id=1, host="b1", port=9092),
+        ),
+        controller_id=controller,
+        topics=topics,
+    )
+    versions = BrokerVersions(
+        common={ApiKey.METADATA: VersionRange(0, last)}, release=(3, 9), no_zookeeper=no_zookeeper
+    )
+    return cluster_read(Described(answer, from_metadata(answer), versions), NOW_MS)
+
+
+def test_brokers_come_in_order_with_their_controller() -> None:
+    """As ZooKeeper's nodes would say it; what only they say is not known."""
+    found = read()
+    assert [(one.broker.id, one.broker.host, one.is_controller) for one in found.brokers] == [
+        (1, "b1", False),
+        (2, "b2", True),
+    ]
+    assert {(one.seen_ms, one.created_ms, one.jmx_port) for one in found.brokers} == {
+        (NOW_MS, None, None)
+    }
+    assert found.no_brokers is None
+
+
+@pytest.mark.parametrize(("last", "no_zookeeper"), [(0, False), (12, True)])
+def test_a_controller_that_nobody_tells_is_not_known(last: int, *, no_zookeeper: bool) -> None:
+    """Brokers of 0.9 name none; those without a ZooKeeper name any broker."""
+    found = read(last=last, no_zookeeper=no_zookeeper)
+    assert [one.is_controller for one in found.brokers] == [None, None]
+    assert found.no_zookeeper is no_zookeeper
+
+
+def test_a_cluster_that_has_no_controller_now_is_told() -> None:
+    """Where brokers do tell."""
+    assert [one.is_controller for one in read(controller=-1).brokers] == [False, False]
+
+
+def test_a_topic_has_leaders_and_replicas_and_nothing_that_is_guessed() -> None:
+    """Partitions come in any order; settings and deletion are unknown."""
+    parts = (partition(1, -1, ErrorCode.LEADER_NOT_AVAILABLE), partition(0, 1))
+    [topic] = read(TopicMetadata(error_code=0, topic="t", partitions=parts)).topics
+    assert (topic.config, topic.deleting, topic.problem) == (None, None, None)
+    first, second = topic.partitions
+    assert (first.topic_partition, first.leader, first.in_sync) == (TopicPartition("t", 0), 1, (1,))
+    assert first.under_replicated
+    assert (second.leader, second.problem) == (None, None)
+
+
+def test_what_is_wrong_with_a_topic_or_a_partition_is_in_words() -> None:
+    """By the codes that the broker gives."""
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    odd = TopicMetadata(error_code=0, topic="t", partitions=(partition(0, 1, denied),))
+    closed = TopicMetadata(error_code=denied, topic="u", partitions=())
+    first, second = read(odd, closed).topics
+    assert "TOPIC_AUTHORIZATION_FAILED" in (first.partitions[0].problem or "")
+    assert "TOPIC_AUTHORIZATION_FAILED" in (second.problem or "")
+
+
+@pytest.mark.parametrize(("last", "lacks"), [(0, True), (1, False)])
+def test_a_replica_that_is_left_out_is_missed_all_the_same(last: int, *, lacks: bool) -> None:
+    """Version 0 names only those that are there."""
+    code = ErrorCode.REPLICA_NOT_AVAILABLE
+    one = PartitionMetadata(error_code=code, partition=0, leader=1, replicas=(1,), isr=(1,))
+    [topic] = read(TopicMetadata(error_code=0, topic="t", partitions=(one,)), last=last).topics
+    [found] = topic.partitions
+    assert (found.under_replicated, found.problem) == (lacks, None)

@@ -1,0 +1,159 @@
+"""Snapshots of a cluster that is read through its brokers alone."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.spoken_broker import Answer, Word
+from tests.support.spoken_groups import SpokenGroup
+from tests.support.status_world import LONG_MS, T0, T1, StatusWorld
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import GroupKey, GroupKind, GroupState
+from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
+from zkconsumer.status.reading.kept import CLUSTER_PART_ALONE
+from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.versions import BrokerGeneration
+
+GROUP = GroupKey(GroupKind.COORDINATOR, "app")
+
+
+@pytest.fixture
+def world() -> Iterator[StatusWorld]:
+    """A cluster with a group at broker 1, and one in a ZooKeeper that nobody gave."""
+    world = StatusWorld()
+    world.zookeeper_group()
+    world.cluster.leaders[TopicPartition(OFFSETS_TOPIC, 0)] = 0
+    world.groups["app"] = SpokenGroup(
+        coordinator=1, members={"m": {"t": (0, 1)}}, offsets={T0: 60, T1: 100}
+    )
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def reader(world: StatusWorld) -> Iterator[SnapshotReader]:
+    """Without a ZooKeeper."""
+    made = SnapshotReader(
+        None,
+        world.cluster.dialer(timeout_ms=500),
+        bootstrap=world.cluster.bootstrap,
+        limits=ReadingLimits(cluster_ms=1_000, cluster_every_ms=0),
+        clock=world.clock,
+    )
+    yield made
+    made.close(LONG_MS)
+
+
+def test_there_must_be_somebody_to_ask(world: StatusWorld) -> None:
+    """A ZooKeeper, or a broker."""
+    with pytest.raises(ConfigError, match="neither a ZooKeeper nor a broker"):
+        SnapshotReader(None, world.cluster.dialer())
+
+
+def test_groups_logs_and_leaders_are_those_that_brokers_know(reader: SnapshotReader) -> None:
+    """What a ZooKeeper keeps is unknown by type, and nothing fails for want of it."""
+    snapshot = reader.read()
+    assert snapshot.failures == ()
+    assert (snapshot.zookeeper_connect, snapshot.address) == (None, "b0:9092,b1:9092")
+    assert (snapshot.live_sessions, snapshot.clock_skew_ms) == (None, None)
+    assert [one.broker.id for one in snapshot.brokers] == [0, 1]
+    assert set(snapshot.groups) == {GROUP}
+    group = snapshot.groups[GROUP]
+    assert group.state is GroupState.STABLE
+    first, second = group.partitions
+    assert (first.owner, first.log_end, [one.offset for one in first.committed]) == ("m", 100, [60])
+    assert second.topic_partition == T1
+
+
+def test_a_look_reads_a_group_again_and_leaves_zookeepers_out(
+    world: StatusWorld, reader: SnapshotReader
+) -> None:
+    """There is nobody to ask for those."""
+    reader.read()
+    world.groups["app"].offsets = {T0: 61, T1: 100}
+    snapshot = reader.look([GROUP, GroupKey(GroupKind.ZOOKEEPER, "g")])
+    assert set(snapshot.groups) == {GROUP}
+    assert snapshot.groups[GROUP].partitions[0].committed[0].offset == 61
+    assert snapshot.failures == ()
+    assert snapshot.zookeeper == "none"
+
+
+def test_a_look_asks_for_the_logs_of_what_nobody_owns(
+    world: StatusWorld, reader: SnapshotReader
+) -> None:
+    """Its offsets alone tell which these are."""
+    world.groups["app"] = SpokenGroup(coordinator=1, state="Empty", offsets={T0: 60})
+    before = reader.read().groups[GROUP].partitions[0].log_at_ms
+    world.clock.advance(5)
+    [found] = reader.look([GROUP]).groups[GROUP].partitions
+    assert before is not None
+    assert found.log_at_ms is not None
+    assert found.log_at_ms > before
+
+
+@pytest.mark.parametrize(
+    ("generation", "state", "zookeeper"),
+    [
+        (None, GroupState.EMPTY, "none"),
+        (BrokerGeneration.V0_9, GroupState.UNKNOWN, "unknown"),
+    ],
+)
+def test_who_only_keeps_offsets_may_meet_in_the_zookeeper_that_there_is(
+    world: StatusWorld,
+    reader: SnapshotReader,
+    generation: BrokerGeneration | None,
+    state: GroupState,
+    zookeeper: str,
+) -> None:
+    """Nobody is said to be in no group by somebody who can't know."""
+    world.groups["app"] = SpokenGroup(
+        coordinator=1, protocol_type="", state="Empty", offsets={T0: 60}
+    )
+    for broker in world.cluster.brokers:
+        broker.become(generation)
+    snapshot = reader.read()
+    assert snapshot.zookeeper == zookeeper
+    assert snapshot.groups[GROUP].state is state
+    assert reader.look([GROUP]).groups[GROUP].state is state
+
+
+def test_brokers_that_list_no_groups_are_said_to_fail(
+    world: StatusWorld, reader: SnapshotReader
+) -> None:
+    """Theirs are all in ZooKeeper, which nobody gave: none seen is not none there."""
+
+    def without(answer: Answer) -> Answer:
+        return lambda frame: Word.CLOSE if frame.api_key is ApiKey.LIST_GROUPS else answer(frame)
+
+    for broker in world.cluster.brokers:
+        broker.become(BrokerGeneration.V0_8_2)
+        broker.answer = without(broker.answer)
+    snapshot = reader.read()
+    assert {one.part for one in snapshot.failures} == {"groups of broker 0", "groups of broker 1"}
+    assert all("only ZooKeeper knows them" in one.reason for one in snapshot.failures)
+    assert snapshot.topics
+
+
+def test_brokers_that_are_away_are_named(world: StatusWorld, reader: SnapshotReader) -> None:
+    """What was known of the cluster stays, with its age."""
+    reader.read()
+    for broker in world.cluster.brokers:
+        broker.down = True
+    snapshot = reader.read()
+    assert [one.broker.id for one in snapshot.brokers] == [0, 1]
+    [failure] = [one for one in snapshot.failures if one.part == CLUSTER_PART_ALONE]
+    assert "b0:9092" in failure.reason
+    assert GROUP in snapshot.groups
+
+
+def test_brokers_that_hang_cost_their_time_alone(
+    world: StatusWorld, reader: SnapshotReader
+) -> None:
+    """The reading ends, and says who was silent."""
+    world.cluster.words.update(dict.fromkeys(range(2), Word.SILENCE))
+    snapshot = reader.read()
+    [failure] = snapshot.failures
+    assert failure.part == CLUSTER_PART_ALONE
+    assert "broker" in failure.reason
