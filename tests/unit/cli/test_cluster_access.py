@@ -16,9 +16,16 @@ from zkconsumer.cli.cluster_access import (
     find_group,
     open_cluster,
 )
+from zkconsumer.cli.without_zookeeper import tell_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker
-from zkconsumer.status.model import BrokerStatus, GroupKey, GroupKind
+from zkconsumer.status.model import (
+    BrokersAlone,
+    BrokerStatus,
+    ClusterSnapshot,
+    GroupKey,
+    GroupKind,
+)
 
 
 @pytest.fixture
@@ -49,10 +56,55 @@ def test_a_wrong_duration_is_refused(text: str) -> None:
         parsed(f"--timeout-ms={text}")
 
 
-def test_no_zookeeper_is_refused_in_words() -> None:
-    """Where a command can do without, and then can't."""
-    with pytest.raises(ConfigError, match="--zookeeper"), open_cluster(parsed()):
+def test_no_cluster_is_refused_in_words() -> None:
+    """Both ways to say where one is are named."""
+    both = r"--zookeeper HOSTS, or with --bootstrap-server HOSTS"
+    with pytest.raises(ConfigError, match=both), open_cluster(parsed()):
         pass
+
+
+def test_groups_of_a_zookeeper_that_nobody_gave_are_refused() -> None:
+    """Rather than said to be none."""
+    args = parsed("--bootstrap-server", "b0:9092")
+    args.kind = GroupKind.ZOOKEEPER
+    with pytest.raises(ConfigError, match="--kind zookeeper needs"), open_cluster(args):
+        pass
+
+
+def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """What needs a ZooKeeper says so then, in words."""
+    access = ClusterAccess(
+        store=None,
+        dialer=world.cluster.dialer(),
+        zookeeper_connect=None,
+        bootstrap=world.cluster.bootstrap,
+        clock=world.clock,
+    )
+    try:
+        snapshot = access.snapshot()
+        brokers, topics = access.cluster()
+        with pytest.raises(ConfigError, match="give --zookeeper"):
+            _ = access.store
+    finally:
+        access.close()
+    assert ([one.broker.id for one in brokers], [one.name for one in topics]) == ([0, 1], ["t"])
+    assert snapshot.zookeeper == "none"
+    tell_unknown(snapshot, None)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_not_known_is_said_once_to_who_asks_for_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """And with the name of a group that is not there, which may be in ZooKeeper."""
+    alone = BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=False)
+    snapshot = ClusterSnapshot(taken_ms=0, zookeeper_connect=None, brokers_alone=alone)
+    tell_unknown(snapshot, None)
+    assert "unknown, since no ZooKeeper was given" in capsys.readouterr().err
+    tell_unknown(snapshot, GroupKind.COORDINATOR)
+    assert capsys.readouterr().err == ""
+    with pytest.raises(ConfigError, match=r"no group g at a coordinator.*unknown, since"):
+        find_group(snapshot, "g", None)
 
 
 def test_tls_needs_to_know_the_listener(tmp_path: Path) -> None:

@@ -1,0 +1,96 @@
+"""What pages show of a cluster that is read through its brokers alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.page_world import NOW_MS, state_at
+from zkconsumer.clock import SystemClock
+from zkconsumer.status.model import BrokersAlone, GroupKey, GroupKind
+from zkconsumer.web.api import state_json
+from zkconsumer.web.judgements import Judgements, Memory
+from zkconsumer.web.pages.cluster import cluster_page
+from zkconsumer.web.pages.group import group_page
+from zkconsumer.web.pages.groups import groups_page
+from zkconsumer.web.pages.topic import topic_page
+from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.publishing import Publisher
+from zkconsumer.web.rendering import render
+from zkconsumer.web.state import ClusterState
+
+ASKED = Asked(path="/", query={}, now_ms=NOW_MS)
+
+
+def alone_state(*, no_zookeeper: bool) -> ClusterState:
+    """The tale's cluster as brokers tell it: without groups of ZooKeeper, settings, controller."""
+    state = state_at()
+    before = state.snapshot
+    snapshot = replace(
+        before,
+        zookeeper_connect=None,
+        brokers_alone=BrokersAlone(bootstrap_servers="b1:9092", no_zookeeper=no_zookeeper),
+        brokers=tuple(
+            replace(one, is_controller=None, created_ms=None, registered_ms=None)
+            for one in before.brokers
+        ),
+        topics=tuple(replace(one, config=None, deleting=None) for one in before.topics),
+        groups={
+            key: one for key, one in before.groups.items() if key.kind is GroupKind.COORDINATOR
+        },
+        live_sessions=None,
+    )
+    return replace(state, snapshot=snapshot, judgements=Judgements(snapshot, None, Memory()))
+
+
+def html(view: View, state: ClusterState) -> str:
+    """As a browser gets it."""
+    return render(view, ASKED, state)
+
+
+@pytest.mark.parametrize(
+    ("no_zookeeper", "head", "groups", "why"),
+    [
+        (True, "no ZooKeeper", "it has none", "the cluster has none"),
+        (False, "ZooKeeper unknown", "unknown", "no ZooKeeper was given"),
+    ],
+)
+def test_every_page_says_what_is_not_known(
+    no_zookeeper: bool, head: str, groups: str, why: str
+) -> None:
+    """And why: neither as something broken nor as none."""
+    state = alone_state(no_zookeeper=no_zookeeper)
+    first = html(cluster_page(state, ASKED), state)
+    assert f">{head}</span>" in first
+    assert "<code>b1:9092</code>" in first
+    assert f"in a ZooKeeper: {groups}" in first
+    assert "no controller" not in first
+    assert "which is the controller is not told" in first
+    listed = html(groups_page(state, ASKED), state)
+    assert f"Groups that meet in a ZooKeeper: unknown, since {why}." in listed
+    assert "<option>zookeeper</option>" not in listed
+    [name, *_] = [one.name for one in state.snapshot.topics]
+    assert f"Unknown: {why}" in html(topic_page(state, ASKED, name), state)
+    absent = group_page(state, ASKED, GroupKey(GroupKind.ZOOKEEPER, "g"))
+    assert absent.status == 404
+    assert f"is unknown, since {why}" in html(absent, state)
+
+
+def test_programs_are_told_the_same() -> None:
+    """What there is not is null."""
+    told = state_json(alone_state(no_zookeeper=False), NOW_MS)
+    assert (told["zookeeper_connect"], told["bootstrap_servers"], told["zookeeper"]) == (
+        *(None, "b1:9092"),
+        "unknown",
+    )
+    told = state_json(state_at(), NOW_MS)
+    assert (told["bootstrap_servers"], told["zookeeper"]) == (None, "read")
+
+
+def test_before_the_first_reading_its_address_is_shown() -> None:
+    """That of the brokers, and nothing is said to be wrong with a ZooKeeper."""
+    publisher = Publisher(
+        None, 5_000, lambda _state, _rebalances: None, SystemClock(), bootstrap_servers="b1:9092"
+    )
+    first = html(cluster_page(publisher.current, ASKED), publisher.current)
+    assert "<code>b1:9092</code>" in first
+    assert "ZooKeeper unknown" in first
