@@ -245,6 +245,18 @@ def test_a_group_that_its_coordinator_shares_out(watched: Watched, tool: Tool) -
         )
 
 
+def test_the_metrics_come_out_in_a_program_too(watched: Watched) -> None:
+    """As docs/metrics.md tells it, on this cluster."""
+    text = (Path(__file__).parents[3] / "docs/metrics.md").read_text()
+    [example] = re.findall(r"```python\n(from zkconsumer.metrics.cluster .*?)```", text, re.DOTALL)
+    host, _, port = watched.node.bootstrap_servers.partition(":")
+    named: dict[str, Any] = {}
+    exec(example.replace('"127.0.0.1", 9092', f'"{host}", {port}'), named)
+    page = named["page"].decode()
+    assert 'zkconsumer_cluster_info{read_through="brokers",zookeeper="none"} 1' in page
+    assert f'kafka_consumergroup_lag_sum{{consumergroup="{watched.left}"' in page
+
+
 @pytest.mark.parametrize("version", ["0.10.2.2", "2.8.2"])
 def test_a_zookeeper_that_nobody_gave_is_unknown(
     version: str, broker_of: BrokerOf, capsys: pytest.CaptureFixture[str]

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient, Described
-from zkconsumer.error_codes import ErrorCode
+from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
