@@ -20,6 +20,8 @@ class PaperCluster:
         created: what tells topics from former ones; nothing is known if not set.
     """
 
+    are_old = True
+
     def __init__(self, **ends: int) -> None:
         self.logs = {TopicPartition("t", int(name[1:])): (0, end) for name, end in ends.items()}
         self.times: dict[TopicPartition, int] = {}

@@ -1,10 +1,13 @@
 """Ranges of fake brokers' logs, and readers for them."""
 
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from tests.support.fake_net import FakeNet, fake_net
-from zkconsumer.clock import Clock
+from tests.support.fake_net import LONG_MS, FakeNet, fake_net
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.fetch.range_parts import (
     LostRange,
     PieceDecoder,
@@ -15,9 +18,12 @@ from zkconsumer.fetch.range_parts import (
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import Broker, OffsetRange, Record, TopicPartition
-from zkconsumer.net.connection_cache import ConnectionCache
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.wire.messages.fetch import FetchedPartition, FetchedTopic, FetchResponse
+from zkconsumer.wire.negotiation import of_generation
+from zkconsumer.wire.versions import BrokerGeneration
 
 TP = TopicPartition("t", 0)
 SETTINGS = RangeSettings(
@@ -48,21 +54,40 @@ class RangeBench:
 
     def __post_init__(self) -> None:
         self.net.cluster.create_topic("t", partitions=2, replicas=1)
-        self.connections = ConnectionCache(self.net.connector.open)
+        self.dialer = BrokerDialer(
+            self.net.network,
+            client_id="unit-tests",
+            connect_timeout_ms=LONG_MS,
+            request_timeout_ms=LONG_MS,
+            assumed=of_generation(BrokerGeneration.V0_8_0) if self.are_old else None,
+        )
+        self.connections = ConnectionPool(self.dialer, SystemClock())
 
-    connections: ConnectionCache = field(init=False)
+    are_old: bool = True
+    dialer: BrokerDialer = field(init=False)
+    connections: ConnectionPool = field(init=False)
 
     def reader(
         self, decoder: PieceDecoder, clock: Clock | None = None, **changes: object
     ) -> RangeReader:
         """A reader that notes its pauses instead of making them."""
+        wanted = replace(self.settings, **changes)  # type: ignore[arg-type]  # by the caller
         return RangeReader(
-            tuple(self.net.cluster.brokers.values()),
-            connections=self.connections,
-            settings=replace(self.settings, **changes),  # type: ignore[arg-type]  # by the caller
+            self.client(wanted.timeout_ms),
+            settings=wanted,
             clock=clock,
             pause=self.pauses.append,
             decoder=decoder,
+        )
+
+    def client(self, timeout_ms: int = LONG_MS) -> ClusterClient:
+        """A client over the bench's connections, which tries once."""
+        return ClusterClient(
+            self.connections,
+            tuple(self.net.cluster.brokers.values()),
+            request_timeout_ms=timeout_ms,
+            retry_backoff_ms=timeout_ms,
+            shuffle=random.shuffle,
         )
 
     def leader(self, tp: TopicPartition = TP) -> Broker:
@@ -73,9 +98,31 @@ class RangeBench:
         return self.net.cluster.brokers[found.leader]
 
 
-def bench(broker_count: int = 1) -> RangeBench:
-    """Start so many brokers in memory; topic ``t`` has two partitions."""
-    return RangeBench(fake_net(broker_count))
+def client_of(brokers: Iterable[Broker], timeout_ms: int = 3_000) -> ClusterClient:
+    """A client of real brokers, of any version; whoever asked for it stops it."""
+    dialer = BrokerDialer(
+        TcpConnector(),
+        client_id="ranges",
+        connect_timeout_ms=timeout_ms,
+        request_timeout_ms=timeout_ms,
+    )
+    return ClusterClient(
+        dialer,
+        tuple(brokers),
+        request_timeout_ms=timeout_ms,
+        retry_backoff_ms=timeout_ms,
+        shuffle=random.shuffle,
+    )
+
+
+def bench(broker_count: int = 1, *, are_old: bool = True) -> RangeBench:
+    """Start so many brokers in memory; topic ``t`` has two partitions.
+
+    Args:
+        broker_count: they are of 0.8.2.
+        are_old: the readers know that, and don't ask.
+    """
+    return RangeBench(fake_net(broker_count), are_old=are_old)
 
 
 def offsets(found: Iterable[RangePart | LostRange]) -> list[int]:

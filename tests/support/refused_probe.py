@@ -11,13 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.support.memory_probe import memory_bytes
+from tests.support.ranges import client_of
 from zkconsumer import ConsumerConfig, KafkaConsumer, PartitionFailed, ZookeeperConsumerConnector
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import Broker, OffsetRange, TopicPartition
-from zkconsumer.net.connection_cache import ConnectionCache
-from zkconsumer.net.connector import BrokerConnector
-from zkconsumer.net.tcp import TcpConnector
 
 TIMEOUT_MS = 60_000
 
@@ -61,11 +59,8 @@ def by_range(wanted: Mapping[str, Any]) -> list[object]:
     """Read each of them as a range of its own, keeping the errors' texts; then the sound one."""
     tp, count = TopicPartition(wanted["topic"], 0), wanted["count"]
     host, port = wanted["bootstrap"].split(":")
-    opener = BrokerConnector(TcpConnector(), client_id="probe", timeout_ms=5_000)
-    connections = ConnectionCache(opener.open)
-    reader = RangeReader(
-        [Broker(0, host, int(port))], connections=connections, settings=RangeSettings()
-    )
+    client = client_of([Broker(0, host, int(port))], timeout_ms=5_000)
+    reader = RangeReader(client, settings=RangeSettings())
     found: list[object] = []
     for offset in range(count + 1):
         one = OffsetRange(topic_partition=tp, from_offset=offset, until_offset=offset + 1)
@@ -74,7 +69,7 @@ def by_range(wanted: Mapping[str, Any]) -> list[object]:
         except PartitionFailed as error:
             if "decompresses to more than" not in str(error):
                 raise
-    connections.close()
+    client.stop()
     return found
 
 

@@ -61,22 +61,25 @@ class ClusterClient:
     """Thread: any; each call uses connections of its own.
 
     Args:
-        dialer: opens connections, by a twin that is stopped with this client.
+        dialer: opens connections, by a twin that is stopped with this client; or a pool of them,
+            which stays the caller's.
         bootstrap: whom to ask as long as nothing is known; their ids are below 0.
         request_timeout_ms: how long one broker may take for one answer.
-        retry_backoff_ms: between two rounds of trying.
+        retry_backoff_ms: between two rounds of trying; there is no second one in a call with no
+            more time than this, for callers who count their tries themselves.
         clock: for deadlines.
         shuffle: puts brokers into random order, in place, so that not all ask the same one.
         idle_per_broker: so many connections are kept for the next question; 0: each has its own.
 
     Attributes:
+        connections: where they come from and go back to.
         release: which Kafka that broker is that told last who leads; None before one did.
         no_zookeeper: whether its cluster has no ZooKeeper; None likewise.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line
         self,
-        dialer: BrokerDialer,
+        dialer: BrokerDialer | ConnectionPool,
         bootstrap: Sequence[Broker],
         *,
         request_timeout_ms: int,
@@ -88,15 +91,21 @@ class ClusterClient:
         self._clock = clock or SystemClock()
         self._request_timeout_ms = request_timeout_ms
         self._retry_backoff_ms = retry_backoff_ms
-        self._pool = ConnectionPool(dialer, self._clock, idle_per_broker=idle_per_broker)
-        self._order = BrokerOrder(bootstrap, shuffle, self._pool.failed_last)
+        self._own: ConnectionPool | None = None
+        if isinstance(dialer, ConnectionPool):
+            self.connections = dialer
+        else:
+            self.connections = self._own = ConnectionPool(
+                dialer, self._clock, idle_per_broker=idle_per_broker
+            )
+        self._order = BrokerOrder(bootstrap, shuffle, self.connections.failed_last)
         self._stop = StopFlag()
         self._last_view = NOTHING_KNOWN
         self.release: Release | None = None
         self.no_zookeeper: bool | None = None
         self._repeats = Repeats(log, self._clock)
         self._leaders = LeaderQuestions(
-            self._pool,
+            self.connections,
             view_of=self._view_within,
             request_timeout_ms=request_timeout_ms,
             clock=self._clock,
@@ -269,7 +278,12 @@ class ClusterClient:
     def stop(self) -> None:
         """Wake whoever is in a call, and fail any later one. Idempotent. Thread: any."""
         self._stop.set()
-        self._pool.stop()
+        if self._own is not None:
+            self._own.stop()
+
+    def why_unreachable(self, broker: Broker) -> str | None:
+        """Why a leader gave no answer to the last question about offsets; None where it did."""
+        return self._leaders.why_unreachable(broker)
 
     def _patience(self, timeout_ms: int) -> Patience:
         return Patience(
@@ -321,7 +335,7 @@ class ClusterClient:
         """Ask one broker after the other, until one answers; ``reasons``: why each did not."""
         asking = QuestionRound(
             question,
-            pool=self._pool,
+            pool=self.connections,
             brokers=self._order.next_round() if brokers is None else brokers,
             patience=patience,
             request_timeout_ms=self._request_timeout_ms,

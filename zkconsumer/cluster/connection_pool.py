@@ -1,9 +1,15 @@
-"""Connections to many brokers for short questions: taken out to be used, kept a while when idle."""
+"""Connections to many brokers: taken out to be used, kept a while when idle.
+
+One is taken out while it is in use, so it never has two users; only an idle one is kept. It belongs
+to the process that opened it: a forked child leaves its parent's alone, without even closing them,
+since that would say goodbye in the parent's name, and opens its own.
+"""
 
 import logging
+import os
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConnectionLost, TransportError
@@ -34,15 +40,27 @@ class ConnectionPool:
         self, dialer: BrokerDialer, clock: Clock, *, idle_per_broker: int = IDLE_PER_BROKER
     ) -> None:
         self._idle_per_broker = idle_per_broker
-        self._dialer = dialer.twin()
+        self._origin = dialer
         self._clock = clock
-        self._repeats = Repeats(log, clock)
+        self._stopped = False
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Without any connection, and with a lock that nobody holds."""
+        self._process_id = os.getpid()
+        self._dialer = self._origin.twin()
+        self._repeats = Repeats(log, self._clock)
         # Reentrant: a signal handler may stop it in the middle of a call.
         self._lock = threading.RLock()
         self._idle: dict[Broker, list[tuple[NegotiatedConnection, int]]] = {}
         self._in_use: set[NegotiatedConnection] = set()
         self._failed: set[Broker] = set()
-        self._stopped = False
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child: forget what is the parent's."""
+        if os.getpid() != self._process_id:
+            _PARENTS.append((self._idle, self._in_use))
+            self._begin_anew()
 
     def failed_last(self, broker: Broker) -> bool:
         """Whether the last attempt with that broker failed: better ask it after others."""
@@ -85,6 +103,7 @@ class ConnectionPool:
 
     def give_back(self, connection: NegotiatedConnection) -> None:
         """Keep a connection that is sound; close one that waits for an answer still."""
+        self._leave_to_parent()
         with self._lock:
             self._in_use.discard(connection)
             idle = self._idle.setdefault(connection.broker, [])
@@ -102,6 +121,7 @@ class ConnectionPool:
 
     def stop(self) -> None:
         """Close all connections, and dial no more; whoever waits for one wakes. Idempotent."""
+        self._leave_to_parent()
         self._stopped = True
         self._dialer.stop()
         with self._lock:
@@ -121,6 +141,7 @@ class ConnectionPool:
             self.give_back(connection)
 
     def _take(self, broker: Broker) -> NegotiatedConnection | None:
+        self._leave_to_parent()
         now_ms = self._clock.now_ms()
         stale: list[NegotiatedConnection] = []
         found: NegotiatedConnection | None = None
@@ -158,3 +179,7 @@ class ConnectionPool:
     def _check_running(self, broker: Broker) -> None:
         if self._stopped:
             raise ConnectionLost(f"{broker}: not asked: this client was stopped")
+
+
+_PARENTS: Final[list[object]] = []
+"""Kept, so that the garbage collector does not close them either."""

@@ -12,7 +12,12 @@ from zkconsumer.cluster.offset_times import TimedOffset, least_version, read_tim
 from zkconsumer.cluster.patience import Patience
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import TransportError, UnsupportedVersion, ZkConsumerError
+from zkconsumer.errors import (
+    ConnectionLost,
+    TransportError,
+    UnsupportedVersion,
+    ZkConsumerError,
+)
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import InFlight
 from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
@@ -56,11 +61,12 @@ class _Question(Generic[Q, A]):
 
 @dataclass(frozen=True, slots=True)
 class _Sent(Generic[Q]):
-    """A question on its way."""
+    """A question on its way; ``was_idle``: over a connection that the broker may have closed."""
 
     connection: NegotiatedConnection
     in_flight: InFlight[Any]
     part: Mapping[TopicPartition, Q]
+    was_idle: bool
 
 
 class LeaderQuestions:
@@ -81,6 +87,11 @@ class LeaderQuestions:
         self._request_timeout_ms = request_timeout_ms
         self._quiet_ms = HedgePace(request_timeout_ms).quiet_ms
         self._clock = clock
+        self._unreachable: dict[Broker, str] = {}
+
+    def why_unreachable(self, broker: Broker) -> str | None:
+        """See ``ClusterClient.why_unreachable``."""
+        return self._unreachable.get(broker)
 
     def list_offsets(
         self,
@@ -177,11 +188,9 @@ class LeaderQuestions:
             for leader in sorted(by_leader, key=self._pool.failed_last):
                 part = by_leader[leader]
                 try:
-                    connection = self._pool.take(leader, timeout_ms=self._limit_ms(patience))
-                    taken.append(connection)
-                    sent.append(self._sent(question, connection, part, view, patience))
-                except TransportError:
-                    answers.update(dict.fromkeys(part, int(ErrorCode.NETWORK_EXCEPTION)))
+                    sent.append(self._sent(question, leader, part, view, patience, taken))
+                except TransportError as error:
+                    answers.update(self._failed(leader, part, error))
                 except UnsupportedVersion:
                     if not question.may_lack:
                         raise
@@ -198,18 +207,35 @@ class LeaderQuestions:
     def _sent(
         self,
         question: _Question[Q, A],
-        connection: NegotiatedConnection,
+        leader: Broker,
         part: Mapping[TopicPartition, Q],
         view: ClusterView,
         patience: Patience,
+        taken: list[NegotiatedConnection],
     ) -> _Sent[Q]:
-        in_flight = connection.begin(
-            question.request(part, view),
-            timeout_ms=self._limit_ms(patience),
-            at_least=question.at_least(part),
-            at_most=question.at_most,
-        )
-        return _Sent(connection, in_flight, part)
+        limit_ms = self._limit_ms(patience)
+        while True:
+            connection, was_idle = self._pool.take_or_dial(leader, timeout_ms=limit_ms)
+            taken.append(connection)
+            try:
+                in_flight = connection.begin(
+                    question.request(part, view),
+                    timeout_ms=limit_ms,
+                    at_least=question.at_least(part),
+                    at_most=question.at_most,
+                )
+            except ConnectionLost:
+                # Brokers close what is idle: that says nothing of this one.
+                if not was_idle:
+                    raise
+            else:
+                return _Sent(connection, in_flight, part, was_idle)
+
+    def _failed(
+        self, leader: Broker, part: Mapping[TopicPartition, Q], error: TransportError
+    ) -> dict[TopicPartition, int]:
+        self._unreachable[leader] = str(error)
+        return dict.fromkeys(part, int(ErrorCode.NETWORK_EXCEPTION))
 
     def _answered(
         self,
@@ -220,14 +246,18 @@ class LeaderQuestions:
     ) -> Mapping[TopicPartition, A | int]:
         """Wait for an answer; where the leader is silent, ask it once more."""
         in_flight, leader, quiet_ms = sent.in_flight, sent.connection.broker, self._quiet_ms
-        asked = [sent.connection]
+        is_alone, was_idle = True, sent.was_idle
 
         def hedge(failure: ZkConsumerError | None) -> Sent[NegotiatedConnection, Any] | None:
-            if failure is not None or len(asked) > 1:
-                return None
-            second = self._pool.take(leader, timeout_ms=min(quiet_ms, self._limit_ms(patience)))
+            nonlocal is_alone, was_idle
+            # One that was idle may have been closed while nobody looked: it does not count.
+            if not (isinstance(failure, ConnectionLost) and was_idle):
+                if failure is not None or not is_alone:
+                    return None
+                is_alone = False
+            limit_ms = min(quiet_ms, self._limit_ms(patience))
+            second, was_idle = self._pool.take_or_dial(leader, timeout_ms=limit_ms)
             taken.append(second)
-            asked.append(second)
             version = in_flight.version
             again = second.begin(
                 in_flight.request, timeout_ms=quiet_ms, at_least=version, at_most=version
@@ -244,8 +274,9 @@ class LeaderQuestions:
                 whom=leader,
             )
             response = answered.answer()
-        except TransportError:
-            return dict.fromkeys(sent.part, int(ErrorCode.NETWORK_EXCEPTION))
+        except TransportError as error:
+            return self._failed(leader, sent.part, error)
+        self._unreachable.pop(leader, None)
         told = question.read(response, sent.in_flight.version)
         unknown = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return {tp: told.get(tp, unknown) for tp in sent.part}

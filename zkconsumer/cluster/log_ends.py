@@ -7,11 +7,10 @@ from zkconsumer.errors import ProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.list_offsets import LATEST_TIMESTAMP
 from zkconsumer.wire.versions import OLDEST, version_for
 
 LIST_OFFSETS_VERSION = version_for(ApiKey.LIST_OFFSETS, OLDEST)
-LATEST = -1
-EARLIEST = -2
 
 
 class LogEndReader:
@@ -29,13 +28,13 @@ class LogEndReader:
         self._timeout_ms = timeout_ms
 
     def read(
-        self, leaders: Mapping[TopicPartition, Broker], time: int = LATEST
+        self, leaders: Mapping[TopicPartition, Broker], time: int = LATEST_TIMESTAMP
     ) -> dict[TopicPartition, int]:
         """The offset of each partition whose leader gave one.
 
         Args:
             leaders: whom to ask about which partition.
-            time: ``LATEST`` (the high watermark) or ``EARLIEST``.
+            time: ``LATEST_TIMESTAMP`` (the high watermark) or ``EARLIEST_TIMESTAMP``.
         """
         by_broker: dict[Broker, list[TopicPartition]] = {}
         for tp, broker in leaders.items():

@@ -7,14 +7,13 @@ Source: Kafka 3.9 ``OffsetFetcherUtils``; KIP-79, KIP-207, KIP-320.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP as EARLIEST
+from zkconsumer.wire.messages.list_offsets import LATEST_TIMESTAMP as LATEST
 from zkconsumer.wire.messages.list_offsets import (
-    EARLIEST_TIMESTAMP,
-    LATEST_TIMESTAMP,
     MAX_TIMESTAMP,
     NO_EPOCH,
     NO_OFFSET,
@@ -26,8 +25,7 @@ from zkconsumer.wire.messages.list_offsets import (
 )
 from zkconsumer.wire.offsets import is_offset_or_none
 
-EARLIEST: Final = EARLIEST_TIMESTAMP
-LATEST: Final = LATEST_TIMESTAMP
+__all__ = ["EARLIEST", "LATEST", "TimedOffset", "least_version", "read_times", "times_question"]
 
 
 @dataclass(frozen=True, slots=True)

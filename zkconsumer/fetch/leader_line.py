@@ -1,49 +1,33 @@
 """A line to the leader of one partition, whoever that is: asks, and finds the leader again.
 
-What fails is tried again after a pause, with a new connection and the leader asked for anew, as
-long as the settings allow; an answer is never taken for another one's.
+It speaks the newest versions that the leader serves. What fails is tried again after a pause, with
+a new connection and the leader asked for anew, as long as the settings allow; an answer is never
+taken for another one's.
 """
 
 import contextlib
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.log_ends import EARLIEST, LATEST, LIST_OFFSETS_VERSION
-from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
 from zkconsumer.error_codes import ErrorCode, error_name
-from zkconsumer.errors import (
-    LocalProtocolError,
-    ProtocolError,
-    TransportError,
-    ZkConsumerError,
-)
-from zkconsumer.fetch.fetcher import FETCH_VERSION
+from zkconsumer.errors import LocalProtocolError, ProtocolError, TransportError, ZkConsumerError
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import Ask
 from zkconsumer.fetch.tries import Tries
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import BrokerConnection, InFlight
-from zkconsumer.net.connection_cache import ConnectionCache
+from zkconsumer.net.connection import InFlight
+from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.messages.fetch import (
+    LAST_BY_NAME,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from zkconsumer.wire.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
 from zkconsumer.wire.offsets import is_offset
-
-A = TypeVar("A")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,15 +35,13 @@ class Way:
     """How all lines of one reader go.
 
     Attributes:
-        brokers: whom to ask who leads a partition, in any order.
-        connections: where connections come from and go back to.
+        client: knows who leads, and keeps the connections.
         settings: sizes, times and tries.
         clock: for the time without an answer.
         pause: waits so many milliseconds.
     """
 
-    brokers: tuple[Broker, ...]
-    connections: ConnectionCache
+    client: ClusterClient
     settings: RangeSettings
     clock: Clock
     pause: Callable[[int], None]
@@ -79,10 +61,10 @@ class LeaderLine:
 
     def __init__(self, topic_partition: TopicPartition, way: Way, *, leader: Broker | None) -> None:
         self.topic_partition = topic_partition
-        self._way = way
+        self._client = way.client
         self._settings = way.settings
         self._leader = leader
-        self._connection: BrokerConnection | None = None
+        self._connection: NegotiatedConnection | None = None
         self._is_reused = False
         self._ahead: tuple[Ask, InFlight[FetchResponse]] | None = None
         self._tries = Tries(topic_partition, way.settings, way.clock, way.pause)
@@ -101,30 +83,39 @@ class LeaderLine:
         connection = self._connection
         if ask is None or connection is None or not connection.is_idle:
             return
-        request, timeout_ms = self._fetch_request(ask), self._settings.timeout_ms
         # Where it can't be sent, the connection is closed, which the next fetch finds out.
         with contextlib.suppress(TransportError):
-            self._ahead = (
-                ask,
-                connection.begin(request, version=FETCH_VERSION, timeout_ms=timeout_ms),
-            )
+            self._ahead = (ask, self._begun(connection, ask))
 
     def fetch(self, ask: Ask) -> FetchedPartition | None:
         """The leader's answer; None where there was none this time, and the pause is over.
 
         Raises:
             PartitionFailed: that was the last try.
+            ZkConsumerError: another one would not help: the broker does not believe who we are, or
+                serves no version that we know.
         """
         if self._ahead is not None and self._ahead[0] != ask:
             # The guess was wrong: to read its answer, to throw it away, takes longer than this.
             self._drop()
-        answer = self._on_leader(self._exchange_fetch, ask, ask.offset)
-        for topic in () if answer is None else answer.topics:
+        try:
+            answer = self._asked(ask)
+        except LocalProtocolError:
+            raise
+        except (TransportError, ProtocolError) as error:
+            self.failed(ask.offset, str(error), error)
+            return None
+        except _NoLeader as none:
+            self.failed(ask.offset, str(none))
+            return None
+        if answer.error_code:
+            self.failed(ask.offset, f"Fetch: {error_name(answer.error_code)}")
+            return None
+        for topic in answer.topics:
             for part in topic.partitions:
                 if TopicPartition(topic.topic, part.partition) == self.topic_partition:
                     return part
-        if answer is not None:
-            self.failed(ask.offset, "Fetch: the answer is about other partitions")
+        self.failed(ask.offset, "Fetch: the answer is about other partitions")
         return None
 
     def edges(self, offset: int) -> tuple[int, int] | None:
@@ -133,17 +124,22 @@ class LeaderLine:
         Raises:
             PartitionFailed: that was the last try.
         """
-        found: list[int] = []
-        for time in (EARLIEST, LATEST):
-            answer = self._on_leader(self._exchange_edge, time, offset)
-            if answer is None:
-                return None
-            parts = [part for topic in answer.topics for part in topic.partitions]
-            if len(parts) != 1 or parts[0].error_code != ErrorCode.NONE or not parts[0].offsets:
-                text = error_name(parts[0].error_code) if parts else "no answer about it"
-                self.failed(offset, f"ListOffsets: {text}")
-                return None
-            found.append(parts[0].offsets[0])
+        tp, found = self.topic_partition, []
+        self._release()  # the question goes over the same connection
+        try:
+            for time in (EARLIEST, LATEST):
+                told = self._client.list_offsets(
+                    {tp: time},
+                    timeout_ms=self._settings.timeout_ms,
+                    isolation=self._settings.isolation,
+                )[tp]
+                if not isinstance(told, TimedOffset):
+                    self.failed(offset, f"ListOffsets: {error_name(told)}")
+                    return None
+                found.append(told.offset)
+        except (TransportError, ProtocolError) as error:
+            self.failed(offset, str(error), error)
+            return None
         if not (is_offset(found[0]) and is_offset(found[1]) and found[0] <= found[1]):
             self.failed(offset, f"ListOffsets: no log lies from {found[0]} to {found[1]}")
             return None
@@ -174,86 +170,51 @@ class LeaderLine:
         """Give the connection back; one that an answer is still to come on is closed."""
         self._release()
 
-    def _on_leader(
-        self, exchange: Callable[[BrokerConnection, A], R], what: A, offset: int
-    ) -> R | None:
-        """Ask the leader something; None after a failure, as ``fetch`` says."""
-        try:
-            while True:
-                connection = self._connected()
-                is_reused, self._is_reused = self._is_reused, False
-                try:
-                    return exchange(connection, what)
-                except LocalProtocolError:
-                    self._drop()
+    def _asked(self, ask: Ask) -> FetchResponse:
+        """Ask the leader, once; that it had closed a connection that was kept does not count."""
+        while True:
+            connection = self._connected()
+            is_reused, self._is_reused = self._is_reused, False
+            ahead, self._ahead = self._ahead, None
+            settings = self._settings
+            try:
+                in_flight = self._begun(connection, ask) if ahead is None else ahead[1]
+                timeout_ms = settings.timeout_ms + settings.max_wait_ms
+                return connection.finish(in_flight, timeout_ms=timeout_ms)
+            except LocalProtocolError:
+                self._drop()
+                raise
+            except (TransportError, ProtocolError):
+                self._drop()
+                if not is_reused:
                     raise
-                except (TransportError, ProtocolError):
-                    self._drop()
-                    # The broker closes idle connections: that is no failure, if a new one works.
-                    if not is_reused:
-                        raise
-        except LocalProtocolError:
-            raise
-        except (TransportError, ProtocolError) as error:
-            self.failed(offset, str(error), error)
-        except _NoLeader as none:
-            self.failed(offset, str(none))
-        return None
 
-    def _exchange_fetch(self, connection: BrokerConnection, ask: Ask) -> FetchResponse:
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None:
-            in_flight = ahead[1]
-        else:
-            in_flight = connection.begin(
-                self._fetch_request(ask),
-                version=FETCH_VERSION,
-                timeout_ms=self._settings.timeout_ms,
-            )
-        timeout_ms = self._settings.timeout_ms + self._settings.max_wait_ms
-        return connection.finish(in_flight, timeout_ms=timeout_ms)
-
-    def _exchange_edge(self, connection: BrokerConnection, time: int) -> ListOffsetsResponse:
+    def _begun(self, connection: NegotiatedConnection, ask: Ask) -> InFlight[FetchResponse]:
         topic, partition = self.topic_partition
-        entry = ListOffsetsPartition(partition=partition, timestamp=time, max_offsets=1)
-        request = ListOffsetsRequest(topics=(ListOffsetsTopic(topic=topic, partitions=(entry,)),))
-        return connection.request(
-            request, version=LIST_OFFSETS_VERSION, timeout_ms=self._settings.timeout_ms
-        )
-
-    def _fetch_request(self, ask: Ask) -> FetchRequest:
-        topic, partition = self.topic_partition
+        settings = self._settings
         entry = FetchPartition(
             partition=partition, fetch_offset=ask.offset, max_bytes=ask.max_bytes
         )
-        return FetchRequest(
-            max_wait_ms=self._settings.max_wait_ms,
+        request = FetchRequest(
+            max_wait_ms=settings.max_wait_ms,
             min_bytes=1,
+            isolation_level=int(settings.isolation),
             topics=(FetchTopic(topic=topic, partitions=(entry,)),),
         )
+        return connection.begin(request, timeout_ms=settings.timeout_ms, at_most=LAST_BY_NAME)
 
-    def _connected(self) -> BrokerConnection:
+    def _connected(self) -> NegotiatedConnection:
         """The connection to the leader, found and opened where need be."""
-        if self._connection is not None:
-            return self._connection
-        leader = self._leader or self._find_leader()
-        self._leader = leader
-        idle = self._way.connections.take(leader)
-        self._is_reused = idle is not None
-        self._connection = idle or self._way.connections.open(leader)
+        if self._connection is None:
+            self._leader = self._leader or self._find_leader()
+            self._connection, self._is_reused = self._client.connections.take_or_dial(
+                self._leader, timeout_ms=self._settings.timeout_ms
+            )
         return self._connection
 
     def _find_leader(self) -> Broker:
-        """Ask the brokers.
-
-        All topics are asked for: to name one that was deleted would create it anew on a broker
-        with ``auto.create.topics.enable``.
-        """
-        reader = MetadataReader(
-            self._way.connections.open, timeout_ms=self._settings.timeout_ms, shuffle=random.shuffle
-        )
         tp, unknown = self.topic_partition, self._tries.look()
-        view = reader.read(self._way.brokers, (), all_topics=True)
+        view = self._client.view({tp.topic}, timeout_ms=self._settings.timeout_ms)
         leader = view.leaders.get(tp)
         if leader is not None:
             return leader
@@ -267,13 +228,13 @@ class LeaderLine:
         """Let go of the connection, for the next one if it is still good."""
         connection, self._connection, self._ahead = self._connection, None, None
         if connection is not None:
-            self._way.connections.give_back(connection)
+            self._client.connections.give_back(connection)
 
     def _drop(self) -> None:
         """Let go of the connection, for nobody."""
-        connection, self._connection, self._ahead = self._connection, None, None
-        if connection is not None:
-            connection.close()
+        if self._connection is not None:
+            self._connection.close()
+        self._release()
 
 
 class _NoLeader(Exception):

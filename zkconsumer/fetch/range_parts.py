@@ -1,24 +1,24 @@
 """What reading a range comes to: parts with records, and stretches that are lost. Pure.
 
 Records stay as the engine found them, as runs (native) or as plain rows, so that Arrow columns can
-be made of them without a Python object for each.
+be made of them without a Python object for each. That is so for sets of any magic.
 """
 
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import OffsetRange, Record, TopicPartition
-from zkconsumer.records import decode
-from zkconsumer.records.engine import ENGINE, Engine
-from zkconsumer.records.fetched import decode_fetched
-from zkconsumer.records.rows import Row, made, plain
+from zkconsumer.records import pure_fetched
+from zkconsumer.records.engine import ENGINE, Engine, decode_fetched
+from zkconsumer.records.rows import Headers, Row, made
+from zkconsumer.records.slices import FetchedDecoder
+from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.wire.messages.fetch import AbortedTransaction
 
-if ENGINE is Engine.NATIVE:
-    from zkconsumer.records.native_decode import decode_runs
 if TYPE_CHECKING:
     from zkconsumer.native import _core
 
@@ -34,11 +34,13 @@ class RangePart:
         runs: the records, of the native engine.
         rows: the records, of the engine in Python.
         next_offset: where the part behind it goes on; at most the end of the range.
+        row_headers: those of rows, by offset; perhaps of rows of other parts, too.
     """
 
     runs: "Sequence[_core.Run]" = ()
     rows: Sequence[Row] = ()
     next_offset: int
+    row_headers: Mapping[int, Headers] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return sum(map(len, self.runs)) + len(self.rows)
@@ -49,6 +51,12 @@ class RangePart:
         for run in self.runs:
             records += run.records()
         return records
+
+    def headers(self) -> Mapping[int, Headers]:
+        """Make the headers of the records that have some, by offset."""
+        if not self.runs:
+            return self.row_headers
+        return {offset: one for run in self.runs for offset, one in run.headers().items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,71 +93,93 @@ class Piece:
 
     runs: "Sequence[_core.Run]"
     rows: Sequence[Row]
+    row_headers: Mapping[int, Headers] = field(default_factory=dict)
     next_offset: int
     valid_bytes: int
     first_entry_size_bytes: int | None
     error: CorruptRecord | None
 
 
-PieceDecoder = Callable[[memoryview, int, int, int], Piece]
-"""Takes bytes, fetch offset, ``max_decompressed_bytes`` and ``enough_bytes``."""
+Aborted = Sequence[AbortedTransaction]
 
 
-def decode_pure(data: memoryview, fetch_offset: int, bound_bytes: int, enough_bytes: int) -> Piece:
+class PieceDecoder(Protocol):
+    """What decodes; ``records.decode_batches`` says what the arguments are."""
+
+    def __call__(
+        self,
+        data: memoryview,
+        fetch_offset: int,
+        bound_bytes: int,
+        enough_bytes: int,
+        aborted: Aborted | None = None,
+        /,
+    ) -> Piece:
+        """Decode.
+
+        Args:
+            data: from the start of an answer on, where ``aborted`` is given.
+            fetch_offset: records below it are left out.
+            bound_bytes: ``max_decompressed_bytes``.
+            enough_bytes: with so much decompressed nothing compressed is begun any more.
+            aborted: for a reader of committed records.
+        """
+        ...
+
+
+def decode_pure(
+    data: memoryview,
+    fetch_offset: int,
+    bound_bytes: int,
+    enough_bytes: int,
+    aborted: Aborted | None = None,
+) -> Piece:
     """Decode in Python."""
-    found = decode.decode_rows(
-        data,
-        fetch_offset=fetch_offset,
-        max_decompressed_bytes=bound_bytes,
-        enough_bytes=enough_bytes,
-    )
-    return Piece(
-        runs=(),
-        rows=plain(found.records),
-        next_offset=found.next_offset,
-        valid_bytes=found.valid_bytes,
-        first_entry_size_bytes=found.first_entry_size_bytes,
-        error=found.error,
-    )
+    sizes = (fetch_offset, bound_bytes, enough_bytes)
+    return _decoded(pure_fetched.decode_fetched, data, sizes, aborted)
 
 
 def decode_native(
-    data: memoryview, fetch_offset: int, bound_bytes: int, enough_bytes: int
+    data: memoryview,
+    fetch_offset: int,
+    bound_bytes: int,
+    enough_bytes: int,
+    aborted: Aborted | None = None,
 ) -> Piece:
     """Decode natively; only where the native engine runs."""
-    found = decode_runs(
+    return _decoded(decode_fetched, data, (fetch_offset, bound_bytes, enough_bytes), aborted)
+
+
+def _decoded(
+    decode: FetchedDecoder, data: memoryview, sizes: tuple[int, int, int], aborted: Aborted | None
+) -> Piece:
+    committed = aborted is not None
+    found = decode(
         data,
-        fetch_offset=fetch_offset,
-        max_decompressed_bytes=bound_bytes,
-        enough_bytes=enough_bytes,
+        fetch_offset=sizes[0],
+        max_decompressed_bytes=sizes[1],
+        enough_bytes=sizes[2],
+        isolation=IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED,
+        aborted=aborted,
     )
-    return Piece(
-        runs=found.runs,
-        rows=found.tail,
-        next_offset=found.next_offset,
-        valid_bytes=found.valid_bytes,
-        first_entry_size_bytes=found.first_entry_size_bytes,
-        error=found.error,
-    )
-
-
-def decode_any(data: memoryview, fetch_offset: int, bound_bytes: int, enough_bytes: int) -> Piece:
-    """Decode what a Fetch of version 4 or later brought, batches of magic 2 included.
-
-    The engine of this process does it. Headers have no place in a range.
-    """
-    found = decode_fetched(
-        data,
-        fetch_offset=fetch_offset,
-        max_decompressed_bytes=bound_bytes,
-        enough_bytes=enough_bytes,
-    )
+    taken = found.take(len(found))
+    runs: list[Any] = []
     rows: list[Row] = []
-    for part in found.take(len(found)).parts():
-        rows += plain(part.records()) if hasattr(part, "records") else part
+    for part in taken.parts():
+        if isinstance(part, list):
+            rows += part
+        else:
+            runs.append(part)
+    row_headers: Mapping[int, Headers] = {}
+    if rows:
+        before = len(taken) - len(rows)
+        row_headers = {
+            rows[at - before][0]: one for at, one in taken.headers().items() if at >= before
+        }
     return Piece(
-        runs=(),
+        runs=runs,
         rows=rows,
+        row_headers=row_headers,
         next_offset=found.next_offset,
         valid_bytes=found.valid_bytes,
         first_entry_size_bytes=found.first_entry_size_bytes,
@@ -178,7 +208,9 @@ def parts_of(piece: Piece, end_offset: int, part_bytes: int) -> Iterator[RangePa
         yield RangePart(runs=runs[start:stop], next_offset=next_offset)
     for start, stop in _groups([_row_bytes(row) for row in rows], part_bytes):
         next_offset = rows[stop][0] if stop < len(rows) else end_offset
-        yield RangePart(rows=rows[start:stop], next_offset=next_offset)
+        yield RangePart(
+            rows=rows[start:stop], next_offset=next_offset, row_headers=piece.row_headers
+        )
 
 
 def _groups(sizes: list[int], most_bytes: int) -> Iterator[tuple[int, int]]:

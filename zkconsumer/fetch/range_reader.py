@@ -1,95 +1,62 @@
 """Reads fixed ranges of offsets from the leaders: for whoever knows what he wants.
 
-Spark's tasks do. There is no group, no ZooKeeper, and no thread in this. The next request leaves
-before the last answer is handed out, so that the broker works while the caller does.
+Spark's tasks do, and ``replay``. There is no group, no ZooKeeper, and no thread in this. The next
+request leaves before the last answer is handed out, so that the broker works while the caller does.
 
 Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``KafkaDataConsumer``.
 """
 
 import contextlib
 import logging
-from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Generator, Iterator
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import error_name
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.leader_line import LeaderLine, Way
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, decode_piece
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import Ask, RangeCursor, Verdict
-from zkconsumer.model import Broker, OffsetRange, TopicPartition
-from zkconsumer.net.connection_cache import ConnectionCache
+from zkconsumer.model import Broker, OffsetRange
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
-__all__ = ["LineReader", "LostRange", "RangePart", "RangeReader", "RangeSettings"]
+__all__ = ["LostRange", "RangePart", "RangeReader", "RangeSettings"]
 
 log = logging.getLogger(__name__)
 
 
-class Line(Protocol):
-    """A line to the leader of one partition, whoever that is; see ``LeaderLine``."""
+class RangeReader:
+    """Thread: one for each range that is being read; several may be.
 
-    @property
-    def is_unknown(self) -> bool:
-        """Whether the last look at the cluster found no such partition."""
-        ...
+    Example::
 
-    def progressed(self) -> None:
-        """Something came: failures before this count no more."""
-        ...
-
-    def send_ahead(self, ask: Ask | None) -> None:
-        """Send a fetch whose answer is to be asked for later, if it can be sent now."""
-        ...
-
-    def fetch(self, ask: Ask) -> FetchedPartition | None:
-        """The leader's answer; None where there was none this time, and the pause is over."""
-        ...
-
-    def edges(self, offset: int) -> tuple[int, int] | None:
-        """Where the leader's log begins and ends; None as of ``fetch``."""
-        ...
-
-    def look_again(self) -> None:
-        """Pause, and ask for the leader anew before the next question."""
-        ...
-
-    def failed(self, offset: int, reason: str) -> None:
-        """A try failed: forget leader and connection, and pause before the next one."""
-        ...
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        ...
-
-
-LineOf: TypeAlias = Callable[[TopicPartition, Broker | None], Line]
-"""Makes a line, to begin with to the broker that led the partition last, if that is known."""
-
-
-class LineReader:
-    """Thread: one for each range that is being read; several may be, each on a line of its own.
+        reader = RangeReader(client, settings=RangeSettings())
+        for part in reader.read(OffsetRange(topic_partition=tp, from_offset=0, until_offset=100)):
+            ...
 
     Args:
-        line_of: makes the lines.
+        client: knows who leads, and keeps the connections; it stays the caller's. A client without
+            time for a second round leaves all tries to the settings.
         settings: sizes, times, and what to do about losses.
         clock: for time-outs.
+        pause: waits so many milliseconds.
         decoder: what decodes; by default that of the engine.
     """
 
     def __init__(
         self,
-        line_of: LineOf,
+        client: ClusterClient,
         *,
         settings: RangeSettings,
         clock: Clock | None = None,
+        pause: Callable[[int], None] = wait_ms,
         decoder: PieceDecoder = decode_piece,
     ) -> None:
-        self._line_of = line_of
         self._settings = settings
         self._clock = clock or SystemClock()
+        self._way = Way(client=client, settings=settings, clock=self._clock, pause=pause)
         self._decoder = decoder
 
     def read(
@@ -112,14 +79,18 @@ class LineReader:
             PartitionFailed: an entry can't be read; the broker refuses to serve the partition; or
                 nobody served it for as long as the settings say.
             MessageTooLarge: an entry is larger than the largest fetch allowed.
+            AuthenticationFailed: a broker and we don't agree on who we are.
+            UnsupportedVersion: a broker is none that can be spoken with.
         """
         cursor = RangeCursor(wanted, self._settings, decoder=self._decoder)
-        line = self._line_of(wanted.topic_partition, leader)
+        line = LeaderLine(wanted.topic_partition, self._way, leader=leader)
         with contextlib.closing(line):
             while (ask := cursor.ask()) is not None:
                 yield from self._turn(cursor, line, ask)
 
-    def _turn(self, cursor: RangeCursor, line: Line, ask: Ask) -> Iterator[RangePart | LostRange]:
+    def _turn(
+        self, cursor: RangeCursor, line: LeaderLine, ask: Ask
+    ) -> Iterator[RangePart | LostRange]:
         try:
             answer = line.fetch(ask)
         except PartitionFailed as error:
@@ -141,7 +112,7 @@ class LineReader:
                 cursor.forget_end()
                 line.failed(ask.offset, _reason(answer))
 
-    def _hand_out(self, cursor: RangeCursor, line: Line) -> Iterator[RangePart]:
+    def _hand_out(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[RangePart]:
         line.send_ahead(cursor.ask_ahead())
         while cursor.has_packed():
             before = cursor.next_offset
@@ -152,7 +123,7 @@ class LineReader:
                 line.send_ahead(cursor.ask())
             yield from parts
 
-    def _after_empty(self, cursor: RangeCursor, line: Line) -> Iterator[LostRange]:
+    def _after_empty(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[LostRange]:
         lost = cursor.give_up_absent(self._clock.now_ms())
         if lost is not None:
             yield self._said(lost)
@@ -160,7 +131,7 @@ class LineReader:
             # What the next leader has may be more, or this one did not hear of its end yet.
             line.look_again()
 
-    def _out_of_range(self, cursor: RangeCursor, line: Line) -> Iterator[LostRange]:
+    def _out_of_range(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[LostRange]:
         edges = line.edges(cursor.next_offset)
         if edges is None:
             cursor.forget_end()
@@ -176,43 +147,6 @@ class LineReader:
     def _said(self, lost: LostRange) -> LostRange:
         log.warning("%s is lost: %s", lost.stretch, lost.reason)
         return lost
-
-
-class RangeReader(LineReader):
-    """Reads from brokers of 0.8 to 3.x, in the oldest versions of all requests.
-
-    Args:
-        brokers: whom to ask for leaders; those that are down are passed over.
-        connections: where connections come from and go back to.
-        settings: sizes, times, and what to do about losses.
-        clock: for time-outs.
-        pause: waits so many milliseconds.
-        decoder: what decodes; by default that of the engine.
-    """
-
-    def __init__(
-        self,
-        brokers: Sequence[Broker],
-        *,
-        connections: ConnectionCache,
-        settings: RangeSettings,
-        clock: Clock | None = None,
-        pause: Callable[[int], None] = wait_ms,
-        decoder: PieceDecoder = decode_piece,
-    ) -> None:
-        way = Way(
-            brokers=tuple(brokers),
-            connections=connections,
-            settings=settings,
-            clock=clock or SystemClock(),
-            pause=pause,
-        )
-        super().__init__(
-            lambda tp, leader: LeaderLine(tp, way, leader=leader),
-            settings=settings,
-            clock=way.clock,
-            decoder=decoder,
-        )
 
 
 def _reason(answer: FetchedPartition) -> str:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from zkconsumer.records.transactions import IsolationLevel
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeSettings:
@@ -23,6 +25,8 @@ class RangeSettings:
         part_bytes: about how much the records of a part may take, as they would lie in the log
             uncompressed, whatever what was fetched unpacks to; a single record always fits.
         fail_on_data_loss: whether offsets that are not there are an error, or passed over.
+        isolation: with ``READ_COMMITTED`` records of aborted transactions do not come, and the log
+            ends in front of the first transaction that is open.
     """
 
     client_id: str = "zkconsumer"
@@ -36,6 +40,7 @@ class RangeSettings:
     max_decompressed_bytes: int = 128 * 1024 * 1024
     part_bytes: int = 16 * 1024 * 1024
     fail_on_data_loss: bool = True
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
 
     def __post_init__(self) -> None:
         positive = ("fetch_bytes", "growth_max_bytes", "max_decompressed_bytes", "part_bytes")

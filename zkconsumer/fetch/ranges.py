@@ -13,6 +13,7 @@ from enum import Enum, auto
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import CorruptRecord, DataLost, MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.range_parts import (
+    Aborted,
     LostRange,
     Piece,
     PieceDecoder,
@@ -26,6 +27,7 @@ from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import OffsetRange
 from zkconsumer.records.engine import ENGINE, Engine, believed
 from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry
+from zkconsumer.records.transactions import IsolationLevel, readable_end
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
 if ENGINE is Engine.NATIVE:
@@ -65,12 +67,13 @@ class _Packed:
     """What came: ``at_byte`` is how far it is unpacked.
 
     ``misplaced`` is what is wrong with the entry behind it, if that claims an offset at which it
-    can't lie.
+    can't lie. ``aborted`` are the aborted transactions in it, for a reader of committed records.
     """
 
     data: memoryview
     ask: Ask
     misplaced: CorruptRecord | None
+    aborted: Aborted | None
     at_byte: int = 0
 
 
@@ -94,6 +97,7 @@ class RangeCursor:
         self.next_offset = wanted.from_offset
         self._settings = settings
         self._decode = decoder
+        self._is_committed = settings.isolation is IsolationLevel.READ_COMMITTED
         self._growth_max_bytes = min(
             max(settings.growth_max_bytes, settings.fetch_bytes), _MOST_BYTES
         )
@@ -147,16 +151,17 @@ class RangeCursor:
                 return Verdict.ELSEWHERE
             reason = f"the broker refuses to serve it: {error_name(code)}: {error.text}"
             raise PartitionFailed(self.wanted.topic_partition, self.next_offset, reason)
+        end = self._log_end(answer)
         if answer.records:
             # Nobody writes to an answer that came: what is made of it may point into it.
-            packed = self._judged(answer.records.toreadonly(), ask, answer.high_watermark)
-            is_through = answer.high_watermark <= ask.offset
+            packed = self._judged(answer.records.toreadonly(), ask, answer)
+            is_through = end <= ask.offset
             if packed.data or packed.misplaced is not None or not is_through:
                 self._packed = packed
                 return Verdict.ARRIVED
         # A message that seemed to need more is not there any more.
         self._needed_bytes = 0
-        self._pass_gap(answer.high_watermark, now_ms)
+        self._pass_gap(end, now_ms)
         return Verdict.EMPTY
 
     def forget_end(self) -> None:
@@ -192,7 +197,10 @@ class RangeCursor:
         self._advance(end)
         tail = packed.data[packed.at_byte :]
         cut_off = cut_off_entry(tail)
-        if end < self.wanted.until_offset and cut_off is None and len(tail) >= HEADER_BYTES:
+        is_whole = cut_off is None and len(tail) >= HEADER_BYTES
+        # Which transactions were aborted is told for an answer from its start on: it has no second
+        # piece, and what is left of it is fetched again.
+        if end < self.wanted.until_offset and is_whole and packed.aborted is None:
             return parts
         self._packed = None
         if self.next_offset == packed.ask.offset:
@@ -235,6 +243,8 @@ class RangeCursor:
             f"the log ends at offset {self._high_watermark} (it was cut off when a replica that "
             f"lagged behind became the leader, or the topic was created anew)"
         )
+        if self._is_committed:
+            reason += ", or a transaction is open there"
         return self._lose(self.wanted.until_offset, reason)
 
     def lose_rest(self, reason: str) -> LostRange:
@@ -264,26 +274,40 @@ class RangeCursor:
         enough_bytes = self._settings.part_bytes
         if self._decode is decode_pure:
             enough_bytes = max(1, enough_bytes // _PURE_EXPANSION)
+        if packed.aborted is not None:
+            return self._decode(
+                packed.data, self.next_offset, bound_bytes, enough_bytes, packed.aborted
+            )
         # With less than a header of it, a piece would not even tell how large the entry is.
         piece_bytes = max(HEADER_BYTES, enough_bytes)
         while True:
             data = packed.data[packed.at_byte : packed.at_byte + piece_bytes]
-            piece = self._decode(data, self.next_offset, bound_bytes, enough_bytes)
+            piece = self._decode(data, self.next_offset, bound_bytes, enough_bytes, None)
             first_bytes = piece.first_entry_size_bytes
             if first_bytes is None or packed.at_byte + len(data) == len(packed.data):
                 return piece
             piece_bytes = first_bytes
 
-    def _judged(self, data: memoryview, ask: Ask, high_watermark: int) -> _Packed:
+    def _log_end(self, answer: FetchedPartition) -> int:
+        """How far the log could be read when this was answered."""
+        end = readable_end(
+            high_watermark=answer.high_watermark,
+            last_stable_offset=answer.last_stable_offset,
+            isolation=self._settings.isolation,
+        )
+        return answer.high_watermark if end is None else end
+
+    def _judged(self, data: memoryview, ask: Ask, answer: FetchedPartition) -> _Packed:
         """Cut off what came in front of the first entry that can't lie there."""
         found = believed(
             data,
             fetch_offset=ask.offset,
-            high_watermark=high_watermark,
+            high_watermark=answer.high_watermark,
             is_again=self._suspect_offset == ask.offset,
             max_decompressed_bytes=self._settings.max_decompressed_bytes,
         )
-        return _Packed(data[found.start : found.stop], ask, found.error)
+        aborted = (answer.aborted_transactions or ()) if self._is_committed else None
+        return _Packed(data[found.start : found.stop], ask, found.error, aborted)
 
     def _advance(self, offset: int) -> None:
         if offset > self.next_offset:

@@ -112,6 +112,8 @@ class Run:
         """Take messages off the front: one, and more up to these bounds. The rest stays here."""
     def messages(self, origin: Origin[K, V]) -> Messages[K, V]:
         """Iterate as a stream's caller sees the messages."""
+    def headers(self) -> dict[int, tuple[tuple[str, bytes | None], ...]]:
+        """Make the headers of the messages that have some, by offset."""
     def records(self) -> list[Record]:
         """Make all records at once.
 

@@ -179,6 +179,17 @@ cdef class Run:
             _raise_broken()
         return made
 
+    def headers(self):
+        cdef dict made = {}
+        cdef zk_cursor cursor = zk_run_begin(&self.run)
+        cdef zk_message found
+        cdef int64_t offset = 0
+        if self.run.with_headers:
+            while zk_run_next(&cursor, &offset, &found) == ZK_MESSAGE:
+                if found.header_count:
+                    made[offset] = tuple(_headers(_packed_headers(&found)))
+        return made
+
 
 cdef inline void _set_item(object made, Py_ssize_t at, object item):
     Py_INCREF(item)  # the tuple takes one over

@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import ConfigError
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.spark.option_values import read_int, shown
 from zkconsumer.zk.access import read_security
 from zkconsumer.zk.connect_string import parse_connect_string
 
 BOOTSTRAP = "kafka.bootstrap.servers"
 ZOOKEEPER = "zookeeper.connect"
+SECURITY = "kafka.security.protocol"
 SESSION_TIMEOUT = "zookeeper.session.timeout.ms"
 CONNECTION_TIMEOUT = "zookeeper.connection.timeout.ms"
 DEFAULT_TIMEOUT_MS = 6_000
@@ -34,6 +36,7 @@ class ClusterAddress:
         session_timeout_ms: of a ZooKeeper session.
         connection_timeout_ms: how long connecting to ZooKeeper may take, and each call there.
         security: how to get into ZooKeeper, and who may change what is created there.
+        broker_security: how brokers are reached: TLS, and who we are.
     """
 
     zookeeper_connect: str | None = None
@@ -41,6 +44,7 @@ class ClusterAddress:
     session_timeout_ms: int = DEFAULT_TIMEOUT_MS
     connection_timeout_ms: int = DEFAULT_TIMEOUT_MS
     security: ZookeeperSecurity = OPEN
+    broker_security: SecuritySettings = field(default=PLAINTEXT, repr=False)
 
     def __str__(self) -> str:
         if self.bootstrap:
@@ -73,7 +77,25 @@ def read_address(options: Mapping[str, str]) -> ClusterAddress:
         session_timeout_ms=session_ms,
         connection_timeout_ms=_timeout_ms(options, CONNECTION_TIMEOUT, session_ms),
         security=read_security(options),
+        broker_security=read_broker_security(options),
     )
+
+
+def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
+    """How brokers are reached, for everything that reads options: source, sink, drain, RDDs.
+
+    Args:
+        options: by their names in lower case.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    protocol = options.get(SECURITY, "PLAINTEXT")
+    if protocol.strip().upper() != "PLAINTEXT":
+        raise ConfigError(
+            f"{SECURITY} is {shown(protocol)}: brokers of the ZooKeeper era speak PLAINTEXT only"
+        )
+    return PLAINTEXT
 
 
 def parse_bootstrap(option: str, text: str) -> tuple[tuple[str, int], ...]:

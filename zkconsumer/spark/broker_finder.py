@@ -8,6 +8,7 @@ from zkconsumer.model import Broker
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.zookeeper import open_zookeeper
 from zkconsumer.zk.group_reader import read_brokers
+from zkconsumer.zk.group_values import BrokerList
 from zkconsumer.zk.live_brokers import why_no_brokers
 
 log = logging.getLogger(__name__)
@@ -19,18 +20,22 @@ class BrokerFinder:
     Args:
         address: where the cluster is.
         read: reads the registrations.
+
+    Attributes:
+        are_old: all registrations that were seen last are of brokers of 0.8 or 0.9.
     """
 
     def __init__(
         self,
         address: ClusterAddress,
         *,
-        read: Callable[[ClusterAddress], tuple[Broker, ...]] | None = None,
+        read: Callable[[ClusterAddress], BrokerList] | None = None,
     ) -> None:
         self._address = address
         self._read = read or read_registered
         self._known: tuple[Broker, ...] = ()
         self._is_doubted = False
+        self.are_old = False
 
     def brokers(self) -> tuple[Broker, ...]:
         """Whom to ask: the live ones as last told; once in doubt, also those given or registered.
@@ -60,15 +65,17 @@ class BrokerFinder:
 
     def _registered(self) -> tuple[Broker, ...]:
         try:
-            return self._read(self._address)
+            found = self._read(self._address)
         except (RegistryError, ConnectFailed) as error:
             if not self._known:
                 raise
             log.info("brokers as last seen: %s", error)
             return ()
+        self.are_old = found.are_old
+        return found.brokers
 
 
-def read_registered(address: ClusterAddress) -> tuple[Broker, ...]:
+def read_registered(address: ClusterAddress) -> BrokerList:
     """The brokers that are registered in ZooKeeper, asked over a session of its own.
 
     Raises:
@@ -79,7 +86,7 @@ def read_registered(address: ClusterAddress) -> tuple[Broker, ...]:
     assert where is not None, "an address has one way at least"
     store = open_zookeeper(address)
     try:
-        found = read_brokers(store, None)
+        found = read_brokers(store, None, protocol=address.broker_security.protocol)
         why = None if found.brokers else why_no_brokers(store, where)
     finally:
         store.close()
@@ -87,4 +94,4 @@ def read_registered(address: ClusterAddress) -> tuple[Broker, ...]:
         log.warning("a broker's registration can't be read: %s", reason)
     if why is not None:
         raise ConnectFailed(str(why))
-    return found.brokers
+    return found

@@ -14,29 +14,29 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
     ConfigError,
+    ConnectionLost,
     ProtocolError,
     TransportError,
+    UnsupportedVersion,
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection_cache import ConnectionCache
-from zkconsumer.net.connector import BrokerConnector
-from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.transport import Connector
+from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.broker_finder import BrokerFinder
+from zkconsumer.spark.connecting import dialer_of, is_old
 from zkconsumer.spark.creations import Creations
-from zkconsumer.spark.leader_asker import OffsetAsker, OffsetsOf
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.subscription import Subscription
 from zkconsumer.spark.topic_creations import TopicCreations
-from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ _ALL = 2**31 - 1
 _SHOWN = 10
 _PATIENT_PAUSE_MS = 100
 """The least pause once the tries are used up."""
+_WITHOUT_TIMES = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
 class ClusterReader:
@@ -56,6 +57,7 @@ class ClusterReader:
     - ``RegistryError``: ZooKeeper does not answer (it is asked only where no brokers are given).
     - ``TransportError``: no broker, or not the leader, can be reached.
     - ``BrokerError``: a partition has no leader, or the leader answers with an error; names both.
+    - ``AuthenticationFailed``, ``UnsupportedVersion``: at once, since no other try would help.
 
     Args:
         address: where the cluster is.
@@ -63,6 +65,8 @@ class ClusterReader:
         timeout_ms: how long a broker may take to connect, and to answer.
         retries: how often to ask, at least 1.
         retry_interval_ms: the pause before asking again.
+        isolation: whose end of the logs is asked for: with ``READ_COMMITTED`` they end in front of
+            the first transaction that is open.
         patience_ms: for how long to ask, whatever ``retries`` says, where brokers have answered
             before and one is missing or does not lead any more.
         connector: makes the transports; TCP if not given.
@@ -77,6 +81,7 @@ class ClusterReader:
         timeout_ms: int = 30_000,
         retries: int = 3,
         retry_interval_ms: int = 1_000,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
         patience_ms: int = 0,
         connector: Connector | None = None,
         clock: Clock | None = None,
@@ -86,21 +91,15 @@ class ClusterReader:
         self._patience_ms = patience_ms
         self._doubt_ms = min(patience_ms, timeout_ms)
         self._clock = clock or SystemClock()
-        opener = BrokerConnector(
-            connector or TcpConnector(), client_id=client_id, timeout_ms=timeout_ms
-        )
-        self._metadata = MetadataReader(opener.open, timeout_ms=timeout_ms, shuffle=random.shuffle)
-        self._connections = ConnectionCache(opener.open)
-        self._asker = OffsetAsker(self._connections, timeout_ms=timeout_ms)
+        self._address = address
+        self._client_id = client_id
+        self._timeout_ms = timeout_ms
+        self._isolation = isolation
+        self._connector = connector
         self._finder = BrokerFinder(address)
-        self._creations = TopicCreations(
-            address,
-            list_brokers=self._finder.brokers,
-            client_id=client_id,
-            timeout_ms=timeout_ms,
-            connector=connector,
-            clock=clock,
-        )
+        self._creations = TopicCreations(address, view_of=self._view_of, clock=clock)
+        self._open: tuple[BrokerDialer, ClusterClient] | None = None
+        self._answered_by_old = False
         self._view: ClusterView | None = None
         self._was_there = False
         self._seen: frozenset[TopicPartition] = frozenset()
@@ -115,6 +114,7 @@ class ClusterReader:
             timeout_ms=options.timeout_ms,
             retries=options.retries,
             retry_interval_ms=options.retry_interval_ms,
+            isolation=options.range_settings().isolation,
             patience_ms=options.poll_timeout_ms,
             connector=connector,
         )
@@ -134,8 +134,16 @@ class ClusterReader:
         """Let go of all connections, and end a pause between two tries. Thread: any."""
         self._closed.set()
         self._creations.close()
-        self._metadata.stop()
-        self._connections.close()
+        self._hang_up()
+
+    @property
+    def are_old(self) -> bool:
+        """Whether all brokers are of 0.8 or 0.9, as far as it is known: they need not be asked.
+
+        Their registrations say so; or the one that told last who leads is, and what such a broker
+        understands, all others do that can be in one cluster with it.
+        """
+        return self._finder.are_old or self._answered_by_old
 
     def brokers(self) -> tuple[Broker, ...]:
         """All live brokers, as one of them tells; those to ask where it does not know yet."""
@@ -189,7 +197,7 @@ class ClusterReader:
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> Offsets:
         """The oldest offset that is still there, of every one of these partitions."""
-        return self._first_listed(dict.fromkeys(partitions, EARLIEST_TIMESTAMP))
+        return self._ends(dict.fromkeys(partitions, EARLIEST))
 
     def latest(
         self,
@@ -206,11 +214,11 @@ class ClusterReader:
                 is asked again, as often as any, and with patience for as long as one answer may
                 take, before the answer is given all the same.
         """
-        times = dict.fromkeys(partitions, LATEST_TIMESTAMP)
+        times = dict.fromkeys(partitions, LATEST)
         began_ms, left = self._clock.now_ms(), self._retries
         while True:
             left -= 1
-            found = self._first_listed(times)
+            found = self._ends(times)
             behind = {tp for tp, offset in (known or {}).items() if found.get(tp, offset) < offset}
             if not behind or self._closed.is_set():
                 return found
@@ -220,55 +228,107 @@ class ClusterReader:
             self._pause(0 if left > 0 else _PATIENT_PAUSE_MS)
 
     def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """Where to start so that everything written at a time or later is read.
+        """Where to start so that everything as new as a time is read.
 
-        Brokers answer by segment: the start of the newest one that was last written to by then.
-        So this may be earlier than need be, by about a segment. Where all segments are newer it is
-        the earliest offset, and where the time has not come it is the latest.
+        It is the first record that is not older, or the latest offset where there is none. Brokers
+        before 0.10.1, and logs without timestamps, answer by segment: there it is the start of the
+        newest one that was last written to by then, which may be earlier than need be, by about a
+        segment; the earliest offset where all segments are newer, and the latest where the time has
+        not come.
 
         Args:
             times: milliseconds since the epoch, at least 0, for each partition.
         """
-        listed = self._listed(times, 1)
+        found, rest = self._by_record(times)
+        listed = self._segments({tp: times[tp] for tp in rest}, 1)
         newer = [tp for tp, offsets in listed.items() if not offsets]
-        found = {tp: offsets[0] for tp, offsets in listed.items() if offsets}
-        return {**found, **self.earliest(newer)} if newer else found
+        found |= {tp: offsets[0] for tp, offsets in listed.items() if offsets}
+        return found | self.earliest(newer)
 
     def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """Where to end so that everything written before a time is read.
+        """Where to end so that everything in front of the first record as new as a time is read.
 
-        That is the end of the segment behind the one that ``at_time`` gives: it is the first that
+        By segments that is the end of the one behind what ``at_time`` gives: it is the first that
         was written to after the time, and may begin before it.
 
         Args:
             times: milliseconds since the epoch, at least 0, for each partition.
         """
-        listed = self._listed(times, 1)
-        bounds = self._listed(dict.fromkeys(times, LATEST_TIMESTAMP), _ALL)
-        ends = {}
+        ends, rest = self._by_record(times)
+        listed = self._segments({tp: times[tp] for tp in rest}, 1)
+        bounds = self._segments(dict.fromkeys(rest, LATEST), _ALL)
         for tp, all_bounds in bounds.items():
             at = listed[tp][0] if listed[tp] else -1
             behind = sorted(bound for bound in all_bounds if bound > at)
             ends[tp] = behind[min(1, len(behind) - 1)] if behind else at
         return ends
 
-    def _first_listed(self, times: Mapping[TopicPartition, int]) -> Offsets:
+    def _ends(self, times: Mapping[TopicPartition, int]) -> Offsets:
         def ask() -> Offsets:
-            listed = self._listed_once(times, 1)
-            for tp, offsets in listed.items():
-                if not offsets:
+            found = self._listed(times)
+            for tp, offset in found.items():
+                if offset < 0:
                     raise BrokerError(
                         ErrorCode.UNKNOWN, "ListOffsets", f"{tp}: its leader knows no offset", tp
                     )
-            return {tp: offsets[0] for tp, offsets in listed.items()}
+            return found
 
         return self._retrying(ask) if times else {}
 
-    def _listed(self, times: Mapping[TopicPartition, int], max_offsets: int) -> OffsetsOf:
-        return self._retrying(lambda: self._listed_once(times, max_offsets)) if times else {}
+    def _by_record(
+        self, times: Mapping[TopicPartition, int]
+    ) -> tuple[Offsets, list[TopicPartition]]:
+        """What is known to the record, and the partitions of which it is not."""
 
-    def _listed_once(self, times: Mapping[TopicPartition, int], max_offsets: int) -> OffsetsOf:
-        return self._asker.ask(self._led(tuple(times)), times, max_offsets=max_offsets)
+        def ask() -> tuple[Offsets, list[TopicPartition]]:
+            try:
+                found = self._listed(times, may_lack=True)
+            except UnsupportedVersion:
+                return {}, list(times)
+            return found, [tp for tp in times if tp not in found]
+
+        found, rest = self._retrying(ask) if times else ({}, [])
+        none = [tp for tp, offset in found.items() if offset < 0]
+        return found | self.latest(none), rest
+
+    def _listed(self, times: Mapping[TopicPartition, int], *, may_lack: bool = False) -> Offsets:
+        """What leaders answer, -1 for none; ``may_lack``: what has no timestamps is left out."""
+        leaders = self._led(tuple(times))
+        told = self._client().list_offsets(
+            times, timeout_ms=self._timeout_ms, isolation=self._isolation
+        )
+        found: Offsets = {}
+        for tp, one in sorted(told.items()):
+            if isinstance(one, TimedOffset):
+                found[tp] = one.offset
+            elif not (may_lack and one == _WITHOUT_TIMES):
+                raise self._failure(tp, one, leaders[tp])
+        return found
+
+    def _segments(
+        self, times: Mapping[TopicPartition, int], max_offsets: int
+    ) -> dict[TopicPartition, tuple[int, ...]]:
+        def ask() -> dict[TopicPartition, tuple[int, ...]]:
+            leaders = self._led(tuple(times))
+            told = self._client().segment_starts(
+                times, timeout_ms=self._timeout_ms, max_offsets=max_offsets
+            )
+            found: dict[TopicPartition, tuple[int, ...]] = {}
+            for tp, one in sorted(told.items()):
+                if isinstance(one, int):
+                    raise self._failure(tp, one, leaders[tp])
+                found[tp] = one
+            return found
+
+        return self._retrying(ask) if times else {}
+
+    def _failure(self, tp: TopicPartition, code: int, leader: Broker) -> ZkConsumerError:
+        """Why there is no offset of a partition."""
+        why = self._client().why_unreachable(leader)
+        if code == ErrorCode.NETWORK_EXCEPTION and why is not None:
+            return ConnectionLost(why)
+        text = f"{leader}: no offsets of {tp}: {error_name(code)}, {ErrorCode.of(code).text}"
+        return BrokerError(code, "ListOffsets", text, tp)
 
     def _led(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
         view = self._view
@@ -289,12 +349,48 @@ class ClusterReader:
 
     def _look(self) -> ClusterView:
         """All topics of the cluster, as one broker knows them now."""
-        view = self._metadata.read(self._finder.brokers(), (), all_topics=True)
+        client = self._client()
+        view = client.view(None, timeout_ms=self._timeout_ms)
+        self._answered_by_old = is_old(client.release)
         if view.brokers:
             self._finder.learn(view.brokers.values())
             self._was_there = True
         self._view = view
         return view
+
+    def _view_of(self, topics: Collection[str]) -> ClusterView:
+        return self._client().view(topics, timeout_ms=self._timeout_ms)
+
+    def _client(self) -> ClusterClient:
+        """What asks brokers; made anew once something failed, by whoever is there then."""
+        if self._open is None:
+            brokers = self._finder.brokers()
+            dialer = dialer_of(
+                self._client_id,
+                timeout_ms=self._timeout_ms,
+                security=self._address.broker_security,
+                are_old=self._finder.are_old,
+                connector=self._connector,
+            )
+            client = ClusterClient(
+                dialer,
+                brokers,
+                request_timeout_ms=self._timeout_ms,
+                # No second round: the tries are counted here.
+                retry_backoff_ms=self._timeout_ms,
+                shuffle=random.shuffle,
+            )
+            self._open = dialer, client
+        if self._closed.is_set():
+            self._hang_up()
+            raise ConnectionLost(f"{self._address}: not asked: this reader was closed")
+        return self._open[1]
+
+    def _hang_up(self) -> None:
+        opened, self._open = self._open, None
+        if opened is not None:
+            opened[1].stop()
+            opened[0].stop()
 
     def _retrying(self, ask: Callable[[], T]) -> T:
         began_ms, left = self._clock.now_ms(), self._retries
@@ -305,6 +401,7 @@ class ClusterReader:
             except (TransportError, ProtocolError, BrokerError) as error:
                 self._view = None
                 self._finder.doubt()
+                self._hang_up()
                 is_patient = (
                     self._was_there
                     and _heals(error)

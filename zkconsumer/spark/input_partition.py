@@ -1,11 +1,12 @@
 """What one Spark task reads: plain values, planned on the driver and sent to an executor."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql.datasource import InputPartition
 
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import Broker, OffsetRange, TopicPartition
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,8 @@ class ZkInputPartition(InputPartition):
         leader: who led the partition when this was planned; None: to be asked for.
         brokers: whom to ask for the leader.
         settings: how to read.
+        security: how brokers are reached; it is in no text of this.
+        are_old: all brokers are of 0.8 or 0.9, and need not be asked.
     """
 
     topic: str
@@ -31,6 +34,8 @@ class ZkInputPartition(InputPartition):
     leader: Broker | None
     brokers: tuple[Broker, ...]
     settings: RangeSettings
+    security: SecuritySettings = field(default=PLAINTEXT, repr=False)
+    are_old: bool = False
 
     @property
     def topic_partition(self) -> TopicPartition:

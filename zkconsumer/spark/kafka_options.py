@@ -1,8 +1,7 @@
 """``kafka.*``: settings of the client that a query hands through. Pure.
 
-Names of Kafka 0.8 and of later Kafka both work. What Spark's source refuses is refused, and what
-would change the meaning of a query and can't be done here (encryption) is, too. The rest is taken
-without effect, as Spark takes any name, and noted.
+Names of Kafka 0.8 and of later Kafka both work. What Spark's source refuses is refused. The rest is
+taken without effect, as Spark takes any name, and noted.
 Source: Spark 4.2 ``KafkaSourceProvider.validateGeneralOptions``, Kafka 0.8.2.2 ``ConsumerConfig``.
 """
 
@@ -11,6 +10,8 @@ from typing import Literal
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.spark.address import SECURITY
 from zkconsumer.spark.option_values import read_choice, read_int
 
 PREFIX = "kafka."
@@ -23,7 +24,7 @@ TIMEOUT_MS = ("kafka.request.timeout.ms", "kafka.socket.timeout.ms")
 MAX_WAIT_MS = ("kafka.fetch.max.wait.ms", "kafka.fetch.wait.max.ms")
 BACKOFF_MS = ("kafka.retry.backoff.ms", "kafka.refresh.leader.backoff.ms")
 OFFSETS_STORAGE = "kafka.offsets.storage"
-SECURITY = "kafka.security.protocol"
+ISOLATION = "kafka.isolation.level"
 
 ALIASES = {"kafka.group.id": "group.id", "kafka.zookeeper.connect": "zookeeper.connect"}
 """Names that stand for another option."""
@@ -33,6 +34,7 @@ EFFECTIVE = frozenset(
         CLIENT_ID,
         OFFSETS_STORAGE,
         SECURITY,
+        ISOLATION,
         "kafka.bootstrap.servers",
         *ALIASES,
         *FETCH_BYTES,
@@ -78,11 +80,6 @@ def check_kafka(options: Mapping[str, str]) -> tuple[str, ...]:
     for name, reason in REFUSED.items():
         if name in options:
             raise ConfigError(f"{name}: {reason}")
-    protocol = options.get(SECURITY, "PLAINTEXT")
-    if protocol.strip().upper() != "PLAINTEXT":
-        raise ConfigError(
-            f"{SECURITY} is {protocol!r}: brokers of the ZooKeeper era speak PLAINTEXT only"
-        )
     return tuple(
         f"option {name} is accepted but has no effect here"
         for name in sorted(options)
@@ -115,6 +112,7 @@ def read_range_settings(
             options, MAX_DECOMPRESSED_BYTES, usual.max_decompressed_bytes, low=1
         ),
         fail_on_data_loss=fail_on_data_loss,
+        isolation=_isolation(options),
     )
 
 
@@ -128,6 +126,12 @@ def read_offsets_storage(options: Mapping[str, str]) -> Literal["zookeeper", "ka
         return None
     word = read_choice(OFFSETS_STORAGE, text, ("zookeeper", "kafka"))
     return "kafka" if word == "kafka" else "zookeeper"
+
+
+def _isolation(options: Mapping[str, str]) -> IsolationLevel:
+    names = {one.name.lower(): one for one in IsolationLevel}
+    usual = IsolationLevel.READ_UNCOMMITTED.name.lower()
+    return names[read_choice(ISOLATION, options.get(ISOLATION, usual), tuple(names))]
 
 
 def _number(options: Mapping[str, str], names: tuple[str, ...], default: int, *, low: int) -> int:

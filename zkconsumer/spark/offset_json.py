@@ -12,9 +12,8 @@ from typing import NoReturn, TypeGuard
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
+from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP
 
-LATEST_OFFSET = -1
-EARLIEST_OFFSET = -2
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 LONG_MIN = -(2**63)
@@ -67,7 +66,7 @@ def read_offsets(option: str, text: str) -> dict[TopicPartition, int]:
     """
     offsets = from_json(_parse(option, text, OFFSETS_EXAMPLE), what=option)
     for tp, offset in offsets.items():
-        if offset < EARLIEST_OFFSET:
+        if offset < EARLIEST_TIMESTAMP:
             raise ConfigError(
                 f"{option}: {tp} has offset {offset}: an offset is 0 or more, -2 for the earliest "
                 "or -1 for the latest"

@@ -3,9 +3,10 @@
 Source: Spark 4.2 ``KafkaOffsetRangeLimit``, ``KafkaSourceProvider.getKafkaOffsetRangeLimit`` and
 ``KafkaOffsetReaderAdmin.fetchPartitionOffsets``. ``Group`` is our own.
 
-Brokers of the ZooKeeper era know no times of messages, only when a segment of a log was last
-written to. So a time stands for a segment, and always on the safe side: what starts at a time may
-start earlier than asked, and what ends at a time may end later, by up to a segment or two.
+A time stands for the first message as new. Brokers before 0.10.1, and logs without timestamps, know
+only when a segment of a log was last written to. There it stands for a segment, and always on the
+safe side: what starts at a time may start earlier than asked, and what ends at a time may end
+later, by up to a segment or two.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +15,9 @@ from typing import Protocol, assert_never
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
-from zkconsumer.spark.offset_json import (
-    EARLIEST_OFFSET,
-    LATEST_OFFSET,
-    read_offsets,
-    read_times,
-)
+from zkconsumer.spark.offset_json import read_offsets, read_times
 from zkconsumer.spark.option_values import read_long
+from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 _SHOWN = 10
 
@@ -264,8 +261,8 @@ def _where_group_stands(
 
 
 def _exact(limit: Exact, partitions: Sequence[TopicPartition], log: LogLookup) -> Offsets:
-    early = [tp for tp in partitions if limit.offsets[tp] == EARLIEST_OFFSET]
-    late = [tp for tp in partitions if limit.offsets[tp] == LATEST_OFFSET]
+    early = [tp for tp in partitions if limit.offsets[tp] == EARLIEST_TIMESTAMP]
+    late = [tp for tp in partitions if limit.offsets[tp] == LATEST_TIMESTAMP]
     found = {tp: limit.offsets[tp] for tp in partitions}
     if early:
         found.update(log.earliest(early))

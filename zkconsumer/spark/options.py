@@ -19,7 +19,6 @@ from zkconsumer.spark.kafka_options import (
     read_offsets_storage,
     read_range_settings,
 )
-from zkconsumer.spark.offset_json import EARLIEST_OFFSET, LATEST_OFFSET
 from zkconsumer.spark.offset_limits import (
     ENDING,
     STARTING,
@@ -40,6 +39,7 @@ from zkconsumer.spark.option_values import (
     read_long,
 )
 from zkconsumer.spark.subscription import Subscription, read_subscription
+from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from zkconsumer.zk.paths import GroupPaths
 
 CommitTarget: TypeAlias = Literal["none", "zookeeper", "kafka", "both"]
@@ -163,7 +163,7 @@ class SourceOptions:
             )
         if isinstance(self.starting, Exact):
             for tp, offset in self.starting.offsets.items():
-                if offset == LATEST_OFFSET:
+                if offset == LATEST_TIMESTAMP:
                     raise ConfigError(
                         f"{STARTING.offsets} of {tp} is -1 (latest): a batch query can't start "
                         "there"
@@ -177,7 +177,7 @@ class SourceOptions:
             )
         if isinstance(self.ending, Exact):
             for tp, offset in self.ending.offsets.items():
-                if offset == EARLIEST_OFFSET:
+                if offset == EARLIEST_TIMESTAMP:
                     raise ConfigError(
                         f"{ENDING.offsets} of {tp} is -2 (earliest): a batch query can't end there"
                     )

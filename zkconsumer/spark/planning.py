@@ -58,6 +58,11 @@ class Cluster(LogLookup, Protocol):
         """Who leads each partition now; one without a leader is missing."""
         ...
 
+    @property
+    def are_old(self) -> bool:
+        """Whether all brokers are of 0.8 or 0.9."""
+        ...
+
     def close(self) -> None:
         """Let go of all connections."""
         ...
@@ -191,6 +196,8 @@ def input_partitions(
             leader=leaders.get(piece.topic_partition),
             brokers=brokers,
             settings=settings,
+            security=options.address.broker_security,
+            are_old=cluster.are_old,
         )
         for piece in divide(ranges, options.min_partitions, options.max_records_per_partition)
     ]

@@ -4,7 +4,8 @@ Names, types and nullability are those of Spark's Kafka source, so that a job ch
 user's schema may leave columns out, which spares making them; it can't add or retype any.
 
 ``timestamp`` is null where the log has none (magic 0, all that brokers before 0.10 write), and
-``timestampType`` is -1 there. ``headers`` are null: records of magic 0 and 1 can't have any.
+``timestampType`` is -1 there. ``headers`` are null where a record has none: those of magic 0 and 1
+can't have any.
 
 Source: Spark 4 ``KafkaRecordToRowConverter``.
 """
@@ -116,26 +117,31 @@ class RowBatches:
         """
         columns = columns_of_runs(part.runs) if part.runs else columns_of_rows(part.rows)
         return pa.RecordBatch.from_arrays(
-            [make(columns) for make in self._columns], schema=self._schema
+            [make(columns, part) for make in self._columns], schema=self._schema
         )
 
 
-def _maker(field: pa.Field, constant: str | int | None) -> Callable[[RecordColumns], pa.Array]:
+def _maker(
+    field: pa.Field, constant: str | int | None
+) -> Callable[[RecordColumns, RangePart], pa.Array]:
     match field.name:
         case "key":
-            return lambda columns: columns.keys
+            return lambda columns, _: columns.keys
         case "value":
-            return lambda columns: columns.values
+            return lambda columns, _: columns.values
         case "offset":
-            return lambda columns: columns.offsets
+            return lambda columns, _: columns.offsets
         case "timestamp":
             nulls = _Repeated(pa.scalar(None, field.type))
-            return lambda columns: _timestamps(columns, nulls)
+            return lambda columns, _: _timestamps(columns, nulls)
         case "timestampType":
-            return lambda columns: columns.timestamp_types
+            return lambda columns, _: columns.timestamp_types
+        case "headers":
+            none = _Repeated(pa.scalar(None, field.type))
+            return lambda columns, part: _headers(columns, part, none)
         case _:
             repeated = _Repeated(pa.scalar(constant, field.type))
-            return lambda columns: repeated.times(len(columns))
+            return lambda columns, _: repeated.times(len(columns))
 
 
 def _timestamps(columns: RecordColumns, nulls: "_Repeated") -> pa.Array:
@@ -145,6 +151,15 @@ def _timestamps(columns: RecordColumns, nulls: "_Repeated") -> pa.Array:
         return nulls.times(len(columns))
     micros = columns.timestamps.cast(pa.int64())
     return pc.if_else(pc.greater_equal(micros, 0), columns.timestamps, nulls.value)
+
+
+def _headers(columns: RecordColumns, part: RangePart, nulls: "_Repeated") -> pa.Array:
+    headers = part.headers()
+    if not headers:
+        return nulls.times(len(columns))
+    found = [headers.get(offset) for offset in columns.offsets.to_pylist()]
+    told = [one and [{"key": name, "value": value} for name, value in one] for one in found]
+    return pa.array(told, nulls.value.type)
 
 
 class _Repeated:

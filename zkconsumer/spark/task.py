@@ -4,41 +4,58 @@ A worker is used for one task after the other, so connections outlive a task. Th
 broker, and belong to the process that opened them: workers are forked.
 """
 
+import random
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Final
 
 import pyarrow as pa
 
+from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.fetch.range_reader import RangeReader
-from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.net.connection_cache import ConnectionCache
-from zkconsumer.net.connector import BrokerConnector
-from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.security import SecuritySettings
+from zkconsumer.spark.connecting import dialer_of
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.rows import RowBatches
 
 _MOST_BYTES = 2**31 - 1
 """No answer is too large: what is asked for is bounded, and room is made for what really comes."""
 
-_caches: Final[dict[tuple[str, int], ConnectionCache]] = {}
+_pools: Final[dict[tuple[str, int, SecuritySettings, bool], ConnectionPool]] = {}
 
 
-def connections_for(settings: RangeSettings) -> ConnectionCache:
-    """This worker's connections for such settings. Thread: any."""
-    key = settings.client_id, settings.timeout_ms
-    cache = _caches.get(key)
-    if cache is None:
-        client_id, timeout_ms = key
-        opener = BrokerConnector(
-            TcpConnector(),
-            client_id=client_id,
-            timeout_ms=timeout_ms,
+def connections_for(partition: ZkInputPartition) -> ConnectionPool:
+    """This worker's connections for such a task. Thread: any."""
+    settings = partition.settings
+    key = settings.client_id, settings.timeout_ms, partition.security, partition.are_old
+    pool = _pools.get(key)
+    if pool is None:
+        dialer = dialer_of(
+            settings.client_id,
+            timeout_ms=settings.timeout_ms,
+            security=partition.security,
+            are_old=partition.are_old,
             max_response_bytes=_MOST_BYTES,
         )
-        cache = _caches.setdefault(key, ConnectionCache(opener.open))
-    return cache
+        pool = _pools.setdefault(key, ConnectionPool(dialer, SystemClock()))
+    return pool
+
+
+def reader_for(partition: ZkInputPartition) -> RangeReader:
+    """What reads a task's range. Thread: any."""
+    settings = partition.settings
+    client = ClusterClient(
+        connections_for(partition),
+        partition.brokers,
+        request_timeout_ms=settings.timeout_ms,
+        # No second round: the reader counts its tries, and pauses between them itself.
+        retry_backoff_ms=settings.timeout_ms,
+        shuffle=random.shuffle,
+    )
+    return RangeReader(client, settings=settings)
 
 
 def read_partition(partition: ZkInputPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -58,10 +75,7 @@ def read_partition(partition: ZkInputPartition, schema: pa.Schema) -> Iterator[p
         PartitionFailed: an entry can't be read, or no broker served the partition.
         MessageTooLarge: an entry is larger than the largest fetch allowed.
     """
-    settings = partition.settings
-    reader = RangeReader(
-        partition.brokers, connections=connections_for(settings), settings=settings
-    )
+    reader = reader_for(partition)
     batches = RowBatches(schema, partition.topic_partition)
     with closing(reader.read(partition.stretch, leader=partition.leader)) as parts:
         for part in parts:

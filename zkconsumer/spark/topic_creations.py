@@ -4,17 +4,12 @@ It is no more than a help: where neither can be asked, queries go on without.
 """
 
 import logging
-import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.model import Broker
-from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.net.transport import Connector
 from zkconsumer.spark import zookeeper
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.creations import Creations
@@ -32,35 +27,24 @@ class TopicCreations:
 
     Args:
         address: where the cluster is.
-        list_brokers: those to ask where there is no way to ZooKeeper.
-        client_id: sent with every request.
-        timeout_ms: how long a broker may take.
-        connector: makes the transports; TCP if not given.
+        view_of: what brokers say of topics, where there is no way to ZooKeeper.
         open_zookeeper: connects to ZooKeeper.
         clock: for the pause after a failure.
     """
 
-    def __init__(  # noqa: PLR0913 - one part a line, all by name
+    def __init__(
         self,
         address: ClusterAddress,
         *,
-        list_brokers: Callable[[], Sequence[Broker]],
-        client_id: str,
-        timeout_ms: int,
-        connector: Connector | None = None,
+        view_of: Callable[[Collection[str]], ClusterView],
         open_zookeeper: Callable[[ClusterAddress], ZkStore] | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._address = address
-        self._list_brokers = list_brokers
-        self._client_id = client_id
-        self._timeout_ms = timeout_ms
-        self._connector = connector
+        self._view_of = view_of
         self._open_zookeeper = open_zookeeper or zookeeper.open_zookeeper
         self._clock = clock or SystemClock()
         self._store: ZkStore | None = None
-        self._client: ClusterClient | None = None
-        self._dialer: BrokerDialer | None = None
         self._not_before_ms: int | None = None
         self._without_ids = False
 
@@ -81,16 +65,10 @@ class TopicCreations:
             return {}
 
     def close(self) -> None:
-        """Let go of all connections. Idempotent."""
+        """Let go of ZooKeeper. Idempotent."""
         store, self._store = self._store, None
         if store is not None:
             store.close()
-        client, self._client = self._client, None
-        dialer, self._dialer = self._dialer, None
-        if client is not None:
-            client.stop()
-        if dialer is not None:
-            dialer.stop()
 
     def _in_zookeeper(self, topics: Collection[str]) -> Creations:
         if self._store is None:
@@ -103,22 +81,7 @@ class TopicCreations:
     def _by_id(self, topics: Collection[str]) -> Creations:
         if self._without_ids:
             return {}
-        if self._client is None:
-            self._dialer = BrokerDialer(
-                self._connector or TcpConnector(),
-                client_id=self._client_id,
-                connect_timeout_ms=self._timeout_ms,
-                request_timeout_ms=self._timeout_ms,
-            )
-            self._client = ClusterClient(
-                self._dialer,
-                self._list_brokers(),
-                request_timeout_ms=self._timeout_ms,
-                retry_backoff_ms=100,
-                clock=self._clock,
-                shuffle=random.shuffle,
-            )
-        view = self._client.view(topics, timeout_ms=self._timeout_ms)
+        view = self._view_of(topics)
         # Brokers before 2.8 have none to tell.
         self._without_ids = bool(view.partitions) and not view.topic_ids
         return {topic: f"id:{one.hex()}" for topic, one in view.topic_ids.items()}

@@ -13,6 +13,7 @@ from zkconsumer.zk.nodes import (
     parse_broker,
     parse_registration,
     parse_topic,
+    registration_version,
 )
 from zkconsumer.zk.paths import (
     BROKER_IDS,
@@ -99,13 +100,20 @@ def read_brokers(
     if strange:
         malformed[-1] = f"{BROKER_IDS} holds {strange!r}: a broker's name is its number"
     brokers = []
+    versions: set[int | None] = set()
     for broker_id, node in zip(ids, store.get_many([broker_path(one) for one in ids]), strict=True):
         found = None if node is None else parse_broker(broker_id, node.data, protocol)
+        if node is not None:
+            versions.add(registration_version(node.data))
         if isinstance(found, Broker):
             brokers.append(found)
         elif isinstance(found, Malformed):
             malformed[broker_id] = found.reason
-    return BrokerList(brokers=tuple(sorted(brokers)), malformed=malformed)
+    return BrokerList(
+        brokers=tuple(sorted(brokers)),
+        malformed=malformed,
+        are_old=bool(versions) and versions <= {1, 2},
+    )
 
 
 @dataclass(frozen=True, slots=True)

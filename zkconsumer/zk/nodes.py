@@ -149,6 +149,13 @@ def parse_broker(
     )
 
 
+def registration_version(data: bytes) -> int | None:
+    """Which version of a broker's registration this is: 1 is of 0.8, 2 of 0.9; None if none."""
+    parsed = parse_object(data)
+    version = None if isinstance(parsed, NotJson) else parsed.fields.get("version")
+    return version if isinstance(version, int) and not isinstance(version, bool) else None
+
+
 def parse_topic(data: bytes) -> tuple[int, ...] | Malformed:
     """Read the partition ids of a topic, sorted as numbers; version 1 to 3 of the node."""
     parsed = parse_object(data)

@@ -13,7 +13,7 @@ import pytest
 from tests.support.clusters import fresh_name
 from tests.support.disk_damage import log_size, overwrite
 from tests.support.members import Member
-from tests.support.ranges import stretch
+from tests.support.ranges import client_of, stretch
 from tests.support.record_sets import gzip_of_zeros, wrapper_around
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
@@ -22,9 +22,6 @@ from zkconsumer import KafkaConsumer, PartitionFailed
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import TopicPartition
-from zkconsumer.net.connection_cache import ConnectionCache
-from zkconsumer.net.connector import BrokerConnector
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -152,9 +149,8 @@ def test_polls_and_ranges_stop_there_too(cluster: Sandbox, flipped: TopicPartiti
         consumer.seek(flipped, 5)
         wait_until(lambda: read() or len(seen) == 9, what="the rest")
         assert seen[4:] == [5, 6, 7, 8, 9]
-    opener = BrokerConnector(TcpConnector(), client_id="ranges", timeout_ms=3_000)
-    connections = ConnectionCache(opener.open)
-    reader = RangeReader(cluster.brokers, connections=connections, settings=RangeSettings())
+    client = client_of(cluster.brokers)
+    reader = RangeReader(client, settings=RangeSettings())
     with pytest.raises(PartitionFailed, match=f"offset 4: the entry claims offset {4 + BIT_36}"):
         list(reader.read(stretch(0, 10, flipped)))
-    connections.close()
+    client.stop()

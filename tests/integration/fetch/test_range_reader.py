@@ -7,17 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.ranges import DECODERS, offsets, stretch
+from tests.support.ranges import DECODERS, client_of, offsets, stretch
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import DataLost
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import Broker, Record, TopicPartition
-from zkconsumer.net.connection_cache import ConnectionCache
-from zkconsumer.net.connector import BrokerConnector
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.produce.producer import Producer
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
@@ -53,37 +51,41 @@ def three(work_dir: Path) -> Iterator[Sandbox]:
         yield sandbox
 
 
+Clients = Callable[[Sandbox], ClusterClient]
+
+
 @pytest.fixture
-def connections() -> Iterator[ConnectionCache]:
-    """Real connections, which are closed in the end."""
-    opener = BrokerConnector(TcpConnector(), client_id="ranges", timeout_ms=3_000)
-    cache = ConnectionCache(opener.open)
-    yield cache
-    cache.close()
+def clients() -> Iterator[Clients]:
+    """Clients of clusters, which keep their connections until the end."""
+    made: dict[tuple[Broker, ...], ClusterClient] = {}
+
+    def client(cluster: Sandbox) -> ClusterClient:
+        return made.setdefault(cluster.brokers, client_of(cluster.brokers))
+
+    yield client
+    for one in made.values():
+        one.stop()
 
 
 def reader(
     cluster: Sandbox,
-    connections: ConnectionCache,
+    clients: Clients,
     decoder: PieceDecoder = DECODERS[-1],
     settings: RangeSettings = SETTINGS,
 ) -> RangeReader:
     """A reader that knows the cluster's brokers."""
-    return RangeReader(cluster.brokers, connections=connections, settings=settings, decoder=decoder)
+    return RangeReader(clients(cluster), settings=settings, decoder=decoder)
 
 
-def leader_of(tp: TopicPartition, cluster: Sandbox, connections: ConnectionCache) -> Broker:
-    """Who serves the partition: the one whom a reader without a hint has found."""
-    assert offsets(reader(cluster, connections).read(stretch(0, 1, tp))) == [0]
-    (found,) = filter(None, map(connections.take, cluster.brokers))
-    connections.give_back(found)
-    return found.broker
+def leader_of(tp: TopicPartition, cluster: Sandbox, clients: Clients) -> Broker:
+    """Who leads the partition."""
+    return clients(cluster).view({tp.topic}, timeout_ms=3_000).leaders[tp]
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY])
 def test_a_range_of_a_real_log_is_read_exactly(
-    cluster: Sandbox, connections: ConnectionCache, codec: Codec, decoder: PieceDecoder
+    cluster: Sandbox, clients: Clients, codec: Codec, decoder: PieceDecoder
 ) -> None:
     """In the middle of sets, with fetches of any size; and again, on the same connection."""
     tp = TopicPartition(fresh_name("ranges"), 0)
@@ -92,7 +94,7 @@ def test_a_range_of_a_real_log_is_read_exactly(
         write(cluster, tp, [b"%d " % one * 9 for one in range(start, start + 100)], codec=codec)
     for fetch_bytes in (400, 5_000, 1 << 22):
         settings = replace(SETTINGS, fetch_bytes=fetch_bytes)
-        ranges = reader(cluster, connections, decoder, settings)
+        ranges = reader(cluster, clients, decoder, settings)
         read = [
             record
             for part in ranges.read(stretch(150, 1_950, tp))
@@ -104,35 +106,35 @@ def test_a_range_of_a_real_log_is_read_exactly(
 
 
 def test_what_is_behind_the_end_is_waited_for_and_then_lost(
-    cluster: Sandbox, connections: ConnectionCache
+    cluster: Sandbox, clients: Clients
 ) -> None:
     """A fetch far behind the end is refused by the broker, one at the end is not answered."""
     tp = TopicPartition(fresh_name("beyond"), 0)
     cluster.create_topic(tp.topic)
     write(cluster, tp, [b"%d" % one for one in range(10)])
     settings = replace(SETTINGS, timeout_ms=1_000, fail_on_data_loss=False)
-    ranges = reader(cluster, connections, settings=settings)
+    ranges = reader(cluster, clients, settings=settings)
     *parts, lost = ranges.read(stretch(5, 12, tp))
     assert offsets(parts) == [5, 6, 7, 8, 9]
     assert isinstance(lost, LostRange)
     assert lost.stretch == stretch(10, 12, tp)
-    strict = reader(cluster, connections, settings=replace(SETTINGS, timeout_ms=1_000))
+    strict = reader(cluster, clients, settings=replace(SETTINGS, timeout_ms=1_000))
     with pytest.raises(DataLost, match=r"\[50, 60\).*ends at offset 10"):
         list(strict.read(stretch(50, 60, tp)))
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_a_leader_that_goes_in_mid_range_costs_nothing(
-    three: Sandbox, connections: ConnectionCache, end: str
+    three: Sandbox, clients: Clients, end: str
 ) -> None:
     """It hands over in order, or crashes: the range goes on at the next leader."""
     tp = TopicPartition(fresh_name("moved"), 0)
     three.create_topic(tp.topic, replication=3)
     for start in range(0, 3_000, 500):
         write(three, tp, [b"%d" % one * 20 for one in range(start, start + 500)])
-    leader = leader_of(tp, three, connections)
+    leader = leader_of(tp, three, clients)
     small = replace(SETTINGS, fetch_bytes=10_000)
-    reading = reader(three, connections, settings=small).read(stretch(0, 3_000, tp), leader=leader)
+    reading = reader(three, clients, settings=small).read(stretch(0, 3_000, tp), leader=leader)
     read = [next(reading), next(reading)]
     {"stop": three.stop_broker, "kill": three.kill_broker}[end](leader.id)
     try:
@@ -143,7 +145,7 @@ def test_a_leader_that_goes_in_mid_range_costs_nothing(
 
 
 def test_a_head_that_expired_is_told_to_the_offset(
-    three: Sandbox, connections: ConnectionCache, work_dir: Path
+    three: Sandbox, clients: Clients, work_dir: Path
 ) -> None:
     """Segments are gone as retention would have it (which runs 30 s after a start at first)."""
     tp = TopicPartition(fresh_name("expired"), 0)
@@ -159,16 +161,16 @@ def test_a_head_that_expired_is_told_to_the_offset(
     three.start_broker(1)
     first = int(segments[2].stem)
     with pytest.raises(DataLost) as error:
-        list(reader(three, connections).read(stretch(3, 40, tp)))
+        list(reader(three, clients).read(stretch(3, 40, tp)))
     assert (error.value.from_offset, error.value.until_offset) == (3, first)
     easy = replace(SETTINGS, fail_on_data_loss=False)
-    lost, *parts = reader(three, connections, settings=easy).read(stretch(3, 40, tp))
+    lost, *parts = reader(three, clients, settings=easy).read(stretch(3, 40, tp))
     assert isinstance(lost, LostRange)
     assert (lost.stretch, lost.log_start_offset) == (stretch(3, first, tp), first)
     assert offsets(parts) == list(range(first, 40))
 
 
-def test_what_compaction_took_out_is_no_loss(three: Sandbox, connections: ConnectionCache) -> None:
+def test_what_compaction_took_out_is_no_loss(three: Sandbox, clients: Clients) -> None:
     """The real cleaner leaves gaps, also inside of compressed sets."""
     tp = TopicPartition(fresh_name("compacted"), 0)
     config = {"cleanup.policy": "compact", "segment.bytes": "2000"}
@@ -183,7 +185,7 @@ def test_what_compaction_took_out_is_no_loss(three: Sandbox, connections: Connec
     producer.close()
 
     def read(start: int, stop: int) -> list[int]:
-        return offsets(reader(three, connections).read(stretch(start, stop, tp)))
+        return offsets(reader(three, clients).read(stretch(start, stop, tp)))
 
     whole: Callable[[], list[int]] = lambda: read(0, end)  # noqa: E731 - asked for again below
     wait_until(lambda: len(whole()) < end // 2, what="the cleaner")

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.ranges import TP, bench, values
-from tests.support.served import Served
+from tests.support.ranges import TP, RangeBench, bench, values
 from zkconsumer.cli.consume.format import base64_line
 from zkconsumer.cli.main import main
 from zkconsumer.cli.replay import command as replay
@@ -24,21 +23,20 @@ OTHER = TopicPartition("t", 1)
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Served]:
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RangeBench]:
     """``t-0`` has a hundred records, ``t-1`` ten; we are in an empty folder."""
-    world = bench()
-    world.net.cluster.append(TP, values(*range(100)))
-    world.net.cluster.append(OTHER, values(*range(200, 210)))
-    one = Served(world)
+    one = bench(are_old=False)
+    one.net.cluster.append(TP, values(*range(100)))
+    one.net.cluster.append(OTHER, values(*range(200, 210)))
 
     @contextmanager
     def opened(_args: object) -> Iterator[SimpleNamespace]:
-        yield SimpleNamespace(client=one.client, dialer=one.dialer)
+        yield SimpleNamespace(client=one.client())
 
     monkeypatch.setattr(replay, "_open", opened)
     monkeypatch.chdir(tmp_path)
     yield one
-    one.close()
+    one.connections.stop()
 
 
 class Printed:
@@ -52,14 +50,14 @@ class Printed:
 
 
 def test_all_partitions_one_after_the_other(
-    served: Served, capfd: pytest.CaptureFixture[str]
+    world: RangeBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """To where they end now."""
     printed = Printed(capfd)
     assert printed.status == 0
     assert printed.numbers == [*range(100), *range(200, 210)]
     assert printed.err == "zkconsumer: 110 messages of 2 partitions\n"
-    assert served.world.net.cluster.log(TP).end_offset == 100
+    assert world.net.cluster.log(TP).end_offset == 100
 
 
 @pytest.mark.parametrize(
@@ -76,16 +74,18 @@ def test_all_partitions_one_after_the_other(
     ],
 )
 def test_a_part_of_it(
-    served: Served, capfd: pytest.CaptureFixture[str], flags: list[str], expected: list[int]
+    world: RangeBench, capfd: pytest.CaptureFixture[str], flags: list[str], expected: list[int]
 ) -> None:
     """By offsets and counts; where one log is too short for it, gaps must be allowed."""
     printed = Printed(capfd, *flags, "--allow-gaps")
     assert (printed.status, printed.numbers) == (0, expected)
     assert f"{len(expected)} messages of" in printed.err
-    assert served.world.pauses == []
+    assert world.pauses == []
 
 
-def test_files_say_from_where_to_where(served: Served, capfd: pytest.CaptureFixture[str]) -> None:
+def test_files_say_from_where_to_where(
+    world: RangeBench, capfd: pytest.CaptureFixture[str]
+) -> None:
     """In either form; of the one group, or of the one that is named."""
     Path("from").write_text("t,0,97\nt,1,208\n")
     Path("to").write_text("/consumers/g/offsets/t/0:99\n/consumers/g/offsets/t/1:209\n")
@@ -104,14 +104,14 @@ def test_files_say_from_where_to_where(served: Served, capfd: pytest.CaptureFixt
     printed = Printed(capfd, *flags, "--group", "b")
     assert (printed.status, printed.lines) == (2, [])
     assert "one file has an offset of t-1, and the other has none" in printed.err
-    assert served.world.pauses == []
+    assert world.pauses == []
 
 
 def test_what_was_deleted_is_named_before_anything_is_printed(
-    served: Served, capfd: pytest.CaptureFixture[str]
+    world: RangeBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """And left out, where gaps are allowed."""
-    served.world.net.cluster.log(TP).delete_before(30)
+    world.net.cluster.log(TP).delete_before(30)
     flags = ("--partitions", "0", "--from-offset", "10", "--output-file", "out")
     printed = Printed(capfd, *flags)
     assert (printed.status, printed.lines, list(Path().iterdir())) == (1, [], [])
@@ -125,13 +125,13 @@ def test_what_was_deleted_is_named_before_anything_is_printed(
 
 @pytest.mark.parametrize("allowed", [True, False])
 def test_what_is_deleted_meanwhile_is_named(
-    served: Served,
+    world: RangeBench,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     allowed: bool,
 ) -> None:
     """To the offset: nobody takes what is there for all."""
-    log = served.world.net.cluster.log(TP)
+    log = world.net.cluster.log(TP)
 
     def and_then_deleted(*args: object) -> object:
         plan = plan_replay(*args)  # type: ignore[arg-type]  # passed on
@@ -154,7 +154,7 @@ def test_what_is_deleted_meanwhile_is_named(
 
 @pytest.mark.parametrize("error", [StopAsked(), OSError(28, "No space left on device")])
 def test_what_is_broken_off_leaves_no_half_file(
-    served: Served,
+    world: RangeBench,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     error: BaseException,
@@ -173,29 +173,31 @@ def test_what_is_broken_off_leaves_no_half_file(
     assert Path("out").read_text() == "before"
     if isinstance(error, StopAsked):
         assert "it stopped at t-0, offset 7" in printed.err
-    assert served.world.pauses == []
+    assert world.pauses == []
 
 
-def test_what_compaction_took_is_counted(served: Served, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_compaction_took_is_counted(
+    world: RangeBench, capfd: pytest.CaptureFixture[str]
+) -> None:
     """It is no gap."""
-    served.world.net.cluster.log(OTHER).end_offset = 15
-    served.world.net.cluster.append(OTHER, values(300))
+    world.net.cluster.log(OTHER).end_offset = 15
+    world.net.cluster.append(OTHER, values(300))
     printed = Printed(capfd, "--partitions", "1")
     assert (printed.status, printed.numbers) == (0, [*range(200, 210), 300])
     assert "11 messages of 1 partition; 5 offsets hold none" in printed.err
 
 
-def test_what_passes_is_tried_again(served: Served, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_passes_is_tried_again(world: RangeBench, capfd: pytest.CaptureFixture[str]) -> None:
     """Each message comes once."""
-    served.world.net.brokers[0].script(ApiKey.FETCH, Close(), Fail(6))
+    world.net.brokers[0].script(ApiKey.FETCH, Close(), Fail(6))
     assert Printed(capfd, "--partitions", "0").numbers == [*range(100)]
 
 
 def test_a_partition_without_a_leader_stops_it(
-    served: Served, capfd: pytest.CaptureFixture[str]
+    world: RangeBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The others can be named."""
-    served.world.net.cluster.move_leader(OTHER, None)
+    world.net.cluster.move_leader(OTHER, None)
     printed = Printed(capfd, "--timeout-ms", "50")
     assert (printed.status, printed.lines) == (1, [])
     assert "t-1: its leader does not answer, so nothing was printed" in printed.err
@@ -214,14 +216,14 @@ def test_a_partition_without_a_leader_stops_it(
     ],
 )
 def test_wrong_wishes_are_told(
-    served: Served, capfd: pytest.CaptureFixture[str], flags: list[str], told: str
+    world: RangeBench, capfd: pytest.CaptureFixture[str], flags: list[str], told: str
 ) -> None:
     """Exit status 2, and nothing is printed."""
     Path("other").write_text("u,0,1\n")
     printed = Printed(capfd, *flags)
     assert (printed.status, printed.lines) == (2, [])
     assert told in printed.err
-    assert served.world.pauses == []
+    assert world.pauses == []
 
 
 def test_a_cluster_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.support.fake_net import SHORT_MS, FakeNet, fake_net
-from zkconsumer.cluster.log_ends import EARLIEST, LATEST, LogEndReader
+from zkconsumer.cluster.log_ends import LogEndReader
+from zkconsumer.cluster.offset_times import EARLIEST, LATEST
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.testing.fake_script import Fail, Hang
 from zkconsumer.wire.api import ApiKey

@@ -22,6 +22,7 @@ from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.testing.fake_script import Close, Fail, Reply
 from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.list_offsets import ListedPartition, ListedTopic, ListOffsetsResponse
 from zkconsumer.wire.messages.metadata import MetadataResponse
 
 pytestmark = pytest.mark.parametrize("decoder", DECODERS)
@@ -29,10 +30,10 @@ ENTRY_BYTES = 28
 """Of a record with a value of two digits."""
 
 
-@pytest.fixture
-def world() -> RangeBench:
+@pytest.fixture(params=[True, False], ids=["known", "asked"])
+def world(request: pytest.FixtureRequest) -> RangeBench:
     """A broker with a hundred records in ``t-0``."""
-    one = bench()
+    one = bench(are_old=request.param)
     one.net.cluster.append(TP, values(*range(100)))
     return one
 
@@ -231,3 +232,21 @@ def test_edges_are_asked_for_until_they_are_told(
     assert isinstance(lost, LostRange)
     assert lost.stretch == stretch(3, 50)
     assert offsets(rest) == list(range(50, 80))
+
+
+def listed(offset: int) -> ListOffsetsResponse:
+    """A leader's word about one of the ends."""
+    part = ListedPartition(partition=0, error_code=0, offsets=(offset,))
+    return ListOffsetsResponse(topics=(ListedTopic(topic="t", partitions=(part,)),))
+
+
+def test_edges_that_hold_no_log_are_no_answer(decoder: PieceDecoder, world: RangeBench) -> None:
+    """Where it would end before it begins: asked again, and named if that does not change."""
+    world.net.cluster.log(TP).delete_before(30)
+    upside_down = Reply(listed(60)), Reply(listed(40))
+    world.net.brokers[0].script(ApiKey.LIST_OFFSETS, *upside_down)
+    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(stretch(10, 60))
+    assert isinstance(lost, LostRange)
+    assert lost.stretch == stretch(10, 30)
+    assert offsets(rest) == list(range(30, 60))
+    assert world.pauses != []

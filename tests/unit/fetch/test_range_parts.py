@@ -5,19 +5,23 @@ import itertools
 import pytest
 
 from tests.support.batches import records as of_batch
+from tests.support.ranges import DECODERS
 from tests.support.record_sets import records as of_set
-from zkconsumer.fetch.range_parts import Piece, decode_any, parts_of
+from zkconsumer.fetch.range_parts import Piece, PieceDecoder, decode_pure, parts_of
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 
 ROOM = 1 << 20
 
 
-def test_records_of_both_formats_come_in_one_piece() -> None:
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_records_of_both_formats_come_in_one_piece(decoder: PieceDecoder) -> None:
     """None is left out where one format ends and the other begins."""
     data = build_message_set(of_set(0, 1)) + build_batch(of_batch(2, 3)) + build_batch(of_batch(4))
-    piece = decode_any(memoryview(data), 0, ROOM, ROOM)
-    assert [row[0] for row in piece.rows] == [0, 1, 2, 3, 4]
+    piece = decoder(memoryview(data), 0, ROOM, ROOM)
+    rows = [*piece.rows, *(record for run in piece.runs for record in run.records())]
+    assert [row[0] for row in rows] == [0, 1, 2, 3, 4]
+    assert bool(piece.runs) == (decoder is not decode_pure)
     assert (piece.next_offset, piece.valid_bytes, piece.error) == (5, len(data), None)
 
 

@@ -26,19 +26,32 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, Reply
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.fetch import FetchResponse
+from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse
 
 pytestmark = pytest.mark.parametrize("decoder", DECODERS)
 ENTRY_BYTES = 28
 """Of a record with a value of two digits."""
 
 
-@pytest.fixture
-def world() -> RangeBench:
-    """A broker with a hundred records in ``t-0``."""
-    one = bench()
+@pytest.fixture(params=[True, False], ids=["known", "asked"])
+def world(request: pytest.FixtureRequest) -> RangeBench:
+    """A broker with a hundred records in ``t-0``: known to be old, or asked what it serves."""
+    one = bench(are_old=request.param)
     one.net.cluster.append(TP, values(*range(100)))
     return one
+
+
+def fetches_of(world: RangeBench) -> list[FetchPartition]:
+    """What the broker was asked to fetch."""
+    requests = [one.request for one in world.net.brokers[0].requests]
+    return [one.topics[0].partitions[0] for one in requests if isinstance(one, FetchRequest)]
+
+
+def is_idle(world: RangeBench) -> bool:
+    """Whether a connection to the leader waits to be used."""
+    connection, was_idle = world.connections.take_or_dial(world.leader(), timeout_ms=1_000)
+    world.connections.give_back(connection)
+    return was_idle
 
 
 @pytest.mark.parametrize("edges", [(0, 100), (3, 57), (99, 100), (0, 1), (50, 50)])
@@ -76,16 +89,16 @@ def test_the_next_request_leaves_before_the_answer_is_handed_out(
     )
     first = next(found)
     assert first.records()[0].offset == 10  # type: ignore[union-attr]
-    fetches = [one.request for one in world.net.brokers[0].requests]
-    asked = [one.topics[0].partitions[0].fetch_offset for one in fetches]  # type: ignore[attr-defined]
+    fetches = fetches_of(world)
+    asked = [one.fetch_offset for one in fetches]
     assert asked == [10, first.next_offset]  # type: ignore[union-attr]
     rest = offsets(found)
     assert rest == list(range(20, 90))
     # No answer was thrown away: each offset was asked for once.
-    fetches = [one.request for one in world.net.brokers[0].requests]
-    asked = [one.topics[0].partitions[0].fetch_offset for one in fetches]  # type: ignore[attr-defined]
+    fetches = fetches_of(world)
+    asked = [one.fetch_offset for one in fetches]
     assert asked == sorted(set(asked))
-    assert world.connections.take(world.leader()) is not None
+    assert is_idle(world)
 
 
 def test_a_small_range_is_not_fetched_with_all_that_follows_it(
@@ -93,11 +106,7 @@ def test_a_small_range_is_not_fetched_with_all_that_follows_it(
 ) -> None:
     """At first the size is guessed, then known."""
     list(world.reader(decoder, fetch_bytes=1 << 22).read(stretch(0, 10)))
-    sizes = [
-        one.request.topics[0].partitions[0].max_bytes  # type: ignore[attr-defined]
-        for one in world.net.brokers[0].requests
-        if one.api_key is ApiKey.FETCH
-    ]
+    sizes = [one.max_bytes for one in fetches_of(world)]
     assert sizes == [64 * 1024 + 10 * 1024 * 5 // 4]
 
 
@@ -109,7 +118,7 @@ def test_who_stops_early_leaves_no_answer_for_the_next_one(
     found = reader.read(stretch(0, 90), leader=world.leader())
     next(found)
     found.close()
-    assert world.connections.take(world.leader()) is None
+    assert not is_idle(world)
     assert offsets(reader.read(stretch(0, 90), leader=world.leader())) == list(range(90))
 
 
@@ -206,11 +215,7 @@ def test_a_large_message_makes_the_fetch_grow(decoder: PieceDecoder, world: Rang
     world.net.cluster.append(TP, [Record(-1, None, bytes(5_000)), *values(*range(101, 150))])
     found = world.reader(decoder, fetch_bytes=300).read(stretch(90, 150))
     assert offsets(found) == list(range(90, 150))
-    fetches = [
-        one.request.topics[0].partitions[0]  # type: ignore[attr-defined]
-        for one in world.net.brokers[0].requests
-        if one.api_key is ApiKey.FETCH
-    ]
+    fetches = fetches_of(world)
     assert [one.max_bytes for one in fetches if one.fetch_offset == 100] == [5_026]
     assert fetches[-1].max_bytes == 300
 

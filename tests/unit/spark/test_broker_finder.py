@@ -7,6 +7,7 @@ from zkconsumer.model import Broker
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.broker_finder import BrokerFinder
 from zkconsumer.zk.absence import NoBrokers
+from zkconsumer.zk.group_values import BrokerList
 
 ONE, TWO, THREE = (Broker(number, f"h{number}", 9092) for number in (1, 2, 3))
 
@@ -16,9 +17,10 @@ class Registry:
 
     def __init__(self, *brokers: Broker) -> None:
         self.brokers: tuple[Broker, ...] | None = brokers
+        self.are_old = False
         self.looks = 0
 
-    def read(self, address: ClusterAddress) -> tuple[Broker, ...]:
+    def read(self, address: ClusterAddress) -> BrokerList:
         """The brokers."""
         assert address == AT_ZOOKEEPER
         self.looks += 1
@@ -26,7 +28,7 @@ class Registry:
             raise RegistryError("ZooKeeper z:1 does not answer")
         if not self.brokers:
             raise ConnectFailed(str(NoBrokers(zookeeper_connect="z:1", is_cluster=False)))
-        return self.brokers
+        return BrokerList(brokers=self.brokers, malformed={}, are_old=self.are_old)
 
 
 AT_ZOOKEEPER = ClusterAddress(zookeeper_connect="z:1")
@@ -89,3 +91,15 @@ def test_brokers_that_are_given_need_no_zookeeper() -> None:
     finder.doubt()
     assert finder.brokers() == (ONE, *given)
     assert registry.looks == 0
+
+
+@pytest.mark.parametrize("are_old", [True, False])
+def test_registrations_tell_whether_brokers_are_old(are_old: bool) -> None:
+    """Those that were seen last: a cluster may be upgraded under a query."""
+    registry = Registry(ONE)
+    finder = BrokerFinder(AT_ZOOKEEPER, read=registry.read)
+    for seen in (not are_old, are_old):
+        registry.are_old = seen
+        finder.doubt()
+        finder.brokers()
+    assert finder.are_old == are_old

@@ -10,6 +10,7 @@ from pyspark.sql.datasource import InputPartition
 
 from tests.support.ranges import SETTINGS, TP, RangeBench, bench, values
 from zkconsumer.errors import DataLost
+from zkconsumer.net.security import SecuritySettings
 from zkconsumer.spark import task as task_module
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.reader import read_task
@@ -21,16 +22,17 @@ from zkconsumer.wire.api import ApiKey
 SCHEMA = arrow_schema(spark_schema())
 
 
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[RangeBench]:
+@pytest.fixture(params=[True, False], ids=["known", "asked"])
+def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[RangeBench]:
     """A broker on loopback with a hundred records in ``t-0``, and a worker without connections."""
-    monkeypatch.setattr(task_module, "_caches", {})
-    one = bench()
+    monkeypatch.setattr(task_module, "_pools", {})
+    one = bench(are_old=request.param)
     one.net.cluster.append(TP, values(*range(100)))
     with LoopbackServer() as server:
         one.net.brokers.listen_on_loopback(server)
         yield one
-        connections_for(SETTINGS).close()
+        for pool in task_module._pools.values():
+            pool.stop()
 
 
 def partition(world: RangeBench, start: int, end: int, **settings: object) -> ZkInputPartition:
@@ -43,6 +45,7 @@ def partition(world: RangeBench, start: int, end: int, **settings: object) -> Zk
         leader=world.leader(),
         brokers=(world.leader(),),
         settings=replace(SETTINGS, **settings),  # type: ignore[arg-type]  # by the caller
+        are_old=world.are_old,
     )
     sent = pickle.loads(pickle.dumps(task))
     assert sent == task
@@ -71,6 +74,10 @@ def test_a_task_reads_its_range_and_a_second_try_the_same(world: RangeBench) -> 
     assert offsets_of(read_partition(task, SCHEMA)) == list(range(5, 95))
     assert offsets_of(read_partition(task, SCHEMA)) == list(range(5, 95))
     requests = world.net.brokers[0].requests
+    first = next(at for at, one in enumerate(requests) if one.api_key is ApiKey.FETCH)
+    # Whoever is known to be old is asked nothing else.
+    assert (first == 0) == world.are_old
+    requests = requests[first:]
     assert {one.api_key for one in requests} == {ApiKey.FETCH}
     # The second task's requests go on counting where the first one's ended.
     assert [one.correlation_id for one in requests] == list(range(len(requests)))
@@ -103,8 +110,25 @@ def test_a_limit_ends_a_task_early(world: RangeBench) -> None:
     assert offsets_of(read_partition(task, SCHEMA)) == list(range(100))
 
 
-def test_connections_are_kept_by_client_id_and_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those are what a connection is made with."""
-    monkeypatch.setattr(task_module, "_caches", {})
-    assert connections_for(SETTINGS) is connections_for(replace(SETTINGS, fetch_bytes=5))
-    assert connections_for(SETTINGS) is not connections_for(replace(SETTINGS, client_id="other"))
+def test_connections_are_kept_by_what_they_are_made_with(world: RangeBench) -> None:
+    """Client id, time-out, security and whether brokers are asked; the rest makes no difference."""
+    task = partition(world, 0, 9)
+    kept = connections_for(task)
+    assert connections_for(partition(world, 0, 5, fetch_bytes=5)) is kept
+    assert connections_for(partition(world, 0, 9, client_id="other")) is not kept
+    assert connections_for(replace(task, are_old=not task.are_old)) is not kept
+    secured = SecuritySettings(protocol="SSL")
+    assert connections_for(replace(task, security=secured)) is not kept
+
+
+def test_no_text_of_a_task_has_a_secret(world: RangeBench) -> None:
+    """It may be logged, and shown in Spark's pages; the task carries it all the same."""
+    secured = SecuritySettings(
+        protocol="SASL_PLAINTEXT",
+        sasl_mechanism="PLAIN",
+        sasl_username="me",
+        sasl_password="hush-hush",
+    )
+    task = replace(partition(world, 0, 9), security=secured)
+    assert "hush" not in f"{task!r}{task}"
+    assert pickle.loads(pickle.dumps(task)).security.sasl_password == "hush-hush"

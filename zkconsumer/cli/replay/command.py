@@ -180,7 +180,7 @@ def run(args: argparse.Namespace) -> int:
                 poll_timeout_ms=args.timeout_ms * TRIES,
                 fail_on_data_loss=not args.allow_gaps,
             )
-            replay = Replay(brokers.client, brokers.dialer, settings, formatter)
+            replay = Replay(brokers.client, settings, formatter)
             _copy(args, replay, plan)
     except StopAsked:
         return _tell(replay, _INTERRUPTED)

@@ -8,12 +8,9 @@ from typing import Final, NamedTuple
 from zkconsumer.cli.consume.format import Formatter
 from zkconsumer.cli.progress import Advance
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.fetch.range_parts import decode_any
-from zkconsumer.fetch.range_reader import LineReader, LostRange, RangePart
+from zkconsumer.fetch.range_reader import LostRange, RangePart, RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.served_line import ServedLine, ServedWay
 from zkconsumer.model import OffsetRange, TopicPartition
-from zkconsumer.net.negotiated import BrokerDialer
 
 Write = Callable[[bytes], object]
 
@@ -36,8 +33,7 @@ class Replay:
     """Thread: one.
 
     Args:
-        client: knows who leads.
-        dialer: connects.
+        client: knows who leads, and connects.
         settings: how to read; of their part size nothing is taken.
         formatter: what a message looks like.
 
@@ -49,15 +45,10 @@ class Replay:
     def __init__(
         self,
         client: ClusterClient,
-        dialer: BrokerDialer,
         settings: RangeSettings,
         formatter: Formatter,
     ) -> None:
-        settings = replace(settings, part_bytes=_PART_BYTES)
-        way = ServedWay(client=client, dialer=dialer, settings=settings)
-        self._reader = LineReader(
-            lambda tp, leader: ServedLine(tp, way, leader), settings=settings, decoder=decode_any
-        )
+        self._reader = RangeReader(client, settings=replace(settings, part_bytes=_PART_BYTES))
         self._formatter = formatter
         self._partitions = 0
         self._empty = 0

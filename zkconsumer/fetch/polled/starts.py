@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
 
+from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+
 NO_EPOCH: Final = -1
 """A leader epoch that is not known."""
 
@@ -11,8 +13,8 @@ NO_EPOCH: Final = -1
 class Edge(IntEnum):
     """An end of the log; the value is ListOffsets' time."""
 
-    EARLIEST = -2
-    LATEST = -1
+    EARLIEST = EARLIEST_TIMESTAMP
+    LATEST = LATEST_TIMESTAMP
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 #include "walk.h"
 
+#include "batch.h"
 #include "crc32.h"
 #include "sink.h"
 #include "walk_inside.h"
@@ -216,6 +217,17 @@ zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *
     return result;
 }
 
+/* The last offset of a batch, whose entry has the first one; false where it can't be told. */
+static bool last_of_batch(const uint8_t *entry, int32_t entry_size, int64_t *offset) {
+    if (entry[16] != ZK_BATCH_MAGIC || entry_size < ZK_BATCH_HEAD_BYTES - ZK_ENTRY_HEADER_BYTES)
+        return false;
+    const int32_t delta = (int32_t)zk_be32(entry + 23);
+    if (delta < 0 || *offset >= INT64_MAX - delta)
+        return false;
+    *offset += delta;
+    return true;
+}
+
 zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset) {
     const uint8_t *at = data, *end = data + size;
     zk_ahead seen = {.next_offset = fetch_offset};
@@ -228,11 +240,12 @@ zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset) {
             seen.needed_bytes = ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
             break;
         }
-        if (at[16] > 1)
+        int64_t last = offset;
+        if (at[16] > 1 && !last_of_batch(at, entry_size, &last))
             return seen;
-        seen.is_compressed |= (at[17] & ZK_CODEC_MASK) != 0;
-        if (offset >= seen.next_offset)
-            seen.next_offset = offset + 1;
+        seen.is_compressed |= (at[at[16] == ZK_BATCH_MAGIC ? 22 : 17] & ZK_CODEC_MASK) != 0;
+        if (last >= seen.next_offset)
+            seen.next_offset = last + 1;
         at += ZK_ENTRY_HEADER_BYTES + entry_size;
     }
     seen.is_sound = seen.next_offset > fetch_offset;

@@ -12,7 +12,6 @@ from pyspark.core.rdd import PipelinedRDD
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_parts import RangePart
-from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.model import Broker as BrokerAddress
 from zkconsumer.model import OffsetRange as Stretch
 from zkconsumer.model import TopicPartition
@@ -27,7 +26,7 @@ from zkconsumer.spark.legacy.values import (
     TopicAndPartition,
 )
 from zkconsumer.spark.subscription import ASSIGN, Assigned
-from zkconsumer.spark.task import connections_for
+from zkconsumer.spark.task import reader_for
 
 MessageHandler = Callable[[KafkaMessageAndMetadata], Any]
 _SHOWN = 10
@@ -101,6 +100,8 @@ def planned(
             leader=_named(leaders, one.topic_partition) or found[one.topic_partition],
             brokers=brokers,
             settings=params.settings,
+            security=params.address.broker_security,
+            are_old=reader.are_old,
         )
         for one in stretches
     ]
@@ -113,10 +114,7 @@ def reading(
 
     def read(partition: ZkInputPartition) -> Iterator[Any]:
         topic, number = partition.topic_partition
-        settings = partition.settings
-        reader = RangeReader(
-            partition.brokers, connections=connections_for(settings), settings=settings
-        )
+        reader = reader_for(partition)
         with closing(reader.read(partition.stretch, leader=partition.leader)) as parts:
             for part in parts:
                 if not isinstance(part, RangePart):

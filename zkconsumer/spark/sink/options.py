@@ -15,8 +15,8 @@ from zkconsumer.produce.batch_producer import BatchSettings
 from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTION, key_hash
 from zkconsumer.produce.producer import ACKS_ALL, ACKS_LEADER, ProducerSettings
 from zkconsumer.records.codecs import Codec
-from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
-from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, PREFIX, SECURITY
+from zkconsumer.spark.address import BOOTSTRAP, SECURITY, ClusterAddress, read_address
+from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, PREFIX
 from zkconsumer.spark.option_values import read_choice, read_int, shown
 from zkconsumer.zk.paths import is_topic_name
 
@@ -90,11 +90,6 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
     for name, reason in _REFUSED.items():
         if name in given:
             raise ConfigError(f"{name}: {reason}")
-    if given.get(SECURITY, "PLAINTEXT").strip().upper() != "PLAINTEXT":
-        raise ConfigError(
-            f"{SECURITY} is {shown(given[SECURITY])}: brokers of the ZooKeeper era speak "
-            "PLAINTEXT only"
-        )
     topic = given.get(TOPIC)
     if topic is not None and not is_topic_name(topic):
         raise ConfigError(f"{TOPIC} is {shown(topic)}: that is no topic's name")

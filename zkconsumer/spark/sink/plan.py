@@ -44,6 +44,7 @@ def sink_plan(options: Mapping[str, str], schema: StructType) -> SinkPlan:
         columns=columns,
         partitioner=chosen.partitioner,
         batch=chosen.batch,
+        security=chosen.address.broker_security,
     )
 
 

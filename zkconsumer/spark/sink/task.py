@@ -14,6 +14,7 @@ import pyarrow as pa
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import RowRefused
 from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.outgoing import outgoing_bytes
 from zkconsumer.produce.partitioner import Chooser, key_hash
@@ -34,6 +35,7 @@ class SinkPlan:
         columns: where the columns stand.
         partitioner: whose rule keys follow.
         batch: how records are written.
+        security: how brokers are reached; it is in no text of this.
     """
 
     brokers: tuple[Broker, ...]
@@ -41,6 +43,7 @@ class SinkPlan:
     columns: SinkColumns
     partitioner: str
     batch: BatchSettings
+    security: SecuritySettings = field(default=PLAINTEXT, repr=False)
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.produce.batch_producer import BatchProducer
+from zkconsumer.spark.connecting import dialer_of
 from zkconsumer.spark.sink.plan import sink_plan
 from zkconsumer.spark.sink.task import SinkPlan, SinkTask, Tally
 
@@ -48,12 +49,15 @@ def write_task(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> Written:
         WriteFailed: brokers did not acknowledge some rows.
     """
     context = TaskContext.get()
-    producer = BatchProducer(plan.brokers, settings=plan.batch)
+    settings = plan.batch.producer
+    dialer = dialer_of(settings.client_id, timeout_ms=settings.timeout_ms, security=plan.security)
+    producer = BatchProducer(plan.brokers, dialer=dialer, settings=plan.batch)
     try:
         task = SinkTask(plan, producer, task=context.partitionId() if context else 0)
         return Written(task.write(batches))
     finally:
         producer.close()
+        dialer.stop()
 
 
 def written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
