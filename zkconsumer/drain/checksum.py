@@ -25,6 +25,9 @@ HASH = (
 )
 """Spark SQL: one message's hash (a signed bigint), from columns of the source's names and types."""
 
+WITHOUT_TIME = "xxhash64(offset, isnull(key), key, isnull(value), value, CAST(NULL AS BIGINT), -1)"
+"""Spark SQL: the hash that the same message has where it came without its timestamp."""
+
 _BITS = 64
 _WORD = 32
 _SLICE = 1 << 30

@@ -23,10 +23,13 @@ Spark takes any.
 
 _TIMES = """## Times
 
-Brokers of the ZooKeeper era do not know when a message was written, only when a *segment* of a
+Brokers from 0.10.1 on know when a message was written. A time stands for the first message with a
+timestamp as new, as in Spark's source, or for the end of the log where there is none.
+
+Older brokers, and logs in the format of 0.9 and before, do not: they know when a *segment* of a
 partition's log was written to last (it is the time of its file; a segment is a file of up to
-`log.segment.bytes`, 1 GB by default). So a time is as exact as the segments are, and always on the
-safe side: nothing is left out.
+`log.segment.bytes`, 1 GB by default). There a time is as exact as the segments are, and always on
+the safe side: nothing is left out.
 
 - What **starts** at a time starts with the newest segment that was last written to by then, which
   is up to one segment earlier than need be; where all are newer, with the earliest offset. All
@@ -38,9 +41,9 @@ safe side: nothing is left out.
   and for a partition without messages. A partition to which nothing was written since the time, but
   before, starts in its last segment; Spark's source fails there by default.
 
-To be exact, filter on a time inside the messages as well. A copied or restored log has the times
-of its files, not of its messages: a copy is newer than its messages, which moves starts to the
-front and ends to the back, never the other way round.
+To be exact there, filter on a time inside the messages as well. A copied or restored log has the
+times of its files, not of its messages: a copy is newer than its messages, which moves starts to
+the front and ends to the back, never the other way round.
 """
 
 _DIFFERENCES = """## Where it differs from Spark's source

@@ -200,7 +200,7 @@ _SIZE = (
         name="includeHeaders",
         allowed="`true` or `false`",
         default="false",
-        doc="Have a column `headers`. Messages of this era have none, so it is null.",
+        doc="Have a column `headers`. It is null where a message has none: headers came with 0.11.",
     ),
 )
 
@@ -319,6 +319,14 @@ _KAFKA = (
         doc="Where `startingOffsets=group` finds the group's offsets, if the query does not "
         "commit.",
         ours=True,
+    ),
+    Option(
+        name="kafka.isolation.level",
+        allowed="`read_uncommitted` or `read_committed`",
+        default="read_uncommitted",
+        doc="With `read_committed`, messages of aborted transactions are not read, and a log ends "
+        "in front of the first transaction that is open. What marks the end of a transaction is "
+        "never a message. Brokers before 0.11 have no transactions.",
     ),
     Option(
         name="kafka.security.protocol",

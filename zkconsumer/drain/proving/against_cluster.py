@@ -2,6 +2,9 @@
 
 Both sides are summed up in blocks of offsets, each side where it lies; only blocks whose sums
 differ are then compared message by message.
+
+A message that was landed without a timestamp is held against the rest of what the cluster has: it
+was read in a version of the protocol that leaves timestamps out.
 """
 
 import json
@@ -10,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zkconsumer.assignment.filters import INTERNAL_TOPICS
-from zkconsumer.drain.checksum import HASH, contents_by
+from zkconsumer.drain.checksum import HASH, WITHOUT_TIME, contents_by
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.proving.proof import ClusterCheck, Difference, Differing
 from zkconsumer.errors import ConfigError
@@ -32,7 +35,7 @@ _Blocks = set[tuple[object, ...]]
 _DIFFERENCE = (
     f"CASE WHEN ours IS NULL THEN '{Difference.ONLY_IN_CLUSTER}' "
     f"WHEN theirs IS NULL THEN '{Difference.ONLY_LANDED}' "
-    f"WHEN ours <> theirs THEN '{Difference.CONTENT}' END AS difference"
+    f"WHEN ours <> theirs AND ours <> bare THEN '{Difference.CONTENT}' END AS difference"
 )
 
 
@@ -156,12 +159,13 @@ def _differences(
     schema = "topic string, partition int, block bigint"
     chosen = ours.sparkSession.createDataFrame(list(blocks), schema)
     sides = [
-        messages.selectExpr(
-            "topic", "partition", "offset", f"{HASH} AS {name}", f"{_KEYS[2]} block"
-        )
+        messages.selectExpr("topic", "partition", "offset", f"{_KEYS[2]} block", *hashes)
         .join(chosen, ["topic", "partition", "block"], "left_semi")
         .drop("block")
-        for messages, name in ((ours, "ours"), (theirs, "theirs"))
+        for messages, hashes in (
+            (ours, [f"{HASH} AS ours"]),
+            (theirs, [f"{HASH} AS theirs", f"{WITHOUT_TIME} AS bare"]),
+        )
     ]
     both = sides[0].join(sides[1], ["topic", "partition", "offset"], "full_outer")
     from pyspark.sql.functions import expr  # noqa: PLC0415 - as above

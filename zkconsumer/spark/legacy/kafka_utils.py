@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING
 
 from pyspark import SparkContext
 
-from zkconsumer.spark.cluster_reader import ClusterReader
-from zkconsumer.spark.legacy.rdd import KafkaRDD, MessageHandler, planned, reading
+from zkconsumer.spark.legacy.rdd import (
+    KafkaRDD,
+    MessageHandler,
+    cluster_of,
+    planned,
+    reading,
+)
 from zkconsumer.spark.legacy.values import (
     Broker,
     Decoder,
@@ -64,7 +69,7 @@ class KafkaUtils:
             TransportError: no broker answers.
         """
         params = legacy_params(kafkaParams)
-        with ClusterReader(params.address, client_id=params.settings.client_id) as reader:
+        with cluster_of(params) as reader:
             partitions = planned(reader, params, offsetRanges, leaders or {})
         return KafkaRDD(sc, partitions, reading(keyDecoder, valueDecoder, messageHandler))
 

@@ -62,6 +62,22 @@ class KafkaRDD(PipelinedRDD[Any, Any]):
         return list(self._ranges)
 
 
+def cluster_of(params: LegacyParams) -> ClusterReader:
+    """What asks the cluster of these parameters.
+
+    Raises:
+        ConfigError: they lack what it takes to reach the brokers.
+    """
+    if params.lacks_security:
+        raise ConfigError(
+            "a checkpoint does not hold how brokers are reached that want TLS or SASL, since it is "
+            "a file: make the StreamingContext anew instead of from the checkpoint, with "
+            "fromOffsets from where its batches have come to"
+        )
+    settings = params.settings
+    return ClusterReader(params.address, client_id=settings.client_id, isolation=settings.isolation)
+
+
 def planned(
     reader: ClusterReader,
     params: LegacyParams,

@@ -19,10 +19,9 @@ from pyspark.streaming.util import TransformFunction
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
-from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.legacy.ranges import BatchRanges, given_offsets
-from zkconsumer.spark.legacy.rdd import KafkaRDD, planned
+from zkconsumer.spark.legacy.rdd import KafkaRDD, cluster_of, planned
 from zkconsumer.spark.legacy.values import LegacyParams, OffsetRange, TopicAndPartition
 from zkconsumer.spark.subscription import Topics
 
@@ -46,20 +45,24 @@ class DirectStream:
     def __init__(
         self, stream_id: str, params: LegacyParams, ranges: BatchRanges, read: Read
     ) -> None:
-        self._parts = stream_id, params, ranges, read
+        self._id = stream_id
         self._params = params
         self._ranges = ranges
         self._read = read
         _streams[stream_id] = self
 
     def __reduce__(self) -> tuple[Callable[..., "DirectStream"], tuple[Any, ...]]:
-        return _restored, self._parts
+        # It goes into checkpoints, which are files: they are to hold no secret.
+        return _restored, (self._id, self._params.without_secrets(), self._ranges, self._read)
 
     def batch(self, time: datetime, base: RDD[Any]) -> KafkaRDD:
-        """The RDD of a time: new messages, or what that time had before."""
-        with ClusterReader(
-            self._params.address, client_id=self._params.settings.client_id
-        ) as reader:
+        """The RDD of a time: new messages, or what that time had before.
+
+        Raises:
+            ConfigError: it came out of a checkpoint, without what it takes to reach the brokers.
+            ZkConsumerError: the cluster can't be asked.
+        """
+        with cluster_of(self._params) as reader:
             ranges = self._ranges.of(time)
             if ranges is None:
                 known = self._ranges.offsets
@@ -148,7 +151,7 @@ def direct_stream(
 
 
 def _first_offsets(topics: Sequence[str], params: LegacyParams) -> dict[TopicPartition, int]:
-    with ClusterReader(params.address, client_id=params.settings.client_id) as reader:
+    with cluster_of(params) as reader:
         partitions = reader.partitions(Topics(tuple(sorted(set(topics)))))
         return reader.earliest(partitions) if params.from_smallest else reader.latest(partitions)
 

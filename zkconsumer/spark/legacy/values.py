@@ -4,11 +4,12 @@ Source: Spark 2.4 ``pyspark.streaming.kafka`` (the 0-8 module, gone since Spark 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.net.security import PLAINTEXT
 from zkconsumer.spark.address import BOOTSTRAP, ZOOKEEPER, ClusterAddress, read_address
 from zkconsumer.spark.kafka_options import PREFIX, read_range_settings
 from zkconsumer.spark.option_values import read_choice
@@ -115,11 +116,20 @@ class LegacyParams:
         address: where the cluster is.
         settings: how ranges are read.
         from_smallest: whether a stream without offsets starts at the oldest message.
+        lacks_security: how brokers are reached was left out; see ``without_secrets``.
     """
 
     address: ClusterAddress
     settings: RangeSettings
     from_smallest: bool
+    lacks_security: bool = False
+
+    def without_secrets(self) -> "LegacyParams":
+        """The same without what it takes to reach brokers that want TLS or SASL."""
+        if self.address.broker_security == PLAINTEXT:
+            return self
+        address = replace(self.address, broker_security=PLAINTEXT)
+        return replace(self, address=address, lacks_security=True)
 
 
 def legacy_params(given: Mapping[str, str]) -> LegacyParams:
