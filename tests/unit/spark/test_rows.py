@@ -13,6 +13,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_parts import PieceDecoder, RangePart, parts_of
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import build_batch
 from zkconsumer.spark.rows import RowBatches, arrow_schema, spark_schema
 
 TP = TopicPartition("t", 3)
@@ -109,6 +110,24 @@ def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: PieceDecoder
         assert found["topic"] == ["t"] * count
         assert found["partition"] == [3] * count
         assert found["timestamp"] == found["headers"] == [None] * count
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_headers_come_with_their_records(decoder: PieceDecoder) -> None:
+    """In their order, a name twice, a value that is null; null where a record has none."""
+    records = [Record(at, None, b"v", 1_000, CREATED) for at in range(4)]
+    headers = {1: (("a", b"1"), ("b", None), ("a", b"")), 3: (("c", b"2"),)}
+    data = build_batch(records, headers=headers) + build_batch([records[3]._replace(offset=4)])
+    piece = decoder(memoryview(data), 1, 1 << 20, 1 << 20)
+    found = [
+        columns(RowBatches(ALL, TP).batch(part))["headers"] for part in parts_of(piece, 5, 1 << 20)
+    ]
+    assert [one for batch in found for one in batch] == [
+        [{"key": "a", "value": b"1"}, {"key": "b", "value": None}, {"key": "a", "value": b""}],
+        None,
+        [{"key": "c", "value": b"2"}],
+        None,
+    ]
 
 
 @pytest.mark.parametrize("names", [["value"], ["offset", "key"], ["timestamp"], ["topic"]])

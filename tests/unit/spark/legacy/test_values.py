@@ -1,10 +1,13 @@
 """Parameters and values under the names of Spark 1 and 2."""
 
 import pickle
+from dataclasses import replace
 
 import pytest
 
 from zkconsumer.errors import ConfigError
+from zkconsumer.net.security import SecuritySettings
+from zkconsumer.spark.legacy.rdd import cluster_of
 from zkconsumer.spark.legacy.values import (
     Broker,
     KafkaMessageAndMetadata,
@@ -61,3 +64,21 @@ def test_a_message_decodes_when_asked() -> None:
     )
     assert (message.key, message.message, message.offset) == (None, 5, 7)
     assert utf8_decoder("é".encode()) == "é"
+
+
+def test_a_checkpoint_holds_no_secret() -> None:
+    """What is left out is asked for in words, before anything connects."""
+    open_ones = legacy_params({"bootstrap.servers": "a:9092"})
+    assert open_ones.without_secrets() is open_ones
+    secured = SecuritySettings(
+        protocol="SASL_PLAINTEXT",
+        sasl_mechanism="PLAIN",
+        sasl_username="me",
+        sasl_password="hush-hush",
+    )
+    params = replace(open_ones, address=replace(open_ones.address, broker_security=secured))
+    assert "hush" not in repr(params)
+    kept = pickle.dumps(params.without_secrets())
+    assert b"hush" not in kept
+    with pytest.raises(ConfigError, match="a checkpoint does not hold how brokers are reached"):
+        cluster_of(pickle.loads(kept))
