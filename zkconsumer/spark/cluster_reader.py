@@ -15,6 +15,7 @@ from typing import Self, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
+from zkconsumer.cluster.time_lookup import TimeLookup, TimesFound
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
@@ -23,7 +24,6 @@ from zkconsumer.errors import (
     ConnectionLost,
     ProtocolError,
     TransportError,
-    UnsupportedVersion,
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
@@ -42,11 +42,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Offsets = dict[TopicPartition, int]
-_ALL = 2**31 - 1
 _SHOWN = 10
 _PATIENT_PAUSE_MS = 100
 """The least pause once the tries are used up."""
-_WITHOUT_TIMES = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
 class ClusterReader:
@@ -239,11 +237,7 @@ class ClusterReader:
         Args:
             times: milliseconds since the epoch, at least 0, for each partition.
         """
-        found, rest = self._by_record(times)
-        listed = self._segments({tp: times[tp] for tp in rest}, 1)
-        newer = [tp for tp, offsets in listed.items() if not offsets]
-        found |= {tp: offsets[0] for tp, offsets in listed.items() if offsets}
-        return found | self.earliest(newer)
+        return self._timed(times, TimeLookup.since)
 
     def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
         """Where to end so that everything in front of the first record as new as a time is read.
@@ -254,70 +248,41 @@ class ClusterReader:
         Args:
             times: milliseconds since the epoch, at least 0, for each partition.
         """
-        ends, rest = self._by_record(times)
-        listed = self._segments({tp: times[tp] for tp in rest}, 1)
-        bounds = self._segments(dict.fromkeys(rest, LATEST), _ALL)
-        for tp, all_bounds in bounds.items():
-            at = listed[tp][0] if listed[tp] else -1
-            behind = sorted(bound for bound in all_bounds if bound > at)
-            ends[tp] = behind[min(1, len(behind) - 1)] if behind else at
-        return ends
+        return self._timed(times, TimeLookup.until)
+
+    def _timed(
+        self,
+        times: Mapping[TopicPartition, int],
+        look: Callable[[TimeLookup, Mapping[TopicPartition, int]], TimesFound],
+    ) -> Offsets:
+        """Where these times lie; the end of the log where nothing is as new."""
+
+        def ask() -> Offsets:
+            leaders = self._led(tuple(times))
+            lookup = TimeLookup(
+                self._client(), timeout_ms=self._timeout_ms, isolation=self._isolation
+            )
+            found = look(lookup, times)
+            for tp, code in sorted(found.errors.items()):
+                raise self._failure(tp, code, leaders[tp])
+            return found.offsets
+
+        found = self._retrying(ask) if times else {}
+        return found | self.latest([tp for tp, offset in found.items() if offset < 0])
 
     def _ends(self, times: Mapping[TopicPartition, int]) -> Offsets:
         def ask() -> Offsets:
-            found = self._listed(times)
-            for tp, offset in found.items():
-                if offset < 0:
-                    raise BrokerError(
-                        ErrorCode.UNKNOWN, "ListOffsets", f"{tp}: its leader knows no offset", tp
-                    )
-            return found
-
-        return self._retrying(ask) if times else {}
-
-    def _by_record(
-        self, times: Mapping[TopicPartition, int]
-    ) -> tuple[Offsets, list[TopicPartition]]:
-        """What is known to the record, and the partitions of which it is not."""
-
-        def ask() -> tuple[Offsets, list[TopicPartition]]:
-            try:
-                found = self._listed(times, may_lack=True)
-            except UnsupportedVersion:
-                return {}, list(times)
-            return found, [tp for tp in times if tp not in found]
-
-        found, rest = self._retrying(ask) if times else ({}, [])
-        none = [tp for tp, offset in found.items() if offset < 0]
-        return found | self.latest(none), rest
-
-    def _listed(self, times: Mapping[TopicPartition, int], *, may_lack: bool = False) -> Offsets:
-        """What leaders answer, -1 for none; ``may_lack``: what has no timestamps is left out."""
-        leaders = self._led(tuple(times))
-        told = self._client().list_offsets(
-            times, timeout_ms=self._timeout_ms, isolation=self._isolation
-        )
-        found: Offsets = {}
-        for tp, one in sorted(told.items()):
-            if isinstance(one, TimedOffset):
-                found[tp] = one.offset
-            elif not (may_lack and one == _WITHOUT_TIMES):
-                raise self._failure(tp, one, leaders[tp])
-        return found
-
-    def _segments(
-        self, times: Mapping[TopicPartition, int], max_offsets: int
-    ) -> dict[TopicPartition, tuple[int, ...]]:
-        def ask() -> dict[TopicPartition, tuple[int, ...]]:
             leaders = self._led(tuple(times))
-            told = self._client().segment_starts(
-                times, timeout_ms=self._timeout_ms, max_offsets=max_offsets
-            )
-            found: dict[TopicPartition, tuple[int, ...]] = {}
-            for tp, one in sorted(told.items()):
-                if isinstance(one, int):
-                    raise self._failure(tp, one, leaders[tp])
-                found[tp] = one
+            found: Offsets = {}
+            for tp, told in (
+                self._client()
+                .list_offsets(times, timeout_ms=self._timeout_ms, isolation=self._isolation)
+                .items()
+            ):
+                if not isinstance(told, TimedOffset) or told.offset < 0:
+                    code = ErrorCode.UNKNOWN if isinstance(told, TimedOffset) else told
+                    raise self._failure(tp, code, leaders[tp])
+                found[tp] = told.offset
             return found
 
         return self._retrying(ask) if times else {}

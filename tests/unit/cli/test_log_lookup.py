@@ -11,6 +11,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, UnsupportedVersion
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.planning import LogRange
+from zkconsumer.records.transactions import IsolationLevel
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 LOGS = {A: LogRange(0, 30), B: LogRange(5, 9)}
@@ -26,9 +27,14 @@ class Brokers:
         self.silent = False
 
     def list_offsets(
-        self, times: Mapping[TopicPartition, int], *, timeout_ms: int
+        self,
+        times: Mapping[TopicPartition, int],
+        *,
+        timeout_ms: int,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[TopicPartition, TimedOffset | int]:
         """Ends always; times only where they are known."""
+        assert isolation is IsolationLevel.READ_UNCOMMITTED
         assert timeout_ms == 7
         if self.silent:
             raise ConnectFailed("nobody")

@@ -1,0 +1,135 @@
+"""Where a time lies in logs, on brokers of any age.
+
+Brokers from 0.10.1 on know times of records. Older ones, and logs in the format of 0.9 and before,
+know when segments were last written to; what they answer with holds all that is asked for, and
+other records beside it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import UnsupportedVersion
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.transactions import IsolationLevel
+
+_WITHOUT_TIMES: Final = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+_ALL_SEGMENTS: Final = 1 << 20
+
+Times = Mapping[TopicPartition, int]
+
+
+@dataclass(slots=True)
+class TimesFound:
+    """What became of a question; every partition is in one of the first two.
+
+    Attributes:
+        offsets: where the times lie; -1 where no record is as new.
+        errors: the error codes of the others.
+        is_exact: whether all of them are known to the record.
+    """
+
+    offsets: dict[TopicPartition, int] = field(default_factory=dict)
+    errors: dict[TopicPartition, int] = field(default_factory=dict)
+    is_exact: bool = True
+
+
+class TimeLookup:
+    """Thread: as the client's.
+
+    Every method raises what ``ClusterClient.list_offsets`` does.
+
+    Example::
+
+        lookup = TimeLookup(client, timeout_ms=5_000)
+        print(lookup.since({TopicPartition("t", 0): 1_700_000_000_000}).offsets)
+
+    Args:
+        client: asks.
+        timeout_ms: for one question, all tries together.
+        isolation: as of ``ClusterClient.list_offsets``.
+    """
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        *,
+        timeout_ms: int,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    ) -> None:
+        self._client = client
+        self._timeout_ms = timeout_ms
+        self._isolation = isolation
+
+    def since(self, times: Times) -> TimesFound:
+        """Where to begin, to get all records that are not older than a time.
+
+        By segments it is the beginning of one, so that older records come, too.
+
+        Args:
+            times: milliseconds since the epoch.
+        """
+        found, rest = self._by_record(times)
+        newer = {}
+        for tp, offsets in self._segments(rest, 1, found).items():
+            if offsets:
+                found.offsets[tp] = offsets[0]
+            else:
+                newer[tp] = EARLIEST  # none was written to the last time before that
+        self._add(newer, found)
+        return found
+
+    def until(self, times: Times) -> TimesFound:
+        """Where to end, to get all records before the first that is not older than a time.
+
+        By segments it is the end of the one that was being written then, so that newer records
+        come, too.
+
+        Args:
+            times: milliseconds since the epoch.
+        """
+        found, rest = self._by_record(times)
+        before = self._segments(rest, 1, found)
+        for tp, every in self._segments(
+            dict.fromkeys(before, LATEST), _ALL_SEGMENTS, found
+        ).items():
+            done = before[tp][0] if before[tp] else -1
+            later = sorted(offset for offset in every if offset > done)
+            found.offsets[tp] = later[min(1, len(later) - 1)] if later else done
+        return found
+
+    def _by_record(self, times: Times) -> tuple[TimesFound, Times]:
+        """What is known to the record, and what is left to ask."""
+        found = TimesFound()
+        try:
+            self._add(times, found)
+        except UnsupportedVersion:
+            return TimesFound(is_exact=not times), times
+        rest = {tp: times[tp] for tp, code in found.errors.items() if code == _WITHOUT_TIMES}
+        for tp in rest:
+            del found.errors[tp]
+        found.is_exact = not rest
+        return found, rest
+
+    def _add(self, times: Times, found: TimesFound) -> None:
+        if not times:
+            return
+        for tp, told in self._client.list_offsets(
+            times, timeout_ms=self._timeout_ms, isolation=self._isolation
+        ).items():
+            if isinstance(told, TimedOffset):
+                found.offsets[tp] = told.offset
+            else:
+                found.errors[tp] = told
+
+    def _segments(
+        self, times: Times, count: int, found: TimesFound
+    ) -> dict[TopicPartition, tuple[int, ...]]:
+        """Up to so many segments of each; what has an error goes to ``found``."""
+        if not times:
+            return {}
+        told = self._client.segment_starts(times, timeout_ms=self._timeout_ms, max_offsets=count)
+        found.errors |= {tp: one for tp, one in told.items() if isinstance(one, int)}
+        return {tp: one for tp, one in told.items() if not isinstance(one, int)}
