@@ -244,7 +244,8 @@ def _by_lower_case(options: Mapping[str, str]) -> dict[str, str]:
         lower = name.lower()
         lower = ALIASES.get(lower, lower)
         if given.setdefault(lower, value) != value:
-            raise ConfigError(f"{name} is {value!r}, but {lower} is {given[lower]!r}: give one")
+            # Without the values: one may be a secret.
+            raise ConfigError(f"{name} says something else than {lower}: give one of them")
     return given
 
 

@@ -9,6 +9,7 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConfigError, ConnectFailed, TransportError
 from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.spark import broker_finder
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.options import source_options
@@ -19,6 +20,7 @@ from zkconsumer.testing.memory_transport import MemoryTransport
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.list_offsets import ListedPartition, ListedTopic, ListOffsetsResponse
 from zkconsumer.wire.messages.metadata import MetadataBroker, MetadataResponse
+from zkconsumer.zk.group_values import BrokerList
 
 TPS = tuple(TopicPartition("t", number) for number in range(3))
 STARTS = dict.fromkeys(TPS, 1)
@@ -366,6 +368,27 @@ def test_a_reader_is_made_of_options(net: FakeNet) -> None:
         with pytest.raises(BrokerError, match="no offsets of t-0"):
             reader.latest(TPS[:1])
     assert {frame.client_id for frame in net.brokers[0].requests} == {"me"}
+
+
+def test_brokers_that_are_registered_as_old_are_not_asked_what_they_serve(
+    net: FakeNet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They get what they always got; tasks are told, whoever has found it out."""
+    asked_about = {ApiKey.METADATA, ApiKey.LIST_OFFSETS}
+    for are_old in (True, False):
+        found = BrokerList(brokers=net.brokers.addresses, malformed={}, are_old=are_old)
+        monkeypatch.setattr(broker_finder, "read_registered", lambda _, found=found: found)
+        for broker in net.brokers:
+            broker.requests.clear()
+        with ClusterReader(
+            ClusterAddress(zookeeper_connect="zk:1"), retries=1, connector=net.network
+        ) as reader:
+            assert reader.partitions(Topics(("t",))) == TPS
+            assert (reader.earliest(TPS), reader.latest(TPS)) == (STARTS, ENDS)
+            assert reader.are_old
+        frames = [(one.api_key, one.version) for broker in net.brokers for one in broker.requests]
+        assert ({key for key, _ in frames} == asked_about) == are_old
+        assert {version for key, version in frames if key in asked_about} == {0}
 
 
 def test_what_is_closed_answers_no_more(reader: ClusterReader) -> None:

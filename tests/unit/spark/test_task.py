@@ -79,6 +79,7 @@ def test_a_task_reads_its_range_and_a_second_try_the_same(world: RangeBench) -> 
     assert (first == 0) == world.are_old
     requests = requests[first:]
     assert {one.api_key for one in requests} == {ApiKey.FETCH}
+    assert {one.version for one in requests} == {0}
     # The second task's requests go on counting where the first one's ended.
     assert [one.correlation_id for one in requests] == list(range(len(requests)))
 

@@ -1,0 +1,81 @@
+"""Where a query's options show: a secret among them shows nowhere that is kept."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark.queries import Topic
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+
+SECRET = "hush-hush-4711"
+OPTIONS = {
+    # As Kafka spells it, and as kafka-python does.
+    "kafka.sasl.jaas.config": f'org.example.Login required password="{SECRET}";',
+    "kafka.ssl.key.password": SECRET,
+    "kafka.sasl_plain_password": SECRET,
+}
+
+
+def told_of_executions(spark: SparkSession) -> str:
+    """All that the SQL page has of the executions so far."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    executions = store.executionsList()
+    told = []
+    for at in range(executions.size()):
+        one = executions.apply(at)
+        told += [one.physicalPlanDescription(), one.details(), one.description()]
+        told.append(one.modifiedConfigs().toString())
+    assert told
+    return "\n".join(told)
+
+
+def files_in(folder: Path) -> bytes:
+    """The contents of all files below."""
+    return b"".join(one.read_bytes() for one in folder.rglob("*") if one.is_file())
+
+
+def test_no_plan_shows_a_secret(
+    spark: SparkSession,
+    cluster: Sandbox,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Of a batch, a sink, or a stream: no text of it, nor Spark's pages, logs or checkpoints."""
+    caplog.set_level(logging.DEBUG, "zkconsumer")
+    topic = Topic(cluster)
+    topic.write(10)
+    frame = topic.read(spark, OPTIONS)
+    assert frame.count() == 10
+    texts = [frame._jdf.queryExecution().toString(), frame._jdf.toString()]
+    frame.explain(extended=True)
+    topic.read(spark).select("value").write.format("zkconsumer").mode("append").options(
+        **OPTIONS
+    ).option("kafka.bootstrap.servers", cluster.bootstrap_servers).option(
+        "topic", topic.name
+    ).save()
+    stream = topic.stream(spark, OPTIONS)
+    stream.explain(extended=True)
+    query = (
+        stream.select("value")
+        .writeStream.format("zkconsumer")
+        .options(**OPTIONS)
+        .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
+        .option("topic", topic.name)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(120)
+    query.explain(extended=True)
+    texts += [told_of_executions(spark), caplog.text, *capfd.readouterr()]
+    texts += [str(one) for one in query.recentProgress]
+    topic.close()
+    assert any("zkconsumer" in text for text in texts)
+    found = [text for text in texts if SECRET in text]
+    assert found == []
+    assert SECRET.encode() not in files_in(tmp_path)
