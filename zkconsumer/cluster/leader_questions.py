@@ -213,23 +213,40 @@ class LeaderQuestions:
         patience: Patience,
         taken: list[NegotiatedConnection],
     ) -> _Sent[Q]:
-        limit_ms = self._limit_ms(patience)
+        connection, in_flight, was_idle = self._begun(
+            question.request(part, view),
+            leader,
+            self._limit_ms(patience),
+            taken,
+            at_least=question.at_least(part),
+            at_most=question.at_most,
+        )
+        return _Sent(connection, in_flight, part, was_idle)
+
+    def _begun(
+        self,
+        request: Request[Any],
+        leader: Broker,
+        limit_ms: int,
+        taken: list[NegotiatedConnection],
+        *,
+        at_least: int,
+        at_most: int | None,
+    ) -> tuple[NegotiatedConnection, InFlight[Any], bool]:
+        """Send a request; the last tells whether its connection was idle."""
         while True:
             connection, was_idle = self._pool.take_or_dial(leader, timeout_ms=limit_ms)
             taken.append(connection)
             try:
                 in_flight = connection.begin(
-                    question.request(part, view),
-                    timeout_ms=limit_ms,
-                    at_least=question.at_least(part),
-                    at_most=question.at_most,
+                    request, timeout_ms=limit_ms, at_least=at_least, at_most=at_most
                 )
             except ConnectionLost:
                 # Brokers close what is idle: that says nothing of this one.
                 if not was_idle:
                     raise
             else:
-                return _Sent(connection, in_flight, part, was_idle)
+                return connection, in_flight, was_idle
 
     def _failed(
         self, leader: Broker, part: Mapping[TopicPartition, Q], error: TransportError
@@ -256,11 +273,9 @@ class LeaderQuestions:
                     return None
                 is_alone = False
             limit_ms = min(quiet_ms, self._limit_ms(patience))
-            second, was_idle = self._pool.take_or_dial(leader, timeout_ms=limit_ms)
-            taken.append(second)
             version = in_flight.version
-            again = second.begin(
-                in_flight.request, timeout_ms=quiet_ms, at_least=version, at_most=version
+            second, again, was_idle = self._begun(
+                in_flight.request, leader, limit_ms, taken, at_least=version, at_most=version
             )
             return Sent(second, again)
 

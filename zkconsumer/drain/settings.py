@@ -58,9 +58,9 @@ class DrainSettings:
     once: bool = True
     max_offsets_per_batch: int = MAX_OFFSETS_PER_BATCH
     interval_ms: int = INTERVAL_MS
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
     target_bootstrap_servers: str | None = None
-    target_options: Mapping[str, str] = field(default_factory=dict)
+    target_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def checked(self) -> SourceOptions:
         """The source's options, read.

@@ -110,7 +110,10 @@ def test_what_spark_refuses_is_refused(name: str) -> None:
             {**BASE, "kafka.offsets.storage": "zookeeper"},
             "kafka.offsets.storage is zookeeper: that needs zookeeper.connect",
         ),
-        ({**BASE, "group.id": "g", "kafka.group.id": "h"}, "kafka.group.id is 'h', but group.id"),
+        (
+            {**BASE, "group.id": "g", "kafka.group.id": "h"},
+            "kafka.group.id says something else than group.id",
+        ),
     ],
 )
 def test_what_does_not_fit_together_is_refused(options: Mapping[str, str], message: str) -> None:
