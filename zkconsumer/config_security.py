@@ -181,6 +181,19 @@ JAVA_KEYS: Final[Mapping[str, Translation]] = {
 }
 """What Kafka's own clients call these settings, and what each comes to by our names."""
 
+JAVA_MEANS: Final[Mapping[str, str]] = {
+    "ssl.truststore.location": "`ssl.cafile`",
+    "ssl.truststore.type": "PEM, since no other store can be read",
+    "ssl.truststore.password": "of no use with PEM",
+    "ssl.keystore.location": "`ssl.certfile`, with the key in it",
+    "ssl.keystore.type": "PEM, since no other store can be read",
+    "ssl.keystore.password": "`ssl.password`",
+    "ssl.key.password": "`ssl.password`",
+    "ssl.endpoint.identification.algorithm": "`ssl.check.hostname`; empty is false",
+    "sasl.jaas.config": "user and password, client id and secret, or keytab and principal",
+}
+"""What each of them comes to, in words."""
+
 SECURITY_NAMES: Final = frozenset((*(spec.key for spec in SECURITY_KEYS), *JAVA_KEYS))
 """The settings by their keys with dots, in either spelling."""
 

@@ -16,8 +16,8 @@ from tests.benchmarks.plan import CORE_BYTES, LatencyPlan
 from tests.benchmarks.processes import ClientFailed, ClientSkipped, Companion
 from tests.benchmarks.session import Session, fresh_group, say
 from tests.benchmarks.topics import TIMEOUT_MS, TopicSpec, produce
+from tests.support.raw_connections import BrokerConnector
 from zkconsumer.model import Record
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import cycle
 
 from tests.benchmarks.payloads import message_sets
+from tests.support.raw_connections import BrokerConnector
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.produce.producer import ACKS_LEADER
 from zkconsumer.records.codecs import Codec

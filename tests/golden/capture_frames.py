@@ -18,10 +18,10 @@ from tests.golden.frame_scenes import (
     calls_to_others,
     calls_with_a_broker_down,
 )
+from tests.support.raw_connections import BrokerConnector
 from tests.support.recording_net import Recorder
 from tests.support.waiting import wait_until
 from zkconsumer.model import Broker
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox.cluster import Sandbox
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest

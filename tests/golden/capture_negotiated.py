@@ -15,10 +15,10 @@ from tests.golden.frame_scenes import Fact
 from tests.golden.jvm import DATA
 from tests.golden.negotiated_scenes import GROUP_ROUNDS, RECORD_COUNT, SET, TOPIC, Round
 from tests.support.negotiating import negotiate
+from tests.support.raw_connections import BrokerConnector
 from tests.support.recording_net import Recorder
 from tests.support.waiting import wait_until
 from zkconsumer.model import Broker
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox.cluster import Sandbox
 from zkconsumer.wire.api import Request, Response

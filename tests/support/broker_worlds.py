@@ -7,9 +7,9 @@ from typing import Protocol, TypeVar
 import pytest
 
 from tests.support.clusters import fresh_name
+from tests.support.raw_connections import BrokerConnector
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.sandbox import Sandbox

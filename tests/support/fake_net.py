@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from tests.support.raw_connections import BrokerConnector
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.testing.fake_broker import FakeBrokers
 from zkconsumer.testing.fake_cluster import FakeCluster
 from zkconsumer.testing.memory_transport import MemoryNetwork

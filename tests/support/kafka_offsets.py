@@ -5,11 +5,11 @@ It asks the coordinator anew for every call, so it notices at once when that has
 
 from collections.abc import Iterable, Mapping
 
+from tests.support.raw_connections import BrokerConnector
 from tests.support.waiting import wait_until
 from zkconsumer.errors import TransportError
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from tests.support.raw_connections import BrokerConnector
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import DecodedSet, decode_record_set

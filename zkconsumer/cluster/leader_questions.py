@@ -19,8 +19,8 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import InFlight
 from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
+from zkconsumer.net.in_flight import InFlight
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.api import Request

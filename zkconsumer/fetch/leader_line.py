@@ -17,7 +17,7 @@ from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import Ask
 from zkconsumer.fetch.tries import Tries
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import InFlight
+from zkconsumer.net.in_flight import InFlight
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.messages.fetch import (
     LAST_BY_NAME,

@@ -13,6 +13,7 @@ from zkconsumer.model import Broker
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings, read_security
+from zkconsumer.wire.response_bounds import DEFAULT_MAX_RESPONSE_BYTES
 
 BOOTSTRAP: Final = "bootstrap.servers"
 _OF_SECURITY: Final = ("security.", "ssl.", "sasl.")
@@ -27,12 +28,14 @@ class ClientSettings:
         timeout_ms: how long connecting, and each answer, may take.
         bootstrap: brokers to begin with; empty: none were given.
         security: TLS and SASL.
+        max_response_bytes: the largest answer that a connection takes.
     """
 
     client_id: str
     timeout_ms: int
     bootstrap: tuple[Broker, ...] = ()
     security: SecuritySettings = PLAINTEXT
+    max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES
 
 
 def read_client_settings(

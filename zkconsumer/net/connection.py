@@ -29,10 +29,6 @@ __all__ = ["BrokerConnection", "Heard", "InFlight", "Line"]
 
 R = TypeVar("R")
 
-DEFAULT_MAX_RESPONSE_BYTES = 1 << 30
-"""A gigabyte: 0.8 brokers bound a fetch per partition only, so many of them add up. Each answer is
-held against what was asked besides (``wire.response_bounds``)."""
-
 _READ_BYTES = 1 << 23
 """The room that is made for an answer on its word; for more, as it comes."""
 

@@ -32,6 +32,7 @@ def dialer_of(
         security=client.security,
         connect_timeout_ms=client.timeout_ms,
         request_timeout_ms=client.timeout_ms,
+        max_response_bytes=client.max_response_bytes,
         clock=clock,
         assumed=assumed,
     )

@@ -17,7 +17,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import DEFAULT_MAX_RESPONSE_BYTES, BrokerConnection
+from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.known_versions import Finding, KnownVersions
 from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
 from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession
@@ -27,7 +27,7 @@ from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
 from zkconsumer.net.version_search import ClosedBeforeSasl, Found, VersionSearch
 from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions, of_generation
-from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES
+from zkconsumer.wire.response_bounds import DEFAULT_MAX_RESPONSE_BYTES, LARGEST_ENTRY_BYTES
 from zkconsumer.wire.versions import BrokerGeneration
 
 __all__ = ["BrokerDialer", "Dial", "NegotiatedConnection"]

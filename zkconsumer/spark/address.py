@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import ConfigError
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.spark.broker_security import read_broker_security
 from zkconsumer.spark.option_values import read_int, shown
 from zkconsumer.zk.access import read_security
 from zkconsumer.zk.connect_string import parse_connect_string
 
 BOOTSTRAP = "kafka.bootstrap.servers"
 ZOOKEEPER = "zookeeper.connect"
-SECURITY = "kafka.security.protocol"
 SESSION_TIMEOUT = "zookeeper.session.timeout.ms"
 CONNECTION_TIMEOUT = "zookeeper.connection.timeout.ms"
 DEFAULT_TIMEOUT_MS = 6_000
@@ -79,23 +79,6 @@ def read_address(options: Mapping[str, str]) -> ClusterAddress:
         security=read_security(options),
         broker_security=read_broker_security(options),
     )
-
-
-def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
-    """How brokers are reached, for everything that reads options: source, sink, drain, RDDs.
-
-    Args:
-        options: by their names in lower case.
-
-    Raises:
-        ConfigError: naming the option.
-    """
-    protocol = options.get(SECURITY, "PLAINTEXT")
-    if protocol.strip().upper() != "PLAINTEXT":
-        raise ConfigError(
-            f"{SECURITY} is {shown(protocol)}: brokers of the ZooKeeper era speak PLAINTEXT only"
-        )
-    return PLAINTEXT
 
 
 def parse_bootstrap(option: str, text: str) -> tuple[tuple[str, int], ...]:

@@ -27,12 +27,13 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.transport import Connector
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.broker_finder import BrokerFinder
-from zkconsumer.spark.connecting import dialer_of, is_old
+from zkconsumer.spark.connecting import is_old, query_dialer
 from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.subscription import Subscription
@@ -330,12 +331,13 @@ class ClusterReader:
         """What asks brokers; made anew once something failed, by whoever is there then."""
         if self._open is None:
             brokers = self._finder.brokers()
-            dialer = dialer_of(
-                self._client_id,
+            client_settings = ClientSettings(
+                client_id=self._client_id,
                 timeout_ms=self._timeout_ms,
                 security=self._address.broker_security,
-                are_old=self._finder.are_old,
-                connector=self._connector,
+            )
+            dialer = query_dialer(
+                client_settings, are_old=self._finder.are_old, connector=self._connector
             )
             client = ClusterClient(
                 dialer,

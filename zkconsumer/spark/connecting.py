@@ -1,13 +1,12 @@
-"""What opens connections to brokers for a query: on the driver, in its tasks, in its sink."""
+"""What opens connections to brokers for a query: on the driver, and in its tasks."""
 
-from zkconsumer.net.connection import DEFAULT_MAX_RESPONSE_BYTES
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.security import SecuritySettings
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.wire.negotiation import of_generation
 from zkconsumer.wire.releases import Release
-from zkconsumer.wire.versions import BrokerGeneration
+from zkconsumer.wire.versions import OLDEST
 
 _FIRST_TO_TELL: Release = (0, 10)
 """The first release that says what it serves."""
@@ -18,32 +17,19 @@ def is_old(release: Release | None) -> bool:
     return release is not None and release < _FIRST_TO_TELL
 
 
-def dialer_of(
-    client_id: str,
-    *,
-    timeout_ms: int,
-    security: SecuritySettings,
-    are_old: bool = False,
-    connector: Connector | None = None,
-    max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
+def query_dialer(
+    client: ClientSettings, *, are_old: bool, connector: Connector | None = None
 ) -> BrokerDialer:
     """Make a dialer, which whoever asked for it stops.
 
     Args:
-        client_id: sent with every request.
-        timeout_ms: how long connecting may take, and each step of it that waits for an answer.
-        security: TLS, and who we are.
+        client: who it is, and how it gets in.
         are_old: all brokers are known to be of 0.8 or 0.9: none is asked what it serves, and they
             get the requests that all of these know, which later ones do up to 3.9.
         connector: makes the transports; TCP if not given.
-        max_response_bytes: the largest answer that a connection takes.
+
+    Raises:
+        ConfigError: a file of its security settings can't be used.
     """
-    return BrokerDialer(
-        connector or TcpConnector(),
-        client_id=client_id,
-        security=security,
-        connect_timeout_ms=timeout_ms,
-        request_timeout_ms=timeout_ms,
-        max_response_bytes=max_response_bytes,
-        assumed=of_generation(BrokerGeneration.V0_8_0) if are_old else None,
-    )
+    assumed = of_generation(OLDEST) if are_old else None
+    return dialer_of(client, connector=connector, assumed=assumed)

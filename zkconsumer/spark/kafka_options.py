@@ -11,7 +11,7 @@ from typing import Literal
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.records.transactions import IsolationLevel
-from zkconsumer.spark.address import SECURITY
+from zkconsumer.spark.broker_security import is_of_security
 from zkconsumer.spark.option_values import read_choice, read_int
 
 PREFIX = "kafka."
@@ -33,7 +33,6 @@ EFFECTIVE = frozenset(
     {
         CLIENT_ID,
         OFFSETS_STORAGE,
-        SECURITY,
         ISOLATION,
         "kafka.bootstrap.servers",
         *ALIASES,
@@ -83,7 +82,7 @@ def check_kafka(options: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(
         f"option {name} is accepted but has no effect here"
         for name in sorted(options)
-        if name.startswith(PREFIX) and name not in EFFECTIVE
+        if name.startswith(PREFIX) and name not in EFFECTIVE and not is_of_security(name)
     )
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from zkconsumer.config_security import JAVA_MEANS
+from zkconsumer.config_security import SECURITY_KEYS as BROKER_SECURITY
 from zkconsumer.config_spec import ConfigKey
 from zkconsumer.config_zookeeper import SECURITY_KEYS
 
@@ -100,6 +102,22 @@ _INTO_ZOOKEEPER = tuple(
         ours=True,
     )
     for spec in SECURITY_KEYS
+)
+
+_INTO_BROKERS = (
+    *(
+        Option(
+            name=f"kafka.{spec.key}",
+            allowed=spec.allowed,
+            default=_default_of(spec),
+            doc=spec.doc,
+        )
+        for spec in BROKER_SECURITY
+    ),
+    *(
+        Option(name=f"kafka.{key}", allowed="text", doc=f"Kafka's own name: {means}.")
+        for key, means in JAVA_MEANS.items()
+    ),
 )
 
 _RANGE = (
@@ -328,18 +346,13 @@ _KAFKA = (
         "in front of the first transaction that is open. What marks the end of a transaction is "
         "never a message. Brokers before 0.11 have no transactions.",
     ),
-    Option(
-        name="kafka.security.protocol",
-        allowed="`PLAINTEXT`",
-        default="PLAINTEXT",
-        doc="Anything else is an error: brokers of this era know nothing else.",
-    ),
 )
 
 SECTIONS: Final = {
     "What is read": _WHAT,
     "Where the cluster is": _WHERE,
     "Getting into ZooKeeper": _INTO_ZOOKEEPER,
+    "Getting into brokers": _INTO_BROKERS,
     "From where to where": _RANGE,
     "How much at a time": _SIZE,
     "Time and again": _PATIENCE,

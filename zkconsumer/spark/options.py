@@ -12,6 +12,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.nearest import nearest
 from zkconsumer.spark.address import ClusterAddress, read_address
+from zkconsumer.spark.broker_security import is_of_security
 from zkconsumer.spark.kafka_options import (
     ALIASES,
     PREFIX,
@@ -253,7 +254,7 @@ def _unknown(given: Mapping[str, str]) -> list[str]:
     """Notes on names that nothing knows: Spark takes any, and a slip of the pen goes unseen."""
     notes = []
     for name in sorted(given):
-        if name.startswith(PREFIX) or name in BY_NAME:
+        if name.startswith(PREFIX) or name in BY_NAME or is_of_security(name):
             continue
         near = nearest(name, BY_NAME)
         hint = f" (did you mean {BY_NAME[near[0]].name}?)" if near else ""

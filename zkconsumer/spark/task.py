@@ -16,30 +16,30 @@ from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.fetch.range_reader import RangeReader
-from zkconsumer.net.security import SecuritySettings
-from zkconsumer.spark.connecting import dialer_of
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.spark.connecting import query_dialer
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.rows import RowBatches
 
 _MOST_BYTES = 2**31 - 1
 """No answer is too large: what is asked for is bounded, and room is made for what really comes."""
 
-_pools: Final[dict[tuple[str, int, SecuritySettings, bool], ConnectionPool]] = {}
+_pools: Final[dict[tuple[ClientSettings, bool], ConnectionPool]] = {}
 
 
 def connections_for(partition: ZkInputPartition) -> ConnectionPool:
     """This worker's connections for such a task. Thread: any."""
     settings = partition.settings
-    key = settings.client_id, settings.timeout_ms, partition.security, partition.are_old
+    client = ClientSettings(
+        client_id=settings.client_id,
+        timeout_ms=settings.timeout_ms,
+        security=partition.security,
+        max_response_bytes=_MOST_BYTES,
+    )
+    key = client, partition.are_old
     pool = _pools.get(key)
     if pool is None:
-        dialer = dialer_of(
-            settings.client_id,
-            timeout_ms=settings.timeout_ms,
-            security=partition.security,
-            are_old=partition.are_old,
-            max_response_bytes=_MOST_BYTES,
-        )
+        dialer = query_dialer(client, are_old=partition.are_old)
         pool = _pools.setdefault(key, ConnectionPool(dialer, SystemClock()))
     return pool
 

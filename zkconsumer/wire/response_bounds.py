@@ -12,6 +12,10 @@ from typing import Any, Final
 from zkconsumer.wire.api import ApiKey, Request
 from zkconsumer.wire.messages.fetch import FetchRequest
 
+DEFAULT_MAX_RESPONSE_BYTES: Final = 1 << 30
+"""A gigabyte: 0.8 brokers bound a fetch per partition only, so many of them add up. Each answer is
+held against what was asked besides."""
+
 LARGEST_ENTRY_BYTES: Final = 100 * 1024 * 1024
 """How large a single entry may be, where nobody says otherwise: the default of
 ``fetch.message.growth.max.bytes``."""

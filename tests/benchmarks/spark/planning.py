@@ -12,7 +12,7 @@ from tests.benchmarks.payloads import message_sets
 from tests.benchmarks.session import KAFKA, say
 from tests.benchmarks.spark.sources import SETTINGS
 from tests.benchmarks.topics import TIMEOUT_MS, produce
-from zkconsumer.net.connector import BrokerConnector
+from tests.support.raw_connections import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox

@@ -17,6 +17,7 @@ import pytest
 from tests.benchmarks.topics import produce
 from tests.golden.jvm import no_compiler_because, run_oracle
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.raw_connections import BrokerConnector
 from tests.support.recipe import (
     AFTER_COMMIT,
     AFTER_WORK,
@@ -29,7 +30,6 @@ from tests.support.recipe import (
 from tests.support.waiting import wait_until
 from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.model import Record, TimestampType
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.records.build import build_message_set

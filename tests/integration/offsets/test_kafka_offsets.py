@@ -9,11 +9,11 @@ from tests.support import requests as ask
 from tests.support.broker_worlds import TIMEOUT_MS
 from tests.support.clusters import fresh_name
 from tests.support.offset_worlds import CLIENT_ID, PATIENT, real_channel
+from tests.support.raw_connections import BrokerConnector
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import TransportError, UnsupportedVersion
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.offsets.coordinator import ChannelSettings
 from zkconsumer.offsets.dual import DualOffsetStore

@@ -7,13 +7,13 @@ import pytest
 from tests.golden.jvm import no_compiler_because, run_oracle
 from tests.support.engines import IS_BUILT, both_of_batches
 from tests.support.ranges import client_of, stretch
+from tests.support.raw_connections import BrokerConnector
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.fetch.range_parts import LostRange
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode_batches import decode_batches

@@ -6,8 +6,8 @@ import pytest
 
 from tests.golden.capture_negotiated import VERSIONS
 from tests.support.negotiating import TIMEOUT_MS, negotiate
+from tests.support.raw_connections import BrokerConnector
 from zkconsumer.clock import SystemClock
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox.cluster import Sandbox
 from zkconsumer.wire.api import ApiKey

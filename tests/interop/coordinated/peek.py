@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tests.support.kafka_offsets import TIMEOUT_MS, KafkaOffsets
+from tests.support.raw_connections import BrokerConnector
 from tests.support.waiting import wait_until
 from zkconsumer.errors import TransportError
 from zkconsumer.model import TopicPartition
-from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.consumer_protocol import decode_assignment

@@ -7,7 +7,8 @@ import pytest
 
 from zkconsumer.cli.sandbox_access import advice
 from zkconsumer.errors import SandboxError
-from zkconsumer.net.oauth import ClientCredentials, FetchedTokens
+from zkconsumer.net.client_credentials import ClientCredentials
+from zkconsumer.net.oauth import FetchedTokens
 from zkconsumer.sandbox.certificates import Certificates
 from zkconsumer.sandbox.kdc import krb5_conf
 from zkconsumer.sandbox.secured import (

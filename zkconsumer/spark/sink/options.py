@@ -15,7 +15,7 @@ from zkconsumer.produce.batch_producer import BatchSettings
 from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTION, key_hash
 from zkconsumer.produce.producer import ACKS_ALL, ACKS_LEADER, ProducerSettings
 from zkconsumer.records.codecs import Codec
-from zkconsumer.spark.address import BOOTSTRAP, SECURITY, ClusterAddress, read_address
+from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
 from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, PREFIX
 from zkconsumer.spark.option_values import read_choice, read_int, shown
 from zkconsumer.zk.paths import is_topic_name
@@ -37,7 +37,6 @@ _EFFECTIVE = frozenset(
     {
         BOOTSTRAP,
         CLIENT_ID,
-        SECURITY,
         PARTITIONER_OPTION,
         *ALIASES,
         *ACKS,

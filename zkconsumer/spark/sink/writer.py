@@ -5,7 +5,7 @@ At least once: a task that is run again writes its rows again.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -13,8 +13,8 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from zkconsumer.errors import ConfigError
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer
-from zkconsumer.spark.connecting import dialer_of
 from zkconsumer.spark.sink.plan import sink_plan
 from zkconsumer.spark.sink.task import SinkPlan, SinkTask, Tally
 
@@ -50,7 +50,7 @@ def write_task(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> Written:
     """
     context = TaskContext.get()
     settings = plan.batch.producer
-    dialer = dialer_of(settings.client_id, timeout_ms=settings.timeout_ms, security=plan.security)
+    dialer = dialer_of(replace(settings.client, security=plan.security))
     producer = BatchProducer(plan.brokers, dialer=dialer, settings=plan.batch)
     try:
         task = SinkTask(plan, producer, task=context.partitionId() if context else 0)

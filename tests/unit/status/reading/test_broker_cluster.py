@@ -43,7 +43,7 @@ def read(
     versions = BrokerVersions(
         common={ApiKey.METADATA: VersionRange(0, last)}, release=(3, 9), no_zookeeper=no_zookeeper
     )
-    return cluster_read(Described(answer, from_metadata(answer), versions), NOW_MS)
+    return cluster_read(Described(answer, from_metadata(answer, version=last), versions), NOW_MS)
 
 
 def test_brokers_come_in_order_with_their_controller() -> None:

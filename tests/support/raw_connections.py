@@ -1,18 +1,9 @@
-"""Opens connections to brokers."""
-
-from typing import Protocol
+"""Opens raw connections to brokers, for tests that say every byte themselves."""
 
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import DEFAULT_MAX_RESPONSE_BYTES, BrokerConnection
+from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.transport import Connector
-
-
-class OpenConnection(Protocol):
-    """Connects to a broker; ``BrokerConnector.open`` is one."""
-
-    def __call__(self, broker: Broker, /, *, timeout_ms: int | None = None) -> BrokerConnection:
-        """See ``BrokerConnector.open``."""
-        ...
+from zkconsumer.wire.response_bounds import DEFAULT_MAX_RESPONSE_BYTES
 
 
 class BrokerConnector:

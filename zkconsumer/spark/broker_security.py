@@ -1,0 +1,50 @@
+"""Options that say how to get into brokers, in Spark's spelling and in kafka-python's. Pure.
+
+Spark hands ``kafka.*`` to its client, so ``kafka.security.protocol`` is what its users know;
+``security_protocol`` is what kafka-python's know. Both are read, everywhere that options are.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from zkconsumer.config_security import SECURITY_NAMES
+from zkconsumer.errors import ConfigError
+from zkconsumer.nearest import did_you_mean
+from zkconsumer.net.security import SecuritySettings, read_security
+
+_PREFIX: Final = "kafka."
+_OF_SECURITY: Final = ("security.", "ssl.", "sasl.")
+
+
+def is_of_security(option: str) -> bool:
+    """Whether an option, by its name in lower case, says how to get into brokers."""
+    return _setting(option) in SECURITY_NAMES
+
+
+def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
+    """Read how brokers are reached: for the source, the sink, the drain and RDDs.
+
+    Args:
+        options: by their names in lower case; others are passed over.
+
+    Raises:
+        ConfigError: one is not known, makes no sense, or is given twice; names it, and shows no
+            value that may be secret.
+    """
+    given: dict[str, str] = {}
+    for option, text in options.items():
+        setting = _setting(option)
+        if not setting.startswith(_OF_SECURITY):
+            continue
+        if setting not in SECURITY_NAMES:
+            hint = did_you_mean(setting, sorted(SECURITY_NAMES))
+            raise ConfigError(f"option {option} is not known here{hint}")
+        if given.setdefault(setting, text) != text:
+            raise ConfigError(f"{option} and another name of it say different things: give one")
+    if "security.protocol" in given:
+        given["security.protocol"] = given["security.protocol"].strip().upper()
+    return read_security(given)
+
+
+def _setting(option: str) -> str:
+    return option.removeprefix(_PREFIX).replace("_", ".")
