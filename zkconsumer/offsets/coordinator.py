@@ -153,8 +153,13 @@ class Asking:
 
     def request(self, request: Request[R], *, at_least: int = 0) -> R:
         """Ask once: a commit; see ``NegotiatedConnection.call``."""
-        timeout_ms = self._running.timeout_ms
-        return self._over(lambda one: one.call(request, timeout_ms=timeout_ms, at_least=at_least))
+
+        def call(connection: NegotiatedConnection) -> R:
+            # What dialling has left of the time.
+            timeout_ms = self._running.timeout_ms
+            return connection.call(request, timeout_ms=timeout_ms, at_least=at_least)
+
+        return self._over(call)
 
     def request_hedged(self, request: Callable[[NegotiatedConnection], Request[R]]) -> R:
         """Ask what changes nothing: where the broker is silent, again over another connection.

@@ -40,7 +40,7 @@ CLUSTER = md.MetadataResponse(
         ),
     ),
 )
-BRIEF = Patience(request_timeout_ms=100, limit_ms=200, backoff_ms=20)
+BRIEF = Patience(request_timeout_ms=500, limit_ms=1_000, backoff_ms=20)
 OLD = {ApiKey.OFFSET_FETCH: VersionRange(0, 1), ApiKey.OFFSET_COMMIT: VersionRange(0, 1)}
 NEW = {
     ApiKey.OFFSET_FETCH: VersionRange(1, 7),
@@ -73,12 +73,12 @@ class Script:
     def place(self, patience: Patience = BRIEF) -> KafkaPlace:
         """What is under test."""
         dialer = BrokerDialer(
-            self._network, client_id="test", connect_timeout_ms=100, request_timeout_ms=5_000
+            self._network, client_id="test", connect_timeout_ms=500, request_timeout_ms=5_000
         )
         client = ClusterClient(
             dialer,
             [COORDINATOR],
-            request_timeout_ms=100,
+            request_timeout_ms=500,
             retry_backoff_ms=20,
             shuffle=lambda _: None,
         )
