@@ -462,7 +462,7 @@ def test_brokers_that_say_nothing_are_not_taken_for_old_ones(bench: OffsetBench)
     """Those of before 0.8.2 hang up; these may come back, so the time is used."""
     for broker in bench.net.brokers:
         broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 100)
-    settings = ChannelSettings(timeout_ms=5, backoff_ms=1, limit_ms=600)
+    settings = ChannelSettings(timeout_ms=5, backoff_ms=1, limit_ms=1_500)
     told = failure(OffsetBench(bench.net, settings=settings))
     assert "0.8.2" not in told
     assert len(bench.asked(ApiKey.CONSUMER_METADATA)) > 9
