@@ -184,7 +184,7 @@ def test_no_broker_answers(bench: OffsetBench) -> None:
     """Each of them is named with its reason."""
     for broker in bench.net.brokers:
         broker.stop()
-    told = failure(OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=100)))
+    told = failure(OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=200, limit_ms=500)))
     for number in range(3):
         assert f"fake-{number}:9092: can't connect" in told
 
@@ -201,7 +201,7 @@ def test_silent_brokers_together_take_no_longer_than_the_limit(bench: OffsetBenc
 
 def test_a_crowd_of_brokers_is_not_listed_one_by_one() -> None:
     """The message stays readable."""
-    bench = OffsetBench(fake_net(30), settings=ChannelSettings(backoff_ms=20, limit_ms=100))
+    bench = OffsetBench(fake_net(30), settings=ChannelSettings(backoff_ms=400, limit_ms=1_000))
     for broker in bench.net.brokers:
         broker.stop()
     told = failure(bench)
