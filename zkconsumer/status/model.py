@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.zk.absence import NoBrokers
 from zkconsumer.zk.nodes import Pattern
 
@@ -329,38 +330,6 @@ class GroupStatus:
         """Since when it has not committed, as far as anybody can tell; it may be longer."""
         known = [one for one in (self.last_commit_ms, self.unmoved_since_ms) if one is not None]
         return max(known, default=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokersAlone:
-    """A cluster is read through its brokers: nobody said where a ZooKeeper is, or it has none.
-
-    What only a ZooKeeper could tell is not known then: which groups meet there, who is in them,
-    what they own and commit there, its clock and its sessions, when brokers registered, which
-    topics have settings of their own or are being deleted.
-
-    Attributes:
-        bootstrap_servers: the brokers to begin with, as ``host:port``, by commas.
-        no_zookeeper: whether the cluster has none (KRaft), by the word of a broker; None while
-            none has been asked.
-
-    Example:
-        >>> print(BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=True).unknown)
-        groups that meet in a ZooKeeper: unknown, since the cluster has none
-    """
-
-    bootstrap_servers: str
-    no_zookeeper: bool | None = None
-
-    @property
-    def why(self) -> str:
-        """Why nothing is known of a ZooKeeper."""
-        return "the cluster has none" if self.no_zookeeper else "no ZooKeeper was given"
-
-    @property
-    def unknown(self) -> str:
-        """What is not known, and why, in a line."""
-        return f"groups that meet in a ZooKeeper: unknown, since {self.why}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

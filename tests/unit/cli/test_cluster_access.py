@@ -19,8 +19,8 @@ from zkconsumer.cli.cluster_access import (
 from zkconsumer.cli.without_zookeeper import tell_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker
+from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.model import (
-    BrokersAlone,
     BrokerStatus,
     ClusterSnapshot,
     GroupKey,

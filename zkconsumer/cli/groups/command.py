@@ -148,7 +148,7 @@ def _list(args: argparse.Namespace, access: ClusterAccess) -> int:
     tell_unknown(snapshot, args.kind)
     groups = _chosen(args, snapshot)
     if args.format == "json":
-        print(json_text(list_json(groups)), end="")
+        print(json_text(list_json(groups, snapshot)), end="")
     else:
         print(list_table(groups, coloured=shows_colour()), end="")
     return settled(0, snapshot)

@@ -185,9 +185,10 @@ def _partitions_table(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured
     return table(_PARTITIONS, rows, coloured=coloured)
 
 
-def list_json(groups: Iterable[GroupStatus]) -> dict[str, object]:
+def list_json(groups: Iterable[GroupStatus], snapshot: ClusterSnapshot) -> dict[str, object]:
     """The groups as one object."""
     return {
+        "zookeeper": snapshot.zookeeper,
         "groups": [
             {
                 "group": group.group_id,
@@ -199,7 +200,7 @@ def list_json(groups: Iterable[GroupStatus]) -> dict[str, object]:
                 "topics": sorted({one.topic_partition.topic for one in group.partitions}),
             }
             for group in groups
-        ]
+        ],
     }
 
 

@@ -160,6 +160,7 @@ def lag_json(rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> dict[str, obj
         by_group.setdefault(row.group.key, []).append(row)
     return {
         "taken_at": instant(snapshot.taken_ms),
+        "zookeeper": snapshot.zookeeper,
         "groups": [_group_json(of_group) for of_group in by_group.values()],
         "failures": [
             {"part": one.part, "reason": one.reason, "since": instant(one.since_ms)}

@@ -11,6 +11,7 @@ from typing import Final, Self
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient, Described
 from zkconsumer.error_codes import ErrorCode, explained
+from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
@@ -72,9 +73,16 @@ class BrokerSource:
         return cls(client, clock, end=client.stop)
 
     def read(self, deadline: Deadline) -> ClusterRead:
-        """See ``ClusterSource``."""
+        """See ``ClusterSource``.
+
+        Raises:
+            ZkConsumerError: no broker answers, or none that knows its cluster.
+        """
         left_ms = deadline.left_ms
         found = self._client.description(timeout_ms=max(1, left_ms - min(_TO_SAY_MS, left_ms // 5)))
+        if not found.answer.brokers:
+            # One of 0.9 that has just started says so of all; that would be believed.
+            raise ConnectFailed("the broker that was asked knows of no brokers yet")
         return cluster_read(found, self._clock.wall_ms())
 
     def close(self) -> None:
@@ -94,27 +102,28 @@ def cluster_read(found: Described, now_ms: int) -> ClusterRead:
     # Without a ZooKeeper any broker is named, which passes on what the controller is to do.
     tells_controller = version >= _TELLS_CONTROLLER and not no_zookeeper
     controller_id = found.answer.controller_id
+    # By what names them: nothing keeps a broker from naming one twice.
+    named = {one.id: one for one in found.answer.brokers}
     brokers = tuple(
         BrokerStatus(
             broker=Broker(one.id, one.host, one.port),
             seen_ms=now_ms,
             is_controller=one.id == controller_id if tells_controller else None,
         )
-        for one in sorted(found.answer.brokers, key=lambda one: one.id)
+        for _, one in sorted(named.items())
     )
-    topics = tuple(
-        _topic(one, now_ms, leaves_out=version == _LEAVES_OUT) for one in found.answer.topics
-    )
-    return ClusterRead(brokers=brokers, topics=topics, no_zookeeper=no_zookeeper)
+    leaves_out = version == _LEAVES_OUT
+    topics = {one.topic: _topic(one, now_ms, leaves_out=leaves_out) for one in found.answer.topics}
+    return ClusterRead(brokers=brokers, topics=(*topics.values(),), no_zookeeper=no_zookeeper)
 
 
 def _topic(topic: TopicMetadata, now_ms: int, *, leaves_out: bool) -> TopicStatus:
+    named = {one.partition: one for one in topic.partitions}
     return TopicStatus(
         name=topic.topic,
         seen_ms=now_ms,
         partitions=tuple(
-            _partition(topic.topic, one, leaves_out=leaves_out)
-            for one in sorted(topic.partitions, key=lambda one: one.partition)
+            _partition(topic.topic, one, leaves_out=leaves_out) for _, one in sorted(named.items())
         ),
         config=None,
         deleting=None,

@@ -15,8 +15,8 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.scope import ThreadScope
+from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.model import (
-    BrokersAlone,
     BrokerStatus,
     ClusterSnapshot,
     GroupKey,

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.status.model import BrokersAlone, PartFailure
+from zkconsumer.status.brokers_alone import BrokersAlone
+from zkconsumer.status.model import PartFailure
 from zkconsumer.web.pages.view import Asked
 from zkconsumer.web.state import ClusterState
 

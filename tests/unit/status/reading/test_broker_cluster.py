@@ -2,11 +2,15 @@
 
 import pytest
 
+from tests.support.spoken_cluster import SpokenCluster
+from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import Described
 from zkconsumer.cluster.view import from_metadata
 from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.reading.broker_cluster import cluster_read
+from zkconsumer.status.reading.broker_cluster import BrokerSource, cluster_read
+from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import ClusterRead
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.metadata import (
@@ -16,7 +20,7 @@ from zkconsumer.wire.messages.metadata import (
     TopicMetadata,
 )
 from zkconsumer.wire.negotiation import BrokerVersions
-from zkconsumer.wire.versions import VersionRange
+from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
 NOW_MS = 1_000
 
@@ -101,3 +105,26 @@ def test_a_replica_that_is_left_out_is_missed_all_the_same(last: int, *, lacks: 
     [topic] = read(TopicMetadata(error_code=0, topic="t", partitions=(one,)), last=last).topics
     [found] = topic.partitions
     assert (found.under_replicated, found.problem) == (lacks, None)
+
+
+def test_what_is_named_twice_counts_once() -> None:
+    """A broker may send anything."""
+    twice = TopicMetadata(error_code=0, topic="t", partitions=(partition(0, 1), partition(0, 2)))
+    [topic] = read(twice, twice).topics
+    assert [one.topic_partition.partition for one in topic.partitions] == [0]
+
+
+def test_a_broker_that_knows_of_none_is_not_believed() -> None:
+    """It would make all topics be gone."""
+    cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
+    empty = MetadataResponse(brokers=(), topics=())
+    for broker in cluster.brokers:
+        broker.become(BrokerGeneration.V0_9)
+        broker.answer = lambda frame: empty if frame.api_key is ApiKey.METADATA else None
+    client = cluster.client()
+    source = BrokerSource(client, SystemClock(), end=client.stop)
+    try:
+        with pytest.raises(ConnectFailed, match="knows of no brokers"):
+            source.read(Deadline(SystemClock(), 1_000))
+    finally:
+        source.close()
