@@ -16,9 +16,8 @@ from tests.benchmarks.plan import CORE_BYTES, LatencyPlan
 from tests.benchmarks.processes import ClientFailed, ClientSkipped, Companion
 from tests.benchmarks.session import Session, fresh_group, say
 from tests.benchmarks.topics import TIMEOUT_MS, TopicSpec, produce
-from tests.support.raw_connections import BrokerConnector
+from tests.support.raw_connections import raw_connection
 from zkconsumer.model import Record
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 
@@ -106,8 +105,7 @@ class LatencySession:
         """At the wanted rate, each message on its own; late ones follow at once."""
         [broker] = self.session.sandbox.brokers
         source, pause = values(job.value_bytes), threading.Event()
-        opener = BrokerConnector(TcpConnector(), client_id=MODE, timeout_ms=TIMEOUT_MS)
-        with closing(opener.open(broker)) as connection:
+        with closing(raw_connection(broker, client_id=MODE, timeout_ms=TIMEOUT_MS)) as connection:
             began = time.perf_counter()
             for number in range(plan.messages):
                 ahead_s = began + number / plan.rate - time.perf_counter()

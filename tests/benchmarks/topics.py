@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import cycle
 
 from tests.benchmarks.payloads import message_sets
-from tests.support.raw_connections import BrokerConnector
+from tests.support.raw_connections import raw_connection
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.produce.producer import ACKS_LEADER
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
@@ -67,8 +66,7 @@ def fill(sandbox: Sandbox, spec: TopicSpec) -> None:
     [broker] = sandbox.brokers
 
     def fill_one(partition: int) -> None:
-        opener = BrokerConnector(TcpConnector(), client_id="filler", timeout_ms=TIMEOUT_MS)
-        with closing(opener.open(broker)) as connection:
+        with closing(raw_connection(broker, timeout_ms=TIMEOUT_MS)) as connection:
             sets = cycle(whole)
             for size in sizes:
                 data = next(sets) if size == sizes[0] else last[0]

@@ -18,13 +18,13 @@ from tests.golden.frame_scenes import (
     calls_to_others,
     calls_with_a_broker_down,
 )
-from tests.support.raw_connections import BrokerConnector
+from tests.support.raw_connections import raw_connection
 from tests.support.recording_net import Recorder
 from tests.support.waiting import wait_until
 from zkconsumer.model import Broker
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox.cluster import Sandbox
-from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
+from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
 from zkconsumer.wire.messages.metadata import MetadataRequest
 
 DATA = Path(__file__).parent / "data"
@@ -78,7 +78,7 @@ def capture_version(kafka: str) -> Iterator[GoldenFrame]:
 
 def _capture_coordinator(kafka: str, cluster: Sandbox) -> Iterator[GoldenFrame]:
     """Ask for the coordinator until there is one; then use it."""
-    request = FindCoordinatorRequest(group_id="golden")
+    request = ConsumerMetadataRequest(group_id="golden")
     with closing(_Asker(kafka, cluster.brokers[0])) as anyone:
         wait_until(
             lambda: anyone.connection.request(request, version=0, timeout_ms=TIMEOUT_MS).port > 0,
@@ -107,8 +107,9 @@ class _Asker:
     def __init__(self, kafka: str, broker: Broker) -> None:
         self._source = f"Kafka {kafka}, broker {broker.id}"
         self._recorder = Recorder(TcpConnector())
-        connector = BrokerConnector(self._recorder, client_id="golden", timeout_ms=TIMEOUT_MS)
-        self.connection = connector.open(broker)
+        self.connection = raw_connection(
+            broker, connector=self._recorder, client_id="golden", timeout_ms=TIMEOUT_MS
+        )
 
     def exchange(self, call: Call) -> GoldenFrame:
         """Ask, and keep both frames."""

@@ -15,7 +15,7 @@ from tests.golden.frame_scenes import Fact
 from tests.golden.jvm import DATA
 from tests.golden.negotiated_scenes import GROUP_ROUNDS, RECORD_COUNT, SET, TOPIC, Round
 from tests.support.negotiating import negotiate
-from tests.support.raw_connections import BrokerConnector
+from tests.support.raw_connections import raw_connection
 from tests.support.recording_net import Recorder
 from tests.support.waiting import wait_until
 from zkconsumer.model import Broker
@@ -60,11 +60,12 @@ class Asker:
     def __init__(self, kafka: str, broker: Broker) -> None:
         self._source = f"Kafka {kafka}"
         self._recorder = Recorder(TcpConnector())
-        connector = BrokerConnector(self._recorder, client_id="golden", timeout_ms=TIMEOUT_MS)
         self.versions, _ = negotiate(
             lambda: TcpConnector().connect(broker.host, broker.port, timeout_ms=TIMEOUT_MS)
         )
-        self.connection = connector.open(broker)
+        self.connection = raw_connection(
+            broker, connector=self._recorder, client_id="golden", timeout_ms=TIMEOUT_MS
+        )
 
     def exchange(
         self, request: Request[Response], version: int, facts: dict[str, Fact]

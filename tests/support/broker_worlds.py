@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.raw_connections import BrokerConnector
+from tests.support.raw_connections import raw_connection
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.tcp import TcpConnector
@@ -87,11 +87,9 @@ class Client:
     """Asks one broker, over a connection that it opens anew after a failure."""
 
     def __init__(self, world: BrokerWorld) -> None:
-        self._connector = BrokerConnector(
-            world.connector, client_id=CLIENT_ID, timeout_ms=TIMEOUT_MS
-        )
+        self._connector = world.connector
         self.broker = world.broker
-        self.connection: BrokerConnection = self._connector.open(self.broker)
+        self.connection = self._connect()
 
     def ask(self, request: Request[R], version: int = 0) -> R:
         """Ask and wait for the answer."""
@@ -100,11 +98,16 @@ class Client:
     def reconnect(self) -> None:
         """Open another connection."""
         self.connection.close()
-        self.connection = self._connector.open(self.broker)
+        self.connection = self._connect()
 
     def close(self) -> None:
         """Close the connection."""
         self.connection.close()
+
+    def _connect(self) -> BrokerConnection:
+        return raw_connection(
+            self.broker, connector=self._connector, client_id=CLIENT_ID, timeout_ms=TIMEOUT_MS
+        )
 
 
 def broker_world(

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tests.support.raw_connections import BrokerConnector
-from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.tcp import TcpConnector
+from tests.support.raw_connections import raw_connection
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import DecodedSet, decode_record_set
 from zkconsumer.sandbox.cluster import Sandbox
@@ -66,8 +64,7 @@ class PartitionReader:
     """Fetches partition 0 of topics on the first broker, through our wire and record layers."""
 
     def __init__(self, cluster: Sandbox) -> None:
-        connector = BrokerConnector(TcpConnector(), client_id="tests", timeout_ms=TIMEOUT_MS)
-        self._connection: BrokerConnection = connector.open(cluster.brokers[0])
+        self._connection = raw_connection(cluster.brokers[0], timeout_ms=TIMEOUT_MS)
 
     def close(self) -> None:
         """Close the connection."""

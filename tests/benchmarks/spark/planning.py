@@ -12,8 +12,7 @@ from tests.benchmarks.payloads import message_sets
 from tests.benchmarks.session import KAFKA, say
 from tests.benchmarks.spark.sources import SETTINGS
 from tests.benchmarks.topics import TIMEOUT_MS, produce
-from tests.support.raw_connections import BrokerConnector
-from zkconsumer.net.tcp import TcpConnector
+from tests.support.raw_connections import raw_connection
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.spark.session import build_session
@@ -61,8 +60,7 @@ def measure(partitions: int) -> str:
 def _fill(sandbox: Sandbox, partitions: int) -> None:
     sandbox.create_topic(_TOPIC, partitions)
     [data] = message_sets(VALUE_BYTES, Codec.NONE, records_in_each=BATCHES, count=1)
-    opener = BrokerConnector(TcpConnector(), client_id="filler", timeout_ms=TIMEOUT_MS)
-    with closing(opener.open(sandbox.brokers[0])) as connection:
+    with closing(raw_connection(sandbox.brokers[0], timeout_ms=TIMEOUT_MS)) as connection:
         for number in range(partitions):
             produce(connection, _TOPIC, number, data)
     say(f"{partitions} partitions are filled")

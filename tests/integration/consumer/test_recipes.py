@@ -17,7 +17,7 @@ import pytest
 from tests.benchmarks.topics import produce
 from tests.golden.jvm import no_compiler_because, run_oracle
 from tests.support.clusters import BrokerOf, fresh_name
-from tests.support.raw_connections import BrokerConnector
+from tests.support.raw_connections import raw_connection
 from tests.support.recipe import (
     AFTER_COMMIT,
     AFTER_WORK,
@@ -30,7 +30,6 @@ from tests.support.recipe import (
 from tests.support.waiting import wait_until
 from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.model import Record, TimestampType
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.consumer_record import RecordOrigin, consumer_record
@@ -286,8 +285,7 @@ def test_from_time_reads_what_came_since(broker: Sandbox) -> None:
     """From the first record of that time in each partition; nothing where all are older."""
     topic = fresh_name("recipe")
     broker.create_topic(topic, partitions=3)
-    opener = BrokerConnector(TcpConnector(), client_id="tests", timeout_ms=PATIENCE_S * 1000)
-    with closing(opener.open(broker.brokers[0])) as connection:
+    with closing(raw_connection(broker.brokers[0])) as connection:
         for partition, hours in ((0, (5, 6, 7, 8)), (1, (3, 4)), (2, (7,))):
             records = [
                 Record(at, None, f"at {hour}".encode(), at_hour(hour), TimestampType.CREATE_TIME)

@@ -6,15 +6,9 @@ import pytest
 
 from tests.golden.jvm import no_compiler_because, run_oracle
 from tests.support.engines import IS_BUILT, both_of_batches
-from tests.support.ranges import client_of, stretch
-from tests.support.raw_connections import BrokerConnector
-from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.fetch.range_parts import LostRange
-from zkconsumer.fetch.range_reader import RangeReader
-from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.model import Record, TopicPartition
+from tests.support.raw_connections import raw_connection
+from zkconsumer.model import Record
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode_batches import decode_batches
 from zkconsumer.records.transactions import IsolationLevel
@@ -96,9 +90,7 @@ def test_committed_records_are_read_as_java_does(brokers: Sandbox, codec: Codec)
         class_path=jars.class_path(brokers.kafka),
     )
     assert [line.split()[1] for line in java] == COMMITTED
-    connector = BrokerConnector(TcpConnector(), client_id="tests", timeout_ms=TIMEOUT_MS)
-    connection = connector.open(brokers.brokers[0])
-    stable = 0
+    connection = raw_connection(brokers.brokers[0], timeout_ms=TIMEOUT_MS)
     for max_bytes in (1, 150, 400, 1 << 20):
         found, stable = read(connection, topic, version=version, max_bytes=max_bytes, start=0)
         assert [f"{one.offset} {(one.value or b'').decode()}" for one in found] == java
@@ -106,30 +98,3 @@ def test_committed_records_are_read_as_java_does(brokers: Sandbox, codec: Codec)
             later, _ = read(connection, topic, version=version, max_bytes=max_bytes, start=start)
             assert later == [one for one in found if one.offset >= start]
     connection.close()
-    client = client_of(brokers.brokers)
-    for size in (1, 400, 1 << 20):
-        check_ranges(client, TopicPartition(topic, 0), java, stable, fetch_bytes=size)
-    client.stop()
-
-
-def check_ranges(
-    client: ClusterClient, tp: TopicPartition, java: list[str], stable: int, *, fetch_bytes: int
-) -> None:
-    """Ranges hold the same; what is behind the last stable offset counts as lost, not as a gap."""
-    settings = RangeSettings(
-        fetch_bytes=fetch_bytes,
-        max_wait_ms=0,
-        timeout_ms=1_000,
-        fail_on_data_loss=False,
-        isolation=IsolationLevel.READ_COMMITTED,
-    )
-    reader = RangeReader(client, settings=settings)
-    for start in range(stable):
-        parts = list(reader.read(stretch(start, stable, tp)))
-        rows = [record for part in parts for record in part.records()]  # type: ignore[union-attr]
-        found = [f"{one.offset} {(one.value or b'').decode()}" for one in rows]
-        assert found == [line for line in java if int(line.split()[0]) >= start]
-        assert all(one.timestamp > 0 for one in rows)
-    (lost,) = reader.read(stretch(stable, stable + 1, tp))
-    assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(stable, stable + 1, tp)

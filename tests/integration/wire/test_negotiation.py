@@ -6,7 +6,7 @@ import pytest
 
 from tests.golden.capture_negotiated import VERSIONS
 from tests.support.negotiating import TIMEOUT_MS, negotiate
-from tests.support.raw_connections import BrokerConnector
+from tests.support.raw_connections import raw_connection
 from zkconsumer.clock import SystemClock
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox.cluster import Sandbox
@@ -50,7 +50,6 @@ def test_negotiation(kafka: str) -> None:
             assert found.common[ApiKey.HEARTBEAT].first == 0
         assert found.common[ApiKey.METADATA].first == 0
         assert found.common.get(ApiKey.PRODUCE) == VersionRange(0, NEWEST_PRODUCE.get(kafka, 0))
-        connector = BrokerConnector(TcpConnector(), client_id="test", timeout_ms=TIMEOUT_MS)
-        with closing(connector.open(broker)) as connection:
+        with closing(raw_connection(broker, timeout_ms=TIMEOUT_MS)) as connection:
             every = MetadataRequest(topics=())
             assert not connection.request(every, version=0, timeout_ms=TIMEOUT_MS).topics

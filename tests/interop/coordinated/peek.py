@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tests.support.kafka_offsets import TIMEOUT_MS, KafkaOffsets
-from tests.support.raw_connections import BrokerConnector
+from tests.support.raw_connections import raw_connection
 from tests.support.waiting import wait_until
 from zkconsumer.errors import TransportError
 from zkconsumer.model import TopicPartition
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.consumer_protocol import decode_assignment
 from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
@@ -36,7 +35,6 @@ class CoordinatorPeek:
     def __init__(self, cluster: Sandbox, group: str) -> None:
         self.group = group
         self.offsets = KafkaOffsets(cluster, group)
-        self._connector = BrokerConnector(TcpConnector(), client_id="tests", timeout_ms=TIMEOUT_MS)
 
     def look(self) -> Look:
         """The group now; waits while nobody can tell."""
@@ -57,7 +55,7 @@ class CoordinatorPeek:
     def _described(self) -> DescribedGroup | None:
         request = DescribeGroupsRequest(groups=(self.group,))
         try:
-            connection = self._connector.open(self.offsets.coordinator())
+            connection = raw_connection(self.offsets.coordinator(), timeout_ms=TIMEOUT_MS)
         except TransportError:
             return None
         try:
