@@ -16,13 +16,12 @@ from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.leader_questions import LeaderQuestions
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
 from zkconsumer.cluster.patience import Patience
-from zkconsumer.cluster.question_round import Question, QuestionRound
+from zkconsumer.cluster.question_round import Question, QuestionRound, first_dial_ms
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, from_metadata, limited_to
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, LocalProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.hedging import HedgePace
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.repeats import Repeats
@@ -153,7 +152,7 @@ class ClusterClient:
         if not brokers:
             raise ConnectFailed("no broker is registered, so none can be asked for metadata")
         # Who is asked last, and that is for the second time, has as long as the first one.
-        silences_ms = 2 * len(brokers) * HedgePace(self._request_timeout_ms).quiet_ms
+        silences_ms = 2 * len(brokers) * first_dial_ms(self._request_timeout_ms)
         told = self._ask_round(
             _metadata_question(topics, creating=True),
             self._patience(self._request_timeout_ms + silences_ms),

@@ -23,12 +23,22 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
+from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, Sent, first_to_answer
 from zkconsumer.net.in_flight import Heard
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.api import Request
 
 T = TypeVar("T")
+
+
+def first_dial_ms(request_timeout_ms: int) -> int:
+    """How long connecting to one of several brokers may take in the first pass of a round.
+
+    It is more than one silence where requests are given little time: keys, versions and names take
+    several answers.
+    """
+    quiet_ms = HedgePace(request_timeout_ms).quiet_ms
+    return max(quiet_ms, min(FIRST_QUIET_MS, request_timeout_ms // 4))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +105,7 @@ class QuestionRound(Generic[T]):
         self._reasons = reasons
         self.failures: dict[Broker, ZkConsumerError] = {}
         self._quiet_ms = HedgePace(request_timeout_ms).quiet_ms
+        self._first_dial_ms = first_dial_ms(request_timeout_ms)
         self._has_others = len(self._line) > 1
         self._taken: list[NegotiatedConnection] = []
         self._final: Exception | None = None
@@ -167,7 +178,8 @@ class QuestionRound(Generic[T]):
             # Nobody listens meanwhile: those that are silent still may answer. Where nobody is
             # asked, at the end of the line, it may take longer.
             is_brief = is_hurried or bool(self._taken)
-            dial_ms = min(limit_ms, self._quiet_ms) if is_brief else limit_ms
+            brief_ms = self._first_dial_ms if is_hurried else self._quiet_ms
+            dial_ms = min(limit_ms, brief_ms) if is_brief else limit_ms
             broker = line.popleft()
             began_ms = self._clock.now_ms()
             try:

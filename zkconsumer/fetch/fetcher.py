@@ -85,9 +85,8 @@ class PythonFetchLoop:
         self._session = FetchSession(settings)
         self._mailbox: Mailbox[_Add | _Wake] = Mailbox()
         self._connection: NegotiatedConnection | None = None
-        self._second: NegotiatedConnection | None = (
-            None  # of a hedged request, while it is under way
-        )
+        # Of a hedged request, while it is under way.
+        self._second: NegotiatedConnection | None = None
         self._pace = HedgePace(settings.request_timeout_ms)
         self._stopping = False
         self._ended = False
