@@ -93,6 +93,8 @@ class BrokerConnection:
     ) -> None:
         self.broker = broker
         self._transport = transport
+        # Found out once: a pump is lent the descriptor many times a second.
+        self._lendable = transport if isinstance(transport, HasDescriptor) else None
         self._client_id = client_id
         self._max_response_bytes = max_response_bytes
         self._max_entry_bytes = max_entry_bytes
@@ -239,7 +241,7 @@ class BrokerConnection:
     @property
     def has_descriptor(self) -> bool:
         """Whether it can be lent."""
-        return isinstance(self._transport, HasDescriptor)
+        return self._lendable is not None
 
     @contextlib.contextmanager
     def lend(self) -> Iterator[Line]:
@@ -251,9 +253,8 @@ class BrokerConnection:
         Raises:
             ConnectionLost: it is closed.
         """
-        transport = self._transport
-        assert isinstance(transport, HasDescriptor)
-        with transport.lend() as descriptor:
+        assert self._lendable is not None
+        with self._lendable.lend() as descriptor:
             line = Line(
                 descriptor,
                 self._correlation_id,
