@@ -131,5 +131,5 @@ class Arranger:
     def _file(self, name: str, text: str) -> Path:
         path = self.folder / name
         path.touch(mode=0o600)
-        path.write_text(text, "ascii")
+        path.write_text(text, "utf-8")
         return path

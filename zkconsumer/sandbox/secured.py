@@ -66,6 +66,11 @@ class ClientAccess:
             ``--producer.config``.
         environment: what has to be in the environment of a client's process.
         jvm_flags: what Kafka's own tools need beyond the file (``KAFKA_OPTS``).
+
+    Example:
+        >>> with Sandbox("3.9.1", security="scram") as cluster:  # doctest: +SKIP
+        ...     where = cluster.access.bootstrap_servers
+        ...     KafkaConsumer("t", bootstrap_servers=where, config=cluster.access.settings)
     """
 
     bootstrap_servers: str

@@ -16,6 +16,7 @@ from zkconsumer.cli.main import main
 from zkconsumer.errors import AuthenticationFailed, SandboxError
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.ports import pick_free
 from zkconsumer.sandbox.secured import Security
 
 pytestmark = pytest.mark.sandbox
@@ -50,8 +51,12 @@ def test_a_client_gets_in_by_what_it_is_given(
     """Our consumer, our commands, which ZooKeeper knows, too, and Kafka's own tool; nobody else."""
     topic, group = fresh_name("topic"), fresh_name("zookeeper-group")
     tp = TopicPartition(topic, 0)
-    with Sandbox(case.version, security=case.security, zookeeper_security="digest") as sandbox:
+    port = pick_free(set())
+    with Sandbox(
+        case.version, security=case.security, zookeeper_security="digest", broker_ports=[port]
+    ) as sandbox:
         access = sandbox.access
+        assert access.bootstrap_servers == f"localhost:{port}"
         sandbox.create_topic(topic)
         write(sandbox, tp, [b"one", b"two"])
         with member(sandbox, topic) as (consumer, own_group):
