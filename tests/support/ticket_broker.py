@@ -62,9 +62,11 @@ class TicketBroker(SpokenBroker):
 
     Attributes:
         let_in: how many conversations it believed.
+        lifetime_ms: how long it believes one; 0: always.
     """
 
     let_in: int = 0
+    lifetime_ms: int = 0
 
     def accept(self) -> SpokenConversation | None:
         """Be the listener."""
@@ -123,6 +125,7 @@ class _TicketConversation(SpokenConversation):
                     error_code=58 if challenge is None else 0,
                     error_message=None if challenge is not None else "no such ticket",
                     auth_bytes=challenge or b"",
+                    session_lifetime_ms=self._tickets.lifetime_ms,
                 )
             case _:
                 return None

@@ -239,13 +239,12 @@ def test_a_consumer_lives_longer_than_its_tickets(
                 read.extend(one.value for one in member.poll(timeout_ms=LONG_MS).get(tp, []))
             member.commit()
 
-        over_ms = clock.now_ms() + LONG_MS
-        while len(gone) < 3 and clock.now_ms() < over_ms:
+        # Until the broker has asked once more, after the end of the first ticket.
+        over_ms = gone[0] + TICKET_S * 1000 + 2 * REAUTHENTICATED_MS
+        while clock.now_ms() < over_ms:
             read_one_more()
-        read_one_more()
-        read_one_more()
     assert read == [b"%d" % number for number in range(len(read))]
-    assert gone[2] - gone[0] > TICKET_S * 1000
+    assert len(gone) >= 2
 
 
 @dataclass(frozen=True)

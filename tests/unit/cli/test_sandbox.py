@@ -59,3 +59,13 @@ def test_a_number_of_messages_is_a_whole_one(text: str) -> None:
     assert (message_count("0"), message_count("1000")) == (0, 1000)
     with pytest.raises(argparse.ArgumentTypeError, match=f"'{text}' is not a number of messages"):
         message_count(text)
+
+
+def test_who_may_come_in_is_passed_on() -> None:
+    """What a release can't do is refused before anything starts; so is what there is not."""
+    args = parse("--security", "kerberos", "--zookeeper-security", "digest")
+    assert (args.security, args.zookeeper_security) == ("kerberos", "digest")
+    with pytest.raises(SandboxError, match=r"Kafka 0\.9\.0\.1 can't do security=scram"):
+        run(parse("--kafka", "0.9.0.1", "--security", "scram"))
+    with pytest.raises(SystemExit):
+        parse("--security", "password")

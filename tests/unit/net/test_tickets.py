@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.manual_clock import ManualClock
 from tests.support.spoken_broker import MODERN, Serves, SpokenBroker
 from tests.support.ticket_broker import CHALLENGES, TicketBroker, Tickets, by_tickets
 from zkconsumer.errors import AuthenticationFailed, ConnectFailed, SaslAuthenticationFailedError
@@ -23,7 +24,9 @@ WITHOUT_REQUESTS: Serves = {
 }
 
 
-def dialer_to(broker: SpokenBroker, security: SecuritySettings) -> BrokerDialer:
+def dialer_to(
+    broker: SpokenBroker, security: SecuritySettings, clock: ManualClock | None = None
+) -> BrokerDialer:
     """A way to a broker."""
     network = MemoryNetwork()
     broker.listen(network)
@@ -33,6 +36,7 @@ def dialer_to(broker: SpokenBroker, security: SecuritySettings) -> BrokerDialer:
         security=security,
         connect_timeout_ms=LONG_MS,
         request_timeout_ms=LONG_MS,
+        clock=clock,
     )
 
 
@@ -97,3 +101,25 @@ def test_no_ticket_to_be_had_is_said_with_the_broker() -> None:
         SaslAuthenticationFailedError, match=r"b.example:9092.*GSSAPI failed: no Kerberos ticket"
     ):
         dialer_to(TicketBroker(ADDRESS), security).dial(ADDRESS)
+
+
+def test_a_kdc_that_is_away_when_a_broker_asks_again_ends_the_connection() -> None:
+    """The broker waits for a ticket there, so nothing else can be said; it may work later."""
+    broker, clock, kdc_is_there = TicketBroker(ADDRESS, lifetime_ms=10_000), ManualClock(), [True]
+
+    def begin(host: str) -> Tickets:
+        if not kdc_is_there[0]:
+            raise ConnectFailed("no Kerberos ticket: Cannot contact any KDC")
+        return Tickets(host)
+
+    security = SecuritySettings(protocol="SASL_PLAINTEXT", sasl_mechanism="GSSAPI", kerberos=begin)
+    connection = dialer_to(broker, security, clock).dial(ADDRESS)
+    clock.advance(9_000)
+    connection.call(ListGroupsRequest(), timeout_ms=LONG_MS)
+    assert (broker.accepted, broker.let_in) == (1, 2)
+    kdc_is_there[0] = False
+    clock.advance(9_000)
+    with pytest.raises(ConnectFailed, match="Cannot contact any KDC"):
+        connection.call(ListGroupsRequest(), timeout_ms=LONG_MS)
+    assert not connection.is_idle
+    connection.close()
