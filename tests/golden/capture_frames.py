@@ -24,7 +24,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.model import Broker
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox.cluster import Sandbox
-from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.metadata import MetadataRequest
 
 DATA = Path(__file__).parent / "data"
@@ -78,7 +78,7 @@ def capture_version(kafka: str) -> Iterator[GoldenFrame]:
 
 def _capture_coordinator(kafka: str, cluster: Sandbox) -> Iterator[GoldenFrame]:
     """Ask for the coordinator until there is one; then use it."""
-    request = ConsumerMetadataRequest(group_id="golden")
+    request = FindCoordinatorRequest(group_id="golden")
     with closing(_Asker(kafka, cluster.brokers[0])) as anyone:
         wait_until(
             lambda: anyone.connection.request(request, version=0, timeout_ms=TIMEOUT_MS).port > 0,

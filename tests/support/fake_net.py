@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.support.raw_connections import BrokerConnector
+from tests.support.raw_connections import raw_connection
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.testing.fake_broker import FakeBrokers
 from zkconsumer.testing.fake_cluster import FakeCluster
@@ -15,16 +15,22 @@ SHORT_MS = 20
 
 @dataclass(frozen=True, slots=True)
 class FakeNet:
-    """A cluster, its brokers, the network they are in, and what opens connections there."""
+    """A cluster, its brokers, the network they are in, and how large an answer may be."""
 
     cluster: FakeCluster
     brokers: FakeBrokers
     network: MemoryNetwork
-    connector: BrokerConnector
+    max_response_bytes: int
 
     def connect(self, broker_id: int = 0) -> BrokerConnection:
         """Connect to a broker."""
-        return self.connector.open(self.brokers[broker_id].address)
+        return raw_connection(
+            self.brokers[broker_id].address,
+            connector=self.network,
+            client_id=CLIENT_ID,
+            timeout_ms=LONG_MS,
+            max_response_bytes=self.max_response_bytes,
+        )
 
 
 def fake_net(broker_count: int = 1, *, max_response_bytes: int = 1 << 24) -> FakeNet:
@@ -33,7 +39,4 @@ def fake_net(broker_count: int = 1, *, max_response_bytes: int = 1 << 24) -> Fak
     brokers = FakeBrokers(cluster)
     network = MemoryNetwork()
     brokers.listen_in_memory(network)
-    connector = BrokerConnector(
-        network, client_id=CLIENT_ID, timeout_ms=LONG_MS, max_response_bytes=max_response_bytes
-    )
-    return FakeNet(cluster, brokers, network, connector)
+    return FakeNet(cluster, brokers, network, max_response_bytes)

@@ -5,12 +5,11 @@ It asks the coordinator anew for every call, so it notices at once when that has
 
 from collections.abc import Iterable, Mapping
 
-from tests.support.raw_connections import BrokerConnector
+from tests.support.raw_connections import raw_connection
 from tests.support.waiting import wait_until
 from zkconsumer.errors import TransportError
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.offset_commit import (
@@ -32,7 +31,6 @@ class KafkaOffsets:
     def __init__(self, cluster: Sandbox, group: str) -> None:
         self._cluster = cluster
         self._group = group
-        self._connector = BrokerConnector(TcpConnector(), client_id="tests", timeout_ms=TIMEOUT_MS)
 
     def coordinator(self) -> Broker:
         """The broker that keeps the group's offsets now."""
@@ -64,7 +62,7 @@ class KafkaOffsets:
         request = FindCoordinatorRequest(group_id=self._group)
         for broker in self._cluster.brokers:
             try:
-                connection = self._connector.open(broker)
+                connection = raw_connection(broker, timeout_ms=TIMEOUT_MS)
             except TransportError:
                 continue
             try:
@@ -133,6 +131,6 @@ class KafkaOffsets:
 
     def _connected(self) -> BrokerConnection | None:
         try:
-            return self._connector.open(self.coordinator())
+            return raw_connection(self.coordinator(), timeout_ms=TIMEOUT_MS)
         except TransportError:
             return None

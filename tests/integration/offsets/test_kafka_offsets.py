@@ -8,13 +8,12 @@ import pytest
 from tests.support import requests as ask
 from tests.support.broker_worlds import TIMEOUT_MS
 from tests.support.clusters import fresh_name
-from tests.support.offset_worlds import CLIENT_ID, PATIENT, real_channel
-from tests.support.raw_connections import BrokerConnector
+from tests.support.offset_worlds import PATIENT, real_channel
+from tests.support.raw_connections import raw_connection
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import TransportError, UnsupportedVersion
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.offsets.coordinator import ChannelSettings
 from zkconsumer.offsets.dual import DualOffsetStore
 from zkconsumer.offsets.kafka import KafkaOffsetStore
@@ -69,8 +68,7 @@ def store_of(
 
 def coordinator_of(sandbox: Sandbox, group: str) -> int:
     """Who keeps a group's offsets, by the word of one broker, which may hear of it late."""
-    connector = BrokerConnector(TcpConnector(), client_id=CLIENT_ID, timeout_ms=TIMEOUT_MS)
-    connection = connector.open(sandbox.brokers[0])
+    connection = raw_connection(sandbox.brokers[0], timeout_ms=TIMEOUT_MS)
     request = FindCoordinatorRequest(group_id=group)
 
     def told() -> list[int]:
@@ -89,8 +87,7 @@ def test_the_cluster_sees_what_we_commit(cluster: Sandbox, stack: ExitStack) -> 
     store = store_of(cluster, group, stack)
     assert store.fetch([tp]) == {tp: FetchedOffset(None)}
     assert store.commit({tp: OffsetAndMetadata(42, "nöte")}, retry=True) == {tp: None}
-    connector = BrokerConnector(TcpConnector(), client_id=CLIENT_ID, timeout_ms=TIMEOUT_MS)
-    connection = connector.open(cluster.brokers[0])
+    connection = raw_connection(cluster.brokers[0], timeout_ms=TIMEOUT_MS)
     stack.callback(connection.close)
     fetch = ask.fetch_offset(group, tp)
     seen = ask.only(connection.request(fetch, version=IN_KAFKA, timeout_ms=TIMEOUT_MS))

@@ -43,8 +43,6 @@ INERT: tuple[ConfigKey, ...] = (
 REFUSED = {
     "proxy.url": "connections go straight to the brokers",
     "socks5.proxy": "connections go straight to the brokers",
-    "sasl.jaas.config": "give what it holds: sasl_plain_username and sasl_plain_password, or "
-    "sasl_kerberos_keytab and sasl_kerberos_principal",
     "sasl.kerberos.name": "give sasl_kerberos_service_name and sasl_kerberos_domain_name",
 }
 """What would change where a program connects, or whom it believes; and why it can't be."""
