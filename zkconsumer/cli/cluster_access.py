@@ -160,7 +160,9 @@ class ClusterAccess:
             RegistryError: ZooKeeper does not answer, or names none.
         """
         if self._client is None:
-            bootstrap = self._bootstrap or live_brokers(self.store, self.zookeeper_connect or "")
+            bootstrap = self._bootstrap or live_brokers(
+                self.store, self.zookeeper_connect or "", self.dialer.protocol
+            )
             self._client = client_of(self.dialer, bootstrap, self.timeout_ms, self.clock)
             self._closing.callback(self._client.stop)
         return self._client
@@ -224,7 +226,9 @@ class ClusterAccess:
         source: ClusterSource = (
             BrokerSource(self.client, self.clock)
             if self.zookeeper is None
-            else ZookeeperSource(self.zookeeper, self.zookeeper_connect or "", self.clock)
+            else ZookeeperSource(
+                self.zookeeper, self.zookeeper_connect or "", self.clock, self.dialer.protocol
+            )
         )
         read = source.read(Deadline(self.clock, self.timeout_ms))
         return read.brokers, tuple(sorted(read.topics, key=lambda topic: topic.name))
@@ -289,11 +293,6 @@ def open_cluster(
     """
     client = broker_settings(args)
     address_of(args, client)
-    if not client.bootstrap and client.security.protocol != "PLAINTEXT":
-        raise ConfigError(
-            f"security.protocol is {client.security.protocol}, but ZooKeeper names listeners "
-            "without it: say with --bootstrap-servers where brokers speak it"
-        )
     with ExitStack() as stack:
         store = _connected(args, stack) if args.zookeeper else None
         if store is not None and not even_without:

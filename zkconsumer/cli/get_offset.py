@@ -170,7 +170,7 @@ def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
             security=zookeeper_security(args),
         )
         try:
-            brokers = live_brokers(store, args.zookeeper)
+            brokers = live_brokers(store, args.zookeeper, settings.security.protocol)
         finally:
             store.close()
     else:

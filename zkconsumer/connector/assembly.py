@@ -129,7 +129,7 @@ def assemble(
         clock: for pauses and deadlines.
         connect: opens the session.
         observers: are told of what happens.
-        security: of the connections that streams read over.
+        security: of all connections to brokers.
 
     Raises:
         ConfigError: the dead-letter file can't be written; or see ``kazoo_store.connect``.
@@ -166,7 +166,7 @@ def _wire(
     fork_guard = ForkGuard(f"consumer {consumer_id} of group {config.group_id}")
     streaming = _streaming(config, store, clock, observation, fork_guard)
     registry = GroupRegistry(store, config.group_id, protocol=security.protocol)
-    offsets = wire_offsets(config, store, registry, clock)
+    offsets = wire_offsets(config, store, registry, clock, security=security)
     fetch_scope = ThreadScope(consumer_id)
     mailbox: Mailbox[Message] = Mailbox()
     fetching = wire_fetching(

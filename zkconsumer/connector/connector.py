@@ -5,6 +5,7 @@ Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``; docs/architecture.md draws
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import TracebackType
@@ -38,6 +39,7 @@ from zkconsumer.connector.subscription import (
 from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.net.security_of import security_of
 from zkconsumer.observe import Observer
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.message import Decoder
@@ -57,19 +59,33 @@ class ZookeeperConsumerConnector:
     Args:
         config: see ``ConsumerConfig``; ``zookeeper.connect`` and ``group.id`` are required.
         observers: hear everything that it does; see ``Observer``.
+        ssl_context: checks brokers, and holds our certificate; None: what the settings of TLS say.
+        sasl_oauth_token_provider: gives tokens, with ``sasl.mechanism=OAUTHBEARER``: a function,
+            or an object with ``token()``; asked at each connection, by whichever thread opens it.
 
     Raises:
-        ConfigError: a setting makes no sense.
+        ConfigError: a setting makes no sense, or a file or library that security needs can't be
+            used.
         RegistryError: ZooKeeper can't be reached within ``zookeeper.connection.timeout.ms``, its
             chroot does not exist, or it holds no cluster while another one does.
     """
 
-    def __init__(self, config: ConsumerConfig, *, observers: Sequence[Observer] = ()) -> None:
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        *,
+        observers: Sequence[Observer] = (),
+        ssl_context: ssl.SSLContext | None = None,
+        sasl_oauth_token_provider: object = None,
+    ) -> None:
         if not isinstance(config, ConsumerConfig):
             raise ConfigError(f"{type(config).__name__} is no configuration: give a ConsumerConfig")
         self.config = config
         self._clock = SystemClock()
-        self._parts: Parts = assemble(config, self._clock, observers=observers)
+        security = security_of(
+            config, ssl_context=ssl_context, token_provider=sasl_oauth_token_provider
+        )
+        self._parts: Parts = assemble(config, self._clock, observers=observers, security=security)
         self._control = self._parts.control
         self._created = False
         self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)

@@ -23,7 +23,6 @@ from zkconsumer.consumer.no_group import NoGroup
 from zkconsumer.consumer.one_caller import OneCaller
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.consumer.poll_loop import PollLoop
-from zkconsumer.consumer.security import security_of
 from zkconsumer.consumer.session import PollSession, SessionSettings
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
 from zkconsumer.consumer.start_positions import StartPositions
@@ -32,6 +31,7 @@ from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.forking import ForkGuard
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.security_of import security_of
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.scope import ThreadScope
@@ -75,14 +75,18 @@ def assemble(
         RegistryError: ZooKeeper does not answer.
     """
     clock = clock or SystemClock()
-    security = security_of(config)
+    security = security_of(
+        config,
+        ssl_context=config.objects.ssl_context,
+        token_provider=config.objects.sasl_oauth_token_provider,
+    )
     zookeeper = None
     brokers: Sequence[Broker] = config.bootstrap_brokers()
     if config.zookeeper_connect is not None:
         # The connector and kazoo are a third of what loading a consumer costs; few need them here.
         from zkconsumer.consumer.zookeeper import open_zookeeper_group  # noqa: PLC0415
 
-        zookeeper = open_zookeeper_group(config, clock=clock)
+        zookeeper = open_zookeeper_group(config, clock=clock, security=security)
         brokers = zookeeper.brokers
     terms = WindowTerms(config.metrics_num_samples, config.metrics_sample_window_ms)
     measures = Measures(terms, clock)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.security import security_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.settings import CLIENT_ID, MirrorSettings
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
+from zkconsumer.net.security_of import security_of
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.access import read_security
 from zkconsumer.zk.live_brokers import live_brokers
@@ -73,7 +73,11 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
         client_id=CLIENT_ID,
         timeout_ms=config.request_timeout_ms,
         bootstrap=config.bootstrap_brokers(),
-        security=security_of(config),
+        security=security_of(
+            config,
+            ssl_context=config.objects.ssl_context,
+            token_provider=config.objects.sasl_oauth_token_provider,
+        ),
     )
     if config.zookeeper_connect is None:
         return _brokers(client)
@@ -84,7 +88,7 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
         security=read_security(config.zookeeper),
     )
     try:
-        registered = live_brokers(store, config.zookeeper_connect)
+        registered = live_brokers(store, config.zookeeper_connect, config.security_protocol)
     finally:
         store.close()
     here, topics = _brokers(replace(client, bootstrap=tuple(registered)))

@@ -21,7 +21,7 @@ from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.known_versions import Finding, KnownVersions
 from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
 from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession
-from zkconsumer.net.security import GSSAPI, PLAINTEXT, SecuritySettings
+from zkconsumer.net.security import GSSAPI, PLAINTEXT, SecurityProtocol, SecuritySettings
 from zkconsumer.net.tls import TlsTransport, context_for
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
@@ -91,6 +91,11 @@ class BrokerDialer:
         self._dialling: set[BrokerConnection] = set()
         self._twins: weakref.WeakSet[BrokerDialer] = weakref.WeakSet()
         self._stopped = False
+
+    @property
+    def protocol(self) -> SecurityProtocol:
+        """What it speaks, which a broker has a listener for."""
+        return self._security.protocol
 
     def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
         """Connect, and find out what the broker serves.

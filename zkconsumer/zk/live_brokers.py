@@ -12,6 +12,7 @@ from typing import Final
 
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import Broker
+from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.zk.absence import NoBrokers
 from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.group_reader import read_brokers
@@ -32,17 +33,20 @@ ReadChildren = Callable[[Sequence[str]], list[list[str] | None]]
 """The names below each of these nodes of the servers, whatever the chroot; None: no such node."""
 
 
-def live_brokers(store: ZkStore, zookeeper_connect: str) -> tuple[Broker, ...]:
+def live_brokers(
+    store: ZkStore, zookeeper_connect: str, protocol: SecurityProtocol = "PLAINTEXT"
+) -> tuple[Broker, ...]:
     """Return the brokers that are registered, and there is one at least.
 
     Args:
         store: the way to ZooKeeper.
         zookeeper_connect: what it was opened with, for the error.
+        protocol: what is to be spoken with them: they are at their listeners for that.
 
     Raises:
         RegistryError: none is, or none that can be used; says why, and where there are some.
     """
-    listed = read_brokers(store, None)
+    listed = read_brokers(store, None, protocol)
     if listed.brokers:
         return listed.brokers
     if listed.malformed:

@@ -74,7 +74,7 @@ def open_places(args: argparse.Namespace, group_id: str, zookeeper: str) -> Iter
         in_zookeeper = ZookeeperPlace(store, group_id)
         dialer = stack.enter_context(open_dialer(settings))
         require_cluster(store, zookeeper)
-        brokers = settings.bootstrap or live_brokers(store, zookeeper)
+        brokers = settings.bootstrap or live_brokers(store, zookeeper, settings.security.protocol)
         client = client_of(dialer, brokers, DEFAULT_TIMEOUT_MS)
         stack.callback(client.stop)
         in_kafka = KafkaPlace(client, dialer, group_id)

@@ -17,6 +17,7 @@ from zkconsumer.errors import ConfigError, ConnectFailed, ConsumerClosed, Consum
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
+from zkconsumer.net.security_of import security_of
 from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 
@@ -130,9 +131,15 @@ class _Connected(Source):
         with ExitStack() as stack:
             config = self._connector.config
             store = stack.enter_context(open_store(config))
-            dialer = dialer_of(ClientSettings(client_id="zkconsumer-perf", timeout_ms=_CHECK_MS))
+            dialer = dialer_of(
+                ClientSettings(
+                    client_id="zkconsumer-perf",
+                    timeout_ms=_CHECK_MS,
+                    security=security_of(config),
+                )
+            )
             stack.callback(dialer.stop)
-            brokers = live_brokers(store, config.zookeeper_connect)
+            brokers = live_brokers(store, config.zookeeper_connect, config.security_protocol)
             client = client_of(dialer, brokers, _CHECK_MS)
             stack.callback(client.stop)
             view = client.view([self._topic], timeout_ms=_CHECK_MS)

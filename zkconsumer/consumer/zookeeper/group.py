@@ -24,6 +24,7 @@ from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
 from zkconsumer.consumer.zookeeper.settings import consumer_config, grace_ms
 from zkconsumer.forking import ForkGuard
 from zkconsumer.model import Broker
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import Created, MemberName, Observation, Observer
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.streams.gate import DeliveryGate
@@ -40,7 +41,7 @@ class ZookeeperGroup:
         brokers: those that are registered; at least one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one part a line, all by name
         self,
         config: ConsumerConfig,
         store: ZkStore,
@@ -49,6 +50,7 @@ class ZookeeperGroup:
         max_poll_interval_ms: int,
         clock: Clock,
         observers: Sequence[Observer],
+        security: SecuritySettings = PLAINTEXT,
     ) -> None:
         self.brokers = brokers
         self._config = config
@@ -56,6 +58,7 @@ class ZookeeperGroup:
         self._max_poll_interval_ms = max_poll_interval_ms
         self._clock = clock
         self._observers = observers
+        self._security = security
 
     def member(self, handler: OwnershipHandler, wake: Callable[[], None]) -> ZookeeperMember:
         """The membership; to be called once. Closing it closes the session.
@@ -78,8 +81,9 @@ class ZookeeperGroup:
             wake()
 
         bridge = Bridge(ring, grace_ms=grace_ms(config), clock=clock)
-        registry = GroupRegistry(store, config.group_id)
-        offsets = wire_offsets(config, store, registry, clock)
+        security = self._security
+        registry = GroupRegistry(store, config.group_id, protocol=security.protocol)
+        offsets = wire_offsets(config, store, registry, clock, security=security)
         member = build_member(
             _settings(config, consumer_id, store),
             MemberWorld(
@@ -147,6 +151,7 @@ def open_zookeeper_group(
     clock: Clock | None = None,
     connect: ConnectZooKeeper = kazoo_store.connect,
     observers: Sequence[Observer] = (),
+    security: SecuritySettings = PLAINTEXT,
 ) -> ZookeeperGroup:
     """Connect to ``zookeeper_connect``; nothing is written, and no thread of ours runs.
 
@@ -155,6 +160,7 @@ def open_zookeeper_group(
         clock: for pauses and time-outs.
         connect: opens the session.
         observers: hear of the group's rebalances, as those of a connector.
+        security: of all connections to brokers.
 
     Raises:
         ConfigError: a setting is of no use for a ZooKeeper group.
@@ -168,7 +174,7 @@ def open_zookeeper_group(
         security=settings.zookeeper_security,
     )
     try:
-        brokers = live_brokers(store, settings.zookeeper_connect)
+        brokers = live_brokers(store, settings.zookeeper_connect, security.protocol)
         return ZookeeperGroup(
             settings,
             store,
@@ -176,6 +182,7 @@ def open_zookeeper_group(
             max_poll_interval_ms=config.max_poll_interval_ms,
             clock=clock or SystemClock(),
             observers=observers,
+            security=security,
         )
     except BaseException:
         # Nobody else could end the session.

@@ -46,12 +46,6 @@ def consumer_config(config: PollConfig) -> ConsumerConfig:
     for key in _WITHOUT_EFFECT:
         if key in config.zookeeper:
             log.info("setting %s is accepted but has no effect with poll", key)
-    if config.security_protocol != "PLAINTEXT":
-        raise ConfigError(
-            f"security_protocol={config.security_protocol} can't be used with zookeeper_connect: "
-            "members of a ZooKeeper group read from the brokers' PLAINTEXT listeners, as those of "
-            "0.8 do"
-        )
     return ConsumerConfig(
         {
             **config.zookeeper,

@@ -135,7 +135,9 @@ class SnapshotReader:
         self._source: ClusterSource
         self._zookeeper_groups: ZookeeperGroups | None = None
         if store is not None:
-            self._source = ZookeeperSource(store, zookeeper_connect or "", self._clock)
+            self._source = ZookeeperSource(
+                store, zookeeper_connect or "", self._clock, dialer.protocol
+            )
             self._zookeeper_groups = ZookeeperGroups(store, self._clock)
         elif bootstrap:
             self._source = BrokerSource.of(dialer, bootstrap, limits.cluster_ms, self._clock)

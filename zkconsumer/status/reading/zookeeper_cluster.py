@@ -10,6 +10,7 @@ from typing import Final
 from zkconsumer.clock import Clock
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import CLUSTER_PART
@@ -44,12 +45,20 @@ class ZookeeperSource:
         store: the way there.
         zookeeper_connect: what it was opened with, to say where no broker is.
         clock: when things were seen.
+        protocol: what is to be spoken with brokers: they are at their listeners for that.
     """
 
     part: Final = CLUSTER_PART
     asked: Final = "ZooKeeper"
 
-    def __init__(self, store: ZkStore, zookeeper_connect: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: ZkStore,
+        zookeeper_connect: str,
+        clock: Clock,
+        protocol: SecurityProtocol = "PLAINTEXT",
+    ) -> None:
+        self._protocol: SecurityProtocol = protocol
         self._store = store
         self._zookeeper_connect = zookeeper_connect
         self._clock = clock
@@ -57,7 +66,7 @@ class ZookeeperSource:
     def read(self, deadline: Deadline) -> ClusterRead:
         """See ``ClusterSource``."""
         nodes = NodeBatches(self._store, deadline)
-        brokers = read_brokers(nodes, self._clock.wall_ms())
+        brokers = read_brokers(nodes, self._clock.wall_ms(), self._protocol)
         topics = read_topics(nodes, self._clock.wall_ms())
         why = None if brokers else why_no_brokers(self._store, self._zookeeper_connect)
         return ClusterRead(brokers=brokers, topics=topics, no_brokers=why)
@@ -66,7 +75,9 @@ class ZookeeperSource:
         """Nothing is under way that could be broken off: the store is another's."""
 
 
-def read_brokers(nodes: NodeBatches, now_ms: int) -> tuple[BrokerStatus, ...]:
+def read_brokers(
+    nodes: NodeBatches, now_ms: int, protocol: SecurityProtocol = "PLAINTEXT"
+) -> tuple[BrokerStatus, ...]:
     """The registered brokers, ascending by id; what is no broker's node is passed over.
 
     Raises:
@@ -77,7 +88,7 @@ def read_brokers(nodes: NodeBatches, now_ms: int) -> tuple[BrokerStatus, ...]:
     controller, *found = nodes.get([CONTROLLER, *map(broker_path, ids)])
     controller_id = parse_controller(controller.data) if isinstance(controller, ZNode) else None
     return tuple(
-        _broker(broker_id, node, now_ms, is_controller=broker_id == controller_id)
+        _broker(broker_id, node, now_ms, protocol, is_controller=broker_id == controller_id)
         for broker_id, node in zip(ids, found, strict=True)
         if node is not None  # gone between the list and the read
     )
@@ -127,14 +138,19 @@ def _refused(names: Unreadable | None) -> list[str]:
 
 
 def _broker(
-    broker_id: int, node: ZNode | Unreadable, now_ms: int, *, is_controller: bool
+    broker_id: int,
+    node: ZNode | Unreadable,
+    now_ms: int,
+    protocol: SecurityProtocol,
+    *,
+    is_controller: bool,
 ) -> BrokerStatus:
     nowhere = Broker(broker_id, *_NO_ADDRESS)
     if isinstance(node, Unreadable):
         return BrokerStatus(
             broker=nowhere, seen_ms=now_ms, is_controller=is_controller, problem=node.reason
         )
-    address = parse_broker(broker_id, node.data)
+    address = parse_broker(broker_id, node.data, protocol)
     facts = parse_broker_facts(node.data)
     return BrokerStatus(
         broker=nowhere if isinstance(address, Malformed) else address,

@@ -1,24 +1,39 @@
-"""TLS and SASL as the configuration of a poll consumer has them."""
+"""The security of a configuration, with what a program gives as objects."""
 
+import ssl
 from collections.abc import Callable
 
 from zkconsumer.config_security import SECURITY_KEYS
-from zkconsumer.consumer.config import PollConfig
-from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
+from zkconsumer.errors import AuthenticationFailed, ConfigError, ZkConsumerError
 from zkconsumer.net.security import SecuritySettings, TokenSource, security_in
 
 
-def security_of(config: PollConfig) -> SecuritySettings:
-    """How to make oneself known to brokers.
+def security_of(
+    config: object, *, ssl_context: ssl.SSLContext | None = None, token_provider: object = None
+) -> SecuritySettings:
+    """Read how to make oneself known to brokers.
+
+    Args:
+        config: with an attribute for each of ``SECURITY_KEYS``: of streams, or of polls.
+        ssl_context: takes the place of all settings of TLS.
+        token_provider: a function that gives tokens, or an object with ``token()``.
 
     Raises:
         ConfigError: parts are missing, or of no use together; names them.
     """
-    provider = config.objects.sasl_oauth_token_provider
+    source = None
+    if token_provider is not None:
+        give = getattr(token_provider, "token", token_provider)
+        if not callable(give):
+            raise ConfigError(
+                "sasl_oauth_token_provider: give a function that gives a token, or an object with "
+                "token()"
+            )
+        source = _provided(give)
     return security_in(
         {spec.key: getattr(config, spec.attribute) for spec in SECURITY_KEYS},
-        ssl_context=config.objects.ssl_context,
-        token_source=None if provider is None else _provided(getattr(provider, "token", provider)),
+        ssl_context=ssl_context,
+        token_source=source,
     )
 
 

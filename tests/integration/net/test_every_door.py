@@ -1,0 +1,237 @@
+"""Every door to a cluster that wants to know who one is, old and new: each is opened by the same.
+
+Spark's doors are in ``tests/spark/test_secured_doors.py``.
+"""
+
+import contextlib
+import json
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import settings_for
+from tests.support.traffic import write
+from zkconsumer import KafkaConsumer, ZookeeperConsumerConnector
+from zkconsumer.cli.main import main
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
+from zkconsumer.net.security import SecuritySettings, read_security
+from zkconsumer.produce.producer import Producer
+from zkconsumer.produce.settings import ProducerSettings
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.certificates import make_certificates
+
+pytestmark = pytest.mark.sandbox
+
+LONG_MS = 20_000
+PROMPT_MS = 8_000
+VALUES = [b"%d" % number for number in range(20)]
+RELEASES = ["1.1.1", "2.8.2", "3.9.1"]
+
+
+@pytest.fixture(scope="module")
+def scram_of() -> Iterator[Callable[[str], Sandbox]]:
+    """A cluster of each release that a test asks for, behind TLS and SCRAM."""
+    with ExitStack() as running:
+        started: dict[str, Sandbox] = {}
+
+        def cluster(version: str) -> Sandbox:
+            if version not in started:
+                started[version] = running.enter_context(Sandbox(version, security="scram"))
+            return started[version]
+
+        yield cluster
+
+
+@pytest.fixture(params=RELEASES)
+def secured(scram_of: Callable[[str], Sandbox], request: pytest.FixtureRequest) -> Sandbox:
+    """One of them."""
+    return scram_of(request.param)
+
+
+@pytest.fixture
+def topic(secured: Sandbox) -> str:
+    """A topic with some messages."""
+    name = fresh_name("door")
+    secured.create_topic(name)
+    write(secured, TopicPartition(name, 0), VALUES)
+    return name
+
+
+def given(sandbox: Sandbox) -> dict[str, str]:
+    """A client's settings, by their keys with dots."""
+    return {key.replace("_", "."): text for key, text in sandbox.access.settings.items()}
+
+
+def security(sandbox: Sandbox) -> SecuritySettings:
+    """The same as a value."""
+    return read_security(given(sandbox))
+
+
+# --- Each door ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("storage", ["zookeeper", "kafka"])
+def test_streams(secured: Sandbox, topic: str, storage: str) -> None:
+    """Of a ZooKeeper group, which finds the secured listener there; offsets in either place."""
+    group = fresh_name("g")
+    for expected in (VALUES[:12], VALUES[12:]):
+        config = settings_for(
+            secured,
+            group,
+            consumer_timeout_ms=LONG_MS,
+            offsets_storage=storage,
+            **secured.access.settings,
+        )
+        with ZookeeperConsumerConnector(config) as connector:
+            stream = connector.create_message_streams({topic: 1})[topic][0]
+            found = [message.value for message, _ in zip(stream, expected, strict=False)]
+            connector.commit_offsets()
+        assert found == expected
+
+
+def test_polls_of_a_zookeeper_group(secured: Sandbox, topic: str) -> None:
+    """The poll API, with the group in ZooKeeper."""
+    with contextlib.closing(
+        KafkaConsumer(
+            topic,
+            zookeeper_connect=secured.zookeeper_connect,
+            group_id=fresh_name("g"),
+            auto_offset_reset="earliest",
+            consumer_timeout_ms=LONG_MS,
+            config=dict(secured.access.settings),
+        )
+    ) as consumer:
+        assert [next(consumer).value for _ in VALUES] == VALUES
+
+
+def test_polls_and_producers(secured: Sandbox, topic: str) -> None:
+    """What one writes, the other reads."""
+    brokers = parse_bootstrap("servers", secured.access.bootstrap_servers)
+    producer = Producer(brokers, settings=ProducerSettings(security=security(secured)))
+    with contextlib.closing(producer):
+        producer.send(TopicPartition(topic, 0), [Record(0, None, b"last")])
+    with contextlib.closing(
+        KafkaConsumer(
+            topic,
+            bootstrap_servers=secured.access.bootstrap_servers,
+            group_id=fresh_name("g"),
+            auto_offset_reset="earliest",
+            consumer_timeout_ms=LONG_MS,
+            config=dict(secured.access.settings),
+        )
+    ) as consumer:
+        assert [next(consumer).value for _ in range(21)] == [*VALUES, b"last"]
+        consumer.commit()
+
+
+def test_tools_and_the_mirror(
+    secured: Sandbox, topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By one file, which Kafka's own tools could be given, too; with ZooKeeper or without."""
+    access, group = secured.access, fresh_name("g")
+    source = tmp_path / "source.properties"
+    lines = [f"{key}={text}" for key, text in given(secured).items()]
+    source.write_text("\n".join([*lines, f"group.id={group}", "client.id=mirror"]))
+    mirrored = main(
+        [
+            *("mirror", "--zookeeper", secured.zookeeper_connect, "--consumer.config", str(source)),
+            *("--whitelist", topic, "--topic-prefix", "copy-", "--stop-at-end"),
+            *("--target-bootstrap-servers", access.bootstrap_servers),
+            *("--target-config", str(access.command_config)),
+        ]
+    )
+    capsys.readouterr()
+    assert mirrored == 0
+    for where in (
+        ["--zookeeper", secured.zookeeper_connect],
+        ["--zookeeper", secured.zookeeper_connect, "--bootstrap-server", access.bootstrap_servers],
+    ):
+        words = ["lag", *where, "--group", group, "--json"]
+        assert main([*words, "--command-config", str(access.command_config)]) == 0
+        [row] = json.loads(capsys.readouterr().out)["groups"][0]["partitions"]
+        assert (row["topic"], row["offset"], row["lag"]) == (topic, len(VALUES), 0)
+    words = ["get-offset", "--bootstrap-server", access.bootstrap_servers, "--topic"]
+    words += [f"copy-{topic}", "--command-config", str(access.tool_config)]
+    assert main(words) == 0
+    assert f"copy-{topic}:0:{len(VALUES)}" in capsys.readouterr().out
+
+
+# --- Who is not let in ----------------------------------------------------------------------------
+
+
+def test_a_wrong_password_is_one_clear_line(
+    secured: Sandbox, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Streams and polls, at once."""
+    wrong = dict(secured.access.settings) | {"sasl_plain_password": "not-the-one"}
+    began_ms = SystemClock().now_ms()
+    config = settings_for(secured, fresh_name("g"), consumer_timeout_ms=LONG_MS, **wrong)
+    with ZookeeperConsumerConnector(config) as connector:
+        stream = connector.create_message_streams({topic: 1})[topic][0]
+        with pytest.raises(ZkConsumerError, match=r"(?i)authenticat"):
+            next(stream)
+    with pytest.raises(AuthenticationFailed):
+        KafkaConsumer(bootstrap_servers=secured.access.bootstrap_servers, config=wrong)
+    assert SystemClock().now_ms() - began_ms < PROMPT_MS
+    assert "not-the-one" not in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["stranger", "name"])
+def test_a_certificate_that_is_not_believed(
+    scram_of: Callable[[str], Sandbox], kind: str, tmp_path: Path
+) -> None:
+    """Of an authority that is not ours, or of another host: refused by name, within the time."""
+    sandbox = scram_of("3.9.1")
+    settings, servers = dict(sandbox.access.settings), sandbox.access.bootstrap_servers
+    if kind == "stranger":
+        settings["ssl_cafile"] = str(make_certificates(tmp_path).authority)
+    else:
+        servers = servers.replace("localhost", "127.0.0.2")
+    began_ms = SystemClock().now_ms()
+    with pytest.raises(AuthenticationFailed, match="not to be trusted"):
+        KafkaConsumer(bootstrap_servers=servers, config=settings)
+    assert SystemClock().now_ms() - began_ms < PROMPT_MS
+
+
+def test_one_that_hangs_up_at_the_first_byte(scram_of: Callable[[str], Sandbox]) -> None:
+    """As a port does that speaks something else: told within the time-out that was given."""
+    settings = dict(scram_of("3.9.1").access.settings)
+    with ExitStack() as stack:
+        listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        listening.settimeout(0.1)
+        stop: list[bool] = []
+
+        def hang_up() -> None:
+            while not stop:
+                with contextlib.suppress(TimeoutError):
+                    listening.accept()[0].close()
+
+        scope = stack.enter_context(_scope(hang_up, stop))
+        del scope
+        began_ms = SystemClock().now_ms()
+        with pytest.raises(ZkConsumerError, match=r"127\.0\.0\.1:[0-9]+"):
+            KafkaConsumer(
+                bootstrap_servers=f"127.0.0.1:{listening.getsockname()[1]}",
+                bootstrap_timeout_ms=2_000,
+                config=settings,
+            )
+        assert SystemClock().now_ms() - began_ms < PROMPT_MS
+
+
+@contextlib.contextmanager
+def _scope(run: Callable[[], None], stop: list[bool]) -> Iterator[None]:
+    from zkconsumer.scope import ThreadScope  # noqa: PLC0415
+
+    scope = ThreadScope("hang up")
+    scope.spawn("accept", run, stop=lambda: stop.append(True))
+    try:
+        yield
+    finally:
+        assert scope.close(LONG_MS) == []
