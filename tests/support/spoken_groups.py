@@ -15,6 +15,14 @@ from zkconsumer.wire.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
+from zkconsumer.wire.messages.consumer_group_describe import (
+    AssignedTopic,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    MemberAssignment,
+    ReconciledGroup,
+    ReconciledMember,
+)
 from zkconsumer.wire.messages.describe_groups import (
     DescribedGroup,
     DescribedMember,
@@ -47,6 +55,7 @@ class SpokenGroup:
         offsets: what it has committed; a negative one is an error code instead.
         error: what its coordinator answers to everything, if not 0.
         raw: bytes to tell as the assignment of each member instead.
+        type: "consumer" for a group that its coordinator shares out (KIP-848); "" for others.
     """
 
     coordinator: int
@@ -57,6 +66,7 @@ class SpokenGroup:
     offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
     error: int = 0
     raw: bytes | None = None
+    type: str = ""
 
 
 @dataclass
@@ -83,6 +93,10 @@ class SpokenGroups:
                     return DescribeGroupsResponse(
                         groups=tuple(self._describe(number, name) for name in names)
                     )
+                case ConsumerGroupDescribeRequest(group_ids=names):
+                    return ConsumerGroupDescribeResponse(
+                        groups=tuple(self._reconciled(number, name) for name in names)
+                    )
                 case FindCoordinatorRequest(group_id=name):
                     return self._find(name)
                 case OffsetFetchRequest():
@@ -96,7 +110,7 @@ class SpokenGroups:
         return ListGroupsResponse(
             error_code=0,
             groups=tuple(
-                ListedGroup(group_id=name, protocol_type=group.protocol_type)
+                ListedGroup(group_id=name, protocol_type=group.protocol_type, type=group.type)
                 for name, group in self.groups.items()
                 if group.listed and group.coordinator == number
             ),
@@ -104,6 +118,8 @@ class SpokenGroups:
 
     def _describe(self, number: int, name: str) -> DescribedGroup:
         group = self.groups.get(name)
+        if group is not None and group.type:
+            return _dead(name)
         if group is None or group.coordinator != number or group.error:
             code = ErrorCode.NOT_COORDINATOR if group is None else group.error
             return DescribedGroup(
@@ -121,6 +137,22 @@ class SpokenGroups:
             protocol_type=group.protocol_type,
             protocol="range" if group.members else "",
             members=tuple(_member(one, has, group) for one, has in group.members.items()),
+        )
+
+    def _reconciled(self, number: int, name: str) -> ReconciledGroup:
+        group = self.groups.get(name)
+        is_one = group is not None and group.type and group.coordinator == number
+        code = group.error if group is not None and is_one else ErrorCode.GROUP_ID_NOT_FOUND
+        told = group if group is not None and not code else None
+        members = {} if told is None else told.members
+        return ReconciledGroup(
+            error_code=code,
+            group_id=name,
+            state="" if told is None else told.state,
+            group_epoch=1,
+            assignment_epoch=1,
+            assignor_name="uniform",
+            members=tuple(_reconciled_member(one, has) for one, has in members.items()),
         )
 
     def _find(self, name: str) -> FindCoordinatorResponse:
@@ -179,4 +211,28 @@ def _fetched(tp: TopicPartition, offset: int | None, code: int) -> OffsetFetched
         offset=-1 if offset is None or code else offset,
         metadata="" if offset is None else f"of {tp}",
         error_code=code,
+    )
+
+
+def _dead(name: str) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=0, group_id=name, state="Dead", protocol_type="", protocol="", members=()
+    )
+
+
+def _reconciled_member(name: str, has: Mapping[str, tuple[int, ...]]) -> ReconciledMember:
+    assignment = MemberAssignment(
+        topic_partitions=tuple(
+            AssignedTopic(topic_id=bytes(16), topic_name=topic, partitions=ids)
+            for topic, ids in has.items()
+        )
+    )
+    return ReconciledMember(
+        member_id=name,
+        member_epoch=1,
+        client_id=f"client-{name}",
+        client_host="/10.0.0.1",
+        subscribed_topic_names=(*has,),
+        assignment=assignment,
+        target_assignment=assignment,
     )

@@ -130,6 +130,13 @@ def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: Tool) -> 
     assert (status, topic["config"], topic["deleting"]) == (0, None, None)
     assert [one["leader"] for one in topic["partitions"]] == [1, 1, 1]
     assert tool("topics", "under-replicated")[0] == 0
+    assert tool("groups", "list", "--format", "scala")[1].splitlines().count(watched.live) == 1
+    _, printed = tool("groups", "describe", "--group", watched.live, "--format", "scala")
+    assert re.search(rf"{watched.topic}, 0, \d+, 30, \d+, member-", printed)
+    _, printed = tool("topics", "describe", "--topic", watched.topic, "--format", "scala")
+    assert "Configs:unknown" in printed, "the original always knows them"
+    status, printed = tool("lag", "--group", watched.left, "--format", "scala")
+    assert (status, len(printed.splitlines())) == (0, 4), "a line for each partition"
     status, told = tool.json("get-offset", "--topic", watched.topic)
     assert [one["offsets"] for one in told["partitions"]] == [[30], [0], [12]]
 
@@ -218,7 +225,9 @@ def test_the_page_and_its_metrics_show_what_it_is(watched: Watched, tmp_path: Pa
         assert page.end() == 0
 
 
-def test_a_group_that_its_coordinator_shares_out(watched: Watched, tool: Tool) -> None:
+def test_a_group_that_its_coordinator_shares_out(
+    watched: Watched, tool: Tool, tmp_path: Path
+) -> None:
     """Its members come by the protocol of Kafka 4: they, what they have and their lag are shown."""
     group = fresh_name("reconciled")
     arguments = (
@@ -240,6 +249,10 @@ def test_a_group_that_its_coordinator_shares_out(watched: Watched, tool: Tool) -
         assert set(ours) == set(theirs)
         assert ours == theirs
         assert tool("verify", "--group", group)[0] == 0
+        back = str(tmp_path / "back.json")
+        wish = ("offsets", "set", "--group", group, "--to-earliest", "--roll-back-file", back)
+        assert tool(*wish)[0] == 1, "its coordinator refuses it while it has members"
+        assert tool.json("lag", "--group", group)[1]["groups"][0]["total_lag"] == 0
         assert (
             tool("groups", "watch", "--group", group, "--count", "2", "--interval", "0.1")[0] == 0
         )

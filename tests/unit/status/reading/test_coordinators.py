@@ -223,3 +223,36 @@ def test_a_coordinator_that_is_away(world: World) -> None:
     assert read.offsets.keys() == {"b"}
     assert read.moved == {"a"}
     assert "b0:9092" in read.failures["a"]
+
+
+def test_a_group_that_its_coordinator_shares_out(world: World) -> None:
+    """DescribeGroups calls it dead; its members and what they have are found all the same."""
+    members: dict[str, dict[str, tuple[int, ...]]] = {"m": {"t": (0, 1)}, "n": {"t": ()}}
+    world.groups["k"] = SpokenGroup(1, members=members, state="Reconciling", type="consumer")
+    group = world.reader.read_groups(BOTH, deadline()).groups["k"]
+    assert (group.reported_state, group.protocol, group.whole) == ("Reconciling", "uniform", True)
+    assert [(one.member_id, one.host) for one in group.members] == [
+        ("m", "10.0.0.1"),
+        ("n", "10.0.0.1"),
+    ]
+    assert {one.topic_partition.partition: one.owner for one in group.partitions} == {
+        0: "m",
+        1: "m",
+    }
+
+
+def test_a_group_that_its_coordinator_shares_out_and_does_not_describe(world: World) -> None:
+    """It is there; who is in it is not known."""
+    denied = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    world.groups["k"] = SpokenGroup(1, type="consumer", error=denied)
+    group = world.reader.read_groups(BOTH, deadline()).groups["k"]
+    assert "GROUP_AUTHORIZATION_FAILED" in group.problems[0]
+    assert not group.whole
+
+
+def test_a_group_of_a_type_that_nobody_describes(world: World) -> None:
+    """Such as a share group: its name is known, and that no more is."""
+    world.groups["s"] = SpokenGroup(0, protocol_type="share", type="share")
+    group = world.reader.read_groups(BOTH, deadline()).groups["s"]
+    assert "'share'" in group.problems[0]
+    assert (group.whole, group.only_listed, group.members) == (False, True, ())

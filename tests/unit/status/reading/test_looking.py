@@ -275,3 +275,16 @@ def test_one_reads_and_another_looks(world: StatusWorld) -> None:
     times = [one.groups[G].seen_ms for one in seen]
     assert times == sorted(times)
     assert {one.failures for one in seen} == {()}
+
+
+def test_a_group_that_its_coordinator_shares_out_is_found_again(world: StatusWorld) -> None:
+    """Another question than that for older ones, which call it dead."""
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0,)}}, type="consumer")
+    reader = world.reader()
+    reader.read()
+    world.groups["c"] = SpokenGroup(1, members={"n": {"t": (0, 1)}}, type="consumer")
+    snapshot = reader.look([C])
+    assert [one.member_id for one in snapshot.groups[C].members] == ["n"]
+    del world.groups["c"]
+    world.groups["c"] = SpokenGroup(1, state="Dead", members={})
+    assert C not in reader.look([C]).groups
