@@ -9,6 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from zkconsumer.drain.checksum import Checksum, contents_by_partition
 from zkconsumer.drain.offset_runs import found_runs
+from zkconsumer.drain.proving.against_cluster import _differences
+from zkconsumer.drain.proving.proof import Difference, Differing
 from zkconsumer.model import TopicPartition
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
@@ -94,3 +96,20 @@ def test_every_part_of_a_message_counts(spark: SparkSession) -> None:
     checksums = {contents.checksum for contents in found.values()}
     assert len(checksums) == len(shapes)
     assert Checksum(0) not in checksums
+
+
+def test_what_was_landed_without_its_time_is_held_against_the_rest(spark: SparkSession) -> None:
+    """A time that is another one is a difference, and so is anything else."""
+    when, other = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
+    cluster = [_row(offset, time=when) for offset in range(4)] + [_row(4)]
+    landed = [
+        _row(0, time=when),
+        _row(1),
+        _row(2, value=b"w"),
+        _row(3, time=other),
+        _row(4, time=when),
+    ]
+    ours, theirs = _frame(spark, landed), _frame(spark, cluster)
+    found = _differences(ours, theirs, [("clicks", 0, 0)])
+    (told,) = found[TopicPartition("clicks", 0)].items()
+    assert told == (Difference.CONTENT, Differing(3, 2, 4))

@@ -185,7 +185,9 @@ class RangeCursor:
         packed = self._packed
         assert packed is not None
         piece = self._decode_piece(packed)
-        packed.at_byte += piece.valid_bytes
+        # A reader of committed records begins at the answer's start with every piece.
+        start = packed.at_byte if packed.aborted is None else 0
+        packed.at_byte = start + piece.valid_bytes
         if piece.error is not None:
             self._packed = None
             return self._take_corrupt(piece, piece.error)
@@ -197,10 +199,7 @@ class RangeCursor:
         self._advance(end)
         tail = packed.data[packed.at_byte :]
         cut_off = cut_off_entry(tail)
-        is_whole = cut_off is None and len(tail) >= HEADER_BYTES
-        # Which transactions were aborted is told for an answer from its start on: it has no second
-        # piece, and what is left of it is fetched again.
-        if end < self.wanted.until_offset and is_whole and packed.aborted is None:
+        if end < self.wanted.until_offset and cut_off is None and len(tail) >= HEADER_BYTES:
             return parts
         self._packed = None
         if self.next_offset == packed.ask.offset:
@@ -275,6 +274,8 @@ class RangeCursor:
         if self._decode is decode_pure:
             enough_bytes = max(1, enough_bytes // _PURE_EXPANSION)
         if packed.aborted is not None:
+            # Which transactions were aborted is told for an answer from its start on. What lies
+            # below the offset is passed over without decompressing it.
             return self._decode(
                 packed.data, self.next_offset, bound_bytes, enough_bytes, packed.aborted
             )

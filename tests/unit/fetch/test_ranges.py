@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.poll_logs import ModelLog
 from tests.support.ranges import DECODERS, TP, answer, bench, offsets, stretch, values
 from zkconsumer.errors import DataLost
 from zkconsumer.fetch import ranges
@@ -13,6 +14,8 @@ from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import RangeCursor, Verdict
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.engine import ENGINE, WHY, Engine
+from zkconsumer.records.transactions import IsolationLevel, Marker
+from zkconsumer.wire.messages.fetch import FetchedPartition, FetchPartition
 
 needs_native = pytest.mark.skipif(ENGINE is not Engine.NATIVE, reason=WHY)
 
@@ -117,3 +120,39 @@ def test_settings_and_losses_cross_from_process_to_process() -> None:
     lost = pickle.loads(pickle.dumps(DataLost(TP, 3, 9, "the log begins at 9")))
     assert (lost.topic_partition, lost.from_offset, lost.until_offset) == (TP, 3, 9)
     assert str(lost) == str(DataLost(TP, 3, 9, "the log begins at 9"))
+
+
+@pytest.mark.parametrize("part_bytes", [1, 1 << 20])
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_an_answer_in_many_pieces_knows_which_transactions_were_aborted(
+    decoder: PieceDecoder, part_bytes: int
+) -> None:
+    """One that was over in the first piece is not begun again in the second."""
+    log = ModelLog(magic=2, leader=0)
+    for marker in (Marker.ABORT, Marker.COMMIT, Marker.ABORT, Marker.COMMIT):
+        for _ in range(2):
+            log.append(3, codec=Codec.GZIP, producer=7)
+        log.finish(7, marker)
+    settings = RangeSettings(part_bytes=part_bytes, isolation=IsolationLevel.READ_COMMITTED)
+    cursor = RangeCursor(stretch(0, log.end), settings, decoder=decoder)
+    ask = cursor.ask()
+    assert ask is not None
+    wanted = FetchPartition(partition=0, fetch_offset=0, max_bytes=1 << 20)
+    data = log.read(wanted, 12, 1 << 20, committed=True)
+    fetched = FetchedPartition(
+        partition=0,
+        error_code=0,
+        high_watermark=log.end,
+        last_stable_offset=log.last_stable,
+        aborted_transactions=log.aborted_in(0, data),
+        records=memoryview(data),
+    )
+    assert cursor.receive(ask, fetched, 0) is Verdict.ARRIVED
+    pieces = 0
+    found: list[int] = []
+    while cursor.has_packed():
+        found += offsets(cursor.unpack())
+        pieces += 1
+    assert found == [offset for offset, _ in log.visible(0, log.end, committed=True)]
+    assert cursor.ask() is None
+    assert (pieces > 1) == (part_bytes == 1)
