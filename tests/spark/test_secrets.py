@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 SECRET = "hush-hush-4711"
 OPTIONS = {
     # As Kafka spells it, and as kafka-python does.
-    "kafka.sasl.jaas.config": f'org.example.Login required password="{SECRET}";',
+    "kafka.sasl.jaas.config": f'org.example.PlainLoginModule required password="{SECRET}";',
     "kafka.ssl.key.password": SECRET,
     "kafka.sasl_plain_password": SECRET,
 }

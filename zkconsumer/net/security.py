@@ -223,15 +223,16 @@ def security_in(values: Mapping[str, Value], **objects: Any) -> SecuritySettings
         sasl_mechanism=text("sasl.mechanism"),
         sasl_username=text("sasl.plain.username"),
         sasl_password=text("sasl.plain.password"),
-        client_credentials=_credentials(text),
+        client_credentials=_credentials(text, protocol),
         tickets=_tickets(text, protocol),
         **objects,
     )
 
 
-def _credentials(text: Callable[[str], str | None]) -> ClientCredentials | None:
+def _credentials(text: Callable[[str], str | None], protocol: str) -> ClientCredentials | None:
+    """Who fetches tokens; None where nobody does."""
     url = text("sasl.oauthbearer.token.endpoint.url")
-    if url is None:
+    if url is None or not protocol.startswith("SASL"):
         return None
     return ClientCredentials(
         endpoint_url=url,

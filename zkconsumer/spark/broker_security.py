@@ -32,6 +32,7 @@ def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
             value that may be secret.
     """
     given: dict[str, str] = {}
+    names: dict[str, str] = {}
     for option, text in options.items():
         setting = _setting(option)
         if not setting.startswith(_OF_SECURITY):
@@ -41,9 +42,21 @@ def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
             raise ConfigError(f"option {option} is not known here{hint}")
         if given.setdefault(setting, text) != text:
             raise ConfigError(f"{option} and another name of it say different things: give one")
+        names[setting] = option
     if "security.protocol" in given:
         given["security.protocol"] = given["security.protocol"].strip().upper()
-    return read_security(given)
+    try:
+        return read_security(given)
+    except ConfigError as error:
+        raise ConfigError(_by_option(str(error), names)) from error
+
+
+def _by_option(text: str, names: Mapping[str, str]) -> str:
+    """An error with the option's own name, where it begins with that of the setting."""
+    for setting, option in names.items():
+        if text.startswith((f"{setting} ", f"{setting}=", f"{setting}:")):
+            return option + text.removeprefix(setting)
+    return text
 
 
 def _setting(option: str) -> str:

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -105,15 +104,6 @@ def test_what_is_not_known_is_said_once_to_who_asks_for_all(
     assert capsys.readouterr().err == ""
     with pytest.raises(ConfigError, match=r"no group g at a coordinator.*unknown, since"):
         find_group(snapshot, "g", None)
-
-
-def test_tls_needs_to_know_the_listener(tmp_path: Path) -> None:
-    """What brokers register is their listener without it."""
-    file = tmp_path / "tls.properties"
-    file.write_text("security.protocol=SSL\n")
-    args = parsed("--zookeeper", "zk:2181", "--command-config", str(file))
-    with pytest.raises(ConfigError, match="--bootstrap-servers"), open_cluster(args):
-        pass
 
 
 def test_a_snapshot_and_a_client(world: StatusWorld) -> None:

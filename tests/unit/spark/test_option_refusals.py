@@ -45,7 +45,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
         ("startingOffsets", '{"t":{"0":-3}}', "-2 for the earliest"),
         ("startingOffsetsByTimestamp", '{"t":{"0":-1}}', "milliseconds"),
         ("kafka.max.partition.fetch.bytes", "0", "at least 1"),
-        ("kafka.security.protocol", "SASL_SSL", "PLAINTEXT"),
+        ("kafka.security.protocol", "TLS", "SASL_SSL"),
         ("kafka.offsets.storage", "disk", "zookeeper or kafka"),
         ("kafka.bootstrap.servers", "h", "host1:port1"),
         ("kafka.bootstrap.servers", "h:99999", "host1:port1"),

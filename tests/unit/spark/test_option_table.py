@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import zkconsumer
+from zkconsumer.config_security import SECURITY_KEYS
 from zkconsumer.errors import ConfigError
 from zkconsumer.spark.kafka_options import ALIASES, EFFECTIVE, REFUSED
 from zkconsumer.spark.option_docs import markdown
@@ -14,7 +15,13 @@ from zkconsumer.spark.options import SourceOptions, source_options
 ROOT = Path(zkconsumer.__file__).parents[1]
 LEAST = {"subscribe": "t", "zookeeper.connect": "z:1", "group.id": "g"}
 IMPOSSIBLE = "\x00 ["
-FREE_TEXT = {"kafka.client.id", "groupIdPrefix"}
+FREE_TEXT = {
+    *("kafka.client.id", "groupIdPrefix"),
+    # A path, a name, a secret: looked at when the broker wants them.
+    *(f"kafka.{spec.key}" for spec in SECURITY_KEYS if spec.kind == "text"),
+    *("kafka.ssl.truststore.location", "kafka.ssl.truststore.password"),
+    *("kafka.ssl.keystore.location", "kafka.ssl.keystore.password", "kafka.ssl.key.password"),
+}
 
 
 def names(option: Option) -> bool:

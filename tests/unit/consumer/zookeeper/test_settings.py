@@ -75,12 +75,6 @@ def test_the_grace_is_half_of_what_a_scala_member_waits() -> None:
     assert grace_ms(consumer_config(short)) == 1
 
 
-def test_brokers_with_a_secret_can_not_be_had() -> None:
-    """ZooKeeper groups know brokers by their plain listener."""
-    with pytest.raises(ConfigError, match="security_protocol=SSL can't be used"):
-        consumer_config(config(security_protocol="SSL"))
-
-
 def test_settings_without_effect_are_noted(caplog: pytest.LogCaptureFixture) -> None:
     """They change nothing that a program could count on."""
     caplog.set_level("INFO")

@@ -84,7 +84,7 @@ def test_settings_without_effect_are_noted() -> None:
         ("kafka.serializer.class", "x"),
         ("kafka.producer.type", "async"),
         ("kafka.transactional.id", "x"),
-        ("kafka.security.protocol", "SASL_SSL"),
+        ("kafka.security.protocol", "TLS"),
     ],
 )
 def test_bad_values_are_refused(name: str, text: str) -> None:
