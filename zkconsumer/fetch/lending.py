@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
-from zkconsumer.fetch.position import FetchPosition, Packed
+from zkconsumer.fetch.position import FetchPosition
+from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.session import FetchSession, Outcome
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
@@ -54,7 +55,7 @@ class Returned:
 
     fetch_offset: int
     needed_bytes: int
-    packed: Packed | None
+    packed: RecordSet | None
     turn: int
     error_code: int = 0
     asked_bytes: int = 0

@@ -23,7 +23,8 @@ from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another
 from zkconsumer.fetch.lending import Lender, Loan, Returned
 from zkconsumer.fetch.loop import LoopKey, LoopReport
-from zkconsumer.fetch.position import FetchPosition, Packed
+from zkconsumer.fetch.position import FetchPosition
+from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.native import _core
 from zkconsumer.net.hedging import Runner, Sent, first_to_answer
@@ -343,5 +344,5 @@ def _returned(slot: tuple[Any, ...]) -> Returned:
         error_code=error_code,
         asked_bytes=asked_bytes,
         is_odd=odd == _core.ODD_SET,
-        packed=packed and Packed(*packed),
+        packed=packed and RecordSet(*packed),
     )

@@ -8,47 +8,15 @@ from dataclasses import dataclass
 
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
+from zkconsumer.fetch.record_set import RecordSet, after_piece, judged
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.decode import DecodedRows
-from zkconsumer.records.engine import believed, decode_rows
-from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry, offset_at
+from zkconsumer.records.engine import decode_rows
+from zkconsumer.records.entries import CutOff
 
 _MIN_PIECE_BYTES = 4096
 _EXPANSION = 8
 """How much larger than in the log a record may be in memory (the smallest ones are)."""
-
-
-@dataclass(slots=True, eq=False)
-class Packed:
-    """What a fetch brought of one partition.
-
-    Attributes:
-        data: the record set; a view of the whole response until ``keep``.
-        fetch_offset: the offset that was asked for.
-        asked_bytes: how much was asked for.
-        at_byte: how far it is unpacked.
-        is_kept: whether ``data`` is a copy, and the response is let go.
-        passed_bytes: what lay in front of ``data`` and is passed over.
-        is_cut: whether there may be more behind ``data`` than came.
-        misplaced: what is wrong with the entry behind ``data``, if that claims an offset where it
-            can't lie.
-    """
-
-    data: memoryview
-    fetch_offset: int
-    asked_bytes: int
-    at_byte: int = 0
-    is_kept: bool = False
-    passed_bytes: int = 0
-    is_cut: bool = True
-    misplaced: CorruptRecord | None = None
-
-    def keep(self) -> None:
-        """Let go of the response, for as long as this has to wait."""
-        if not self.is_kept:
-            self.data = memoryview(bytes(self.data[self.at_byte :]))
-            self.at_byte = 0
-            self.is_kept = True
 
 
 @dataclass(slots=True, eq=False)
@@ -68,7 +36,7 @@ class FetchPosition:
     claim: PartitionClaim
     fetch_offset: int | None
     needed_bytes: int = 0
-    packed: Packed | None = None
+    packed: RecordSet | None = None
     pending: Chunk | None = None
     halted: bool = False
     suspect_offset: int | None = None
@@ -132,7 +100,7 @@ def take_answer(
     offset = position.fetch_offset
     assert offset is not None
     if data:
-        position.packed = Packed(data, offset, asked_bytes)
+        position.packed = RecordSet(data, offset, asked_bytes)
         judge_offsets(position, settings)
     if position.packed is None:
         # The end of the log. A message that seemed to need more is not there any more.
@@ -143,23 +111,12 @@ def judge_offsets(position: FetchPosition, settings: FetchSettings) -> None:
     """Cut off what came, and is not begun, in front of the first entry that can't lie there."""
     packed = position.packed
     assert packed is not None
-    found = believed(
-        packed.data,
-        fetch_offset=packed.fetch_offset,
+    position.packed = judged(
+        packed,
         high_watermark=position.claim.high_watermark,
         is_again=position.suspect_offset == packed.fetch_offset,
         max_decompressed_bytes=settings.max_decompressed_bytes,
     )
-    packed.is_cut = len(packed.data) >= packed.asked_bytes
-    packed.data = packed.data[found.start : found.stop]
-    packed.passed_bytes = found.start
-    packed.misplaced = found.error
-    if (
-        not packed.data
-        and found.error is None
-        and position.claim.high_watermark <= packed.fetch_offset
-    ):
-        position.packed = None  # all of it lies below, as far as the log goes
 
 
 def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) -> Chunk | None:
@@ -178,46 +135,45 @@ def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) ->
     assert packed is not None
     assert fetch_offset is not None
     decoded = _decode_piece(packed, fetch_offset, room_bytes, settings)
-    packed.at_byte += decoded.valid_bytes
-    if decoded.error is not None:
-        position.packed = None
-        behind = packed.data[packed.at_byte + len(decoded.error.raw) :]
-        return _take_corrupt(position, decoded, _believed(decoded.error, behind), settings)
-    if packed.misplaced is not None and packed.at_byte == len(packed.data):
-        position.packed = None
+    reading = after_piece(
+        packed,
+        decoded,
+        last_offset=decoded.records[-1].offset if decoded.records else None,
+        growth_max_bytes=settings.growth_max_bytes,
+    )
+    position.packed = reading.rest
+    if reading.damage is not None:
         if _needs_a_look_behind(position, packed, decoded, settings):
             position.needed_bytes = min(packed.asked_bytes * 2, settings.growth_max_bytes)
             return None
-        return _take_corrupt(position, decoded, packed.misplaced, settings)
-    moved = bool(decoded.records) or decoded.next_offset > fetch_offset
-    if moved:
-        position.suspect_offset = None
-        position.fetch_offset = decoded.next_offset
-    tail = packed.data[packed.at_byte :]
-    cut_off = cut_off_entry(tail)
-    if cut_off is None and len(tail) >= HEADER_BYTES:
-        return _chunk(position, decoded, fetch_offset) if moved else None
-    position.packed = None
-    if position.fetch_offset == packed.fetch_offset:
-        return _grow(position, packed, cut_off, settings)
-    # The next fetch brings at least the entry that this one ended in the middle of.
-    size = cut_off.size_bytes if cut_off is not None else 0
-    position.needed_bytes = size if size <= settings.growth_max_bytes else 0
-    return _chunk(position, decoded, fetch_offset) if moved else None
+        return _take_damage(position, decoded, reading.damage, reading.next_offset, settings)
+    if reading.too_large is not None:
+        return _take_too_large(position, packed, decoded, reading.too_large, settings)
+    if reading.rest is None:
+        position.needed_bytes = reading.needed_bytes
+    if reading.next_offset <= fetch_offset:
+        return None
+    position.suspect_offset = None
+    position.fetch_offset = reading.next_offset
+    return _chunk(position, decoded, fetch_offset)
 
 
 def _needs_a_look_behind(
-    position: FetchPosition, packed: Packed, decoded: DecodedRows, settings: FetchSettings
+    position: FetchPosition, packed: RecordSet, decoded: DecodedRows, settings: FetchSettings
 ) -> bool:
     """Whether only what lies behind an entry can tell how to pass over it, and did not come."""
     is_in_front = decoded.next_offset == packed.fetch_offset == position.suspect_offset
-    is_lonely = packed.misplaced is not None and packed.misplaced.next_offset is None
+    is_lonely = (
+        decoded.error is None
+        and packed.misplaced is not None
+        and packed.misplaced.next_offset is None
+    )
     can_grow = packed.is_cut and packed.asked_bytes < settings.growth_max_bytes
     return settings.skip_poison and is_in_front and is_lonely and can_grow
 
 
 def _decode_piece(
-    packed: Packed, fetch_offset: int, room_bytes: int, settings: FetchSettings
+    packed: RecordSet, fetch_offset: int, room_bytes: int, settings: FetchSettings
 ) -> DecodedRows:
     piece_bytes = max(_MIN_PIECE_BYTES, room_bytes // _EXPANSION)
     while True:
@@ -234,19 +190,12 @@ def _decode_piece(
         piece_bytes = first_bytes
 
 
-def _believed(error: CorruptRecord, behind: memoryview) -> CorruptRecord:
-    """No checksum covers an entry's offset: what lies behind it must not say otherwise.
-
-    Else to go on where the damaged entry says could pass over sound messages.
-    """
-    following, claimed = offset_at(behind), error.next_offset
-    if following is not None and claimed is not None and following < claimed:
-        error.next_offset = None
-    return error
-
-
-def _take_corrupt(
-    position: FetchPosition, decoded: DecodedRows, error: CorruptRecord, settings: FetchSettings
+def _take_damage(
+    position: FetchPosition,
+    decoded: DecodedRows,
+    error: CorruptRecord,
+    resume: int,
+    settings: FetchSettings,
 ) -> Chunk | None:
     """Hand on what is sound; ask once more before believing that the rest is not.
 
@@ -255,10 +204,6 @@ def _take_corrupt(
     """
     fetch_offset = position.fetch_offset
     assert fetch_offset is not None
-    is_misplaced = decoded.error is None
-    resume = decoded.records[-1].offset + 1 if decoded.records else fetch_offset
-    if is_misplaced:
-        resume = decoded.next_offset  # all in front of it was read whole
     position.fetch_offset = resume
     chunk = _chunk(position, decoded, fetch_offset)
     if position.suspect_offset != resume:
@@ -271,30 +216,24 @@ def _take_corrupt(
         code=error.errno,
     )
     failure.__cause__ = error
+    is_misplaced = decoded.error is None
     next_offset = error.next_offset if is_misplaced or error.offset >= resume else None
     _poison(position, chunk, settings, _Foul(failure, next_offset, error.raw, raw_is_whole=True))
     return chunk
 
 
-def _grow(
-    position: FetchPosition, packed: Packed, cut_off: CutOff | None, settings: FetchSettings
-) -> Chunk | None:
-    """Ask for more where the first entry did not fit; give up where it never will."""
-    size, limit = -1 if cut_off is None else cut_off.size_bytes, settings.growth_max_bytes
-    if size < 0 and packed.asked_bytes < limit:
-        position.needed_bytes = min(packed.asked_bytes * 2, limit)
-        return None
-    if 0 <= size <= limit:
-        # What lies in front of it comes again, too.
-        front_bytes = packed.passed_bytes + packed.at_byte
-        position.needed_bytes = max(front_bytes + size, packed.asked_bytes)
-        return None
-    offset = packed.fetch_offset
-    too_large = MessageTooLarge(position.claim.topic_partition, offset, size, limit)
+def _take_too_large(
+    position: FetchPosition,
+    packed: RecordSet,
+    decoded: DecodedRows,
+    cut_off: CutOff,
+    settings: FetchSettings,
+) -> Chunk:
+    offset, tp = packed.fetch_offset, position.claim.topic_partition
+    failure = MessageTooLarge(tp, offset, cut_off.size_bytes, settings.growth_max_bytes)
     chunk = Chunk(position.claim, offset, offset, (), 0)
-    next_offset = None if cut_off is None else cut_off.next_offset
-    raw = bytes(packed.data[packed.at_byte :])
-    _poison(position, chunk, settings, _Foul(too_large, next_offset, raw, raw_is_whole=False))
+    raw = bytes(packed.rest[decoded.valid_bytes :])
+    _poison(position, chunk, settings, _Foul(failure, cut_off.next_offset, raw, raw_is_whole=False))
     return chunk
 
 

@@ -156,7 +156,7 @@ class FetchSession:
         """Keep what waits to be unpacked on its own, so that the response can be forgotten."""
         for position in self._positions.values():
             if position.packed is not None:
-                position.packed.keep()
+                position.packed = position.packed.kept()
 
     def offsets_request(self) -> ListOffsetsRequest | None:
         """What to ask to find the start of partitions that have none, or None."""

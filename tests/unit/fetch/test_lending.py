@@ -7,7 +7,7 @@ from tests.support.session_bench import OTHER, SETTINGS, request_of, session_wit
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.lending import Lender, Loan, Returned
-from zkconsumer.fetch.position import Packed
+from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
@@ -102,7 +102,7 @@ def test_what_comes_back_is_where_the_session_goes_on() -> None:
     loan = one.lend(has_room)
     assert loan is not None
     loan.positions[0].suspect_offset = 0
-    packed = Packed(DATA, 0, 1_000, at_byte=len(build_message_set(records(0))), is_kept=True)
+    packed = RecordSet(DATA, 0, 1_000, at_byte=len(build_message_set(records(0))), is_kept=True)
     one.take_back(loan, [back(fetch_offset=1, packed=packed), back(needed_bytes=70), back()])
     first, second, _ = session.positions()
     assert (first.fetch_offset, first.suspect_offset, first.packed) == (1, None, packed)
@@ -128,7 +128,7 @@ def test_what_is_odd_is_unpacked_by_the_session_and_not_lent_before() -> None:
     one = lender(session)
     loan = one.lend(has_room)
     assert loan is not None
-    packed = [Packed(DATA, 0, 1_000, is_kept=True) for _ in range(2)]
+    packed = [RecordSet(DATA, 0, 1_000, is_kept=True) for _ in range(2)]
     states = [back(packed=packed[0], is_odd=True), back(), back(packed=packed[1])]
     one.take_back(loan, states)
     assert one.keeps(session.packed()) == [claims[0]]

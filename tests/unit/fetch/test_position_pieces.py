@@ -26,7 +26,7 @@ def pieces(
         if position.packed is None:
             return chunks
         if keep:
-            position.packed.keep()
+            position.packed = position.packed.kept()
         assert not position.ready
         chunk = unpack(position, room_bytes, SETTINGS)
         if chunk is not None:
@@ -112,9 +112,9 @@ def test_what_waits_lets_go_of_the_response() -> None:
     with pytest.raises(BufferError):
         response.clear()
     left_bytes = len(data) - packed.at_byte
-    packed.keep()
+    packed = position.packed = packed.kept()
     response.clear()  # nobody looks at it any more
     assert (len(packed.data), packed.at_byte) == (left_bytes, 0)
-    packed.keep()
+    assert packed.kept() is packed
     assert unpack(position, 10**9, SETTINGS) is not None
     assert position.fetch_offset == 5_000

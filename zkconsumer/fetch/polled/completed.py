@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from zkconsumer.errors import CorruptRecord, MessageTooLarge
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import NO_EPOCH, PositionView
+from zkconsumer.fetch.record_set import Reading, RecordSet, after_piece, judged
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.records.engine import believed
-from zkconsumer.records.entries import CutOff, cut_off_entry, offset_at
 from zkconsumer.records.fetched import FetchedRecords, decode_fetched
 from zkconsumer.wire.messages.fetch import AbortedTransaction
 
@@ -109,78 +108,38 @@ def unpack(
     if not data:
         # The end of the log. A message that seemed to need more is not there any more.
         return Unpacked()
-    offset = asked.start.offset
-    placed = believed(
-        data,
-        fetch_offset=offset,
+    offset, limit = asked.start.offset, settings.growth_max_bytes
+    sound = judged(
+        RecordSet(data, offset, asked.max_bytes),
         high_watermark=high_watermark,
         is_again=asked.is_again,
         max_decompressed_bytes=settings.max_decompressed_bytes,
     )
-    sound = data[placed.start : placed.stop]
-    if not sound and placed.error is None and high_watermark <= offset:
-        return Unpacked(wire_bytes=len(data))  # all of it lies below, as far as the log goes
+    if sound is None:
+        return Unpacked(wire_bytes=len(data))
     fetched = decode_fetched(
-        sound,
+        sound.data,
         fetch_offset=offset,
         max_decompressed_bytes=settings.max_decompressed_bytes,
         enough_bytes=min(enough_bytes, settings.max_decompressed_bytes),
         isolation=settings.isolation,
         aborted=aborted,
     )
-    if fetched.error is not None:
-        return _damaged(fetched, fetched.error, sound, offset)
-    if placed.error is not None and fetched.valid_bytes == len(sound):
-        return _damaged(fetched, placed.error, data, offset)
-    cut_off = cut_off_entry(sound[fetched.valid_bytes :])
-    if fetched.next_offset <= offset:
-        return _grown(asked, data, cut_off, placed.start + fetched.valid_bytes, settings)
-    # The next fetch brings at least the entry that this one ended in the middle of.
-    size = cut_off.size_bytes if cut_off is not None else 0
+    reading = after_piece(sound, fetched, last_offset=fetched.last_offset, growth_max_bytes=limit)
+    too_large = reading.too_large and MessageTooLarge(
+        asked.topic_partition, offset, reading.too_large.size_bytes, limit
+    )
     return Unpacked(
-        chunk=Chunk(fetched, PositionView(fetched.next_offset, fetched.last_leader_epoch)),
-        needed_bytes=size if size <= settings.growth_max_bytes else 0,
+        chunk=_chunk(fetched, reading) if reading.next_offset > offset else None,
+        needed_bytes=reading.needed_bytes,
+        corrupt=reading.damage,
+        too_large=too_large,
         wire_bytes=len(data),
         count=len(fetched),
     )
 
 
-def _damaged(
-    fetched: FetchedRecords, error: CorruptRecord, data: memoryview, offset: int
-) -> Unpacked:
-    """Keep what is sound; the next fetch begins behind that, and meets the damage again.
-
-    Not at the corrupt entry's own offset: for a compressed set that is its last message's.
-    """
-    behind = data[error.position + len(error.raw) :]
-    following, claimed = offset_at(behind), error.next_offset
-    # No checksum covers an entry's offset: to go on where it says could pass over sound messages
-    # if what lies behind it says otherwise.
-    if following is not None and claimed is not None and following < claimed:
-        error.next_offset = None
-    last_offset = fetched.last_offset
-    resume = max(fetched.next_offset, -1 if last_offset is None else last_offset + 1)
-    chunk = Chunk(fetched, PositionView(resume, NO_EPOCH)) if resume > offset else None
-    return Unpacked(chunk=chunk, corrupt=error, wire_bytes=len(data), count=len(fetched))
-
-
-def _grown(
-    asked: Asked,
-    data: memoryview,
-    cut_off: CutOff | None,
-    front_bytes: int,
-    settings: PollFetchSettings,
-) -> Unpacked:
-    """Ask for more where the first entry did not fit; give up where it never will.
-
-    What lies in front of it is passed over, and comes again. Brokers before 0.10.1 cut a set off in
-    the middle of an entry.
-    """
-    size, limit = -1 if cut_off is None else cut_off.size_bytes, settings.growth_max_bytes
-    if size < 0 and asked.max_bytes < limit:
-        return Unpacked(needed_bytes=min(asked.max_bytes * 2, limit), wire_bytes=len(data))
-    if 0 <= size <= limit:
-        needed_bytes = max(front_bytes + size, asked.max_bytes)
-        return Unpacked(needed_bytes=needed_bytes, wire_bytes=len(data))
-    too_large = MessageTooLarge(asked.topic_partition, asked.start.offset, size, limit)
-    return Unpacked(too_large=too_large, wire_bytes=len(data))
+def _chunk(fetched: FetchedRecords, reading: Reading) -> Chunk:
+    """What waits, up to where reading goes on; in front of damage nobody knows the epoch."""
+    epoch = fetched.last_leader_epoch if reading.damage is None else NO_EPOCH
+    return Chunk(fetched, PositionView(reading.next_offset, epoch))
