@@ -134,10 +134,11 @@ NETWORK: tuple[ConfigKey, ...] = (
     ConfigKey(
         key="receive.buffer.bytes",
         kind="int",
-        default=65_536,
+        default=-1,
         low=-1,
         since="0.9.0",
-        doc="The receive buffer (SO_RCVBUF) of sockets; 0 or -1 leaves it to the system.",
+        doc="The receive buffer (SO_RCVBUF) of sockets; 0 or -1 leaves it to the system, which "
+        "lets it grow with what comes.",
     ),
     ConfigKey(
         key="receive.message.max.bytes",
