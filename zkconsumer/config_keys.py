@@ -125,8 +125,8 @@ KEYS: tuple[ConfigKey, ...] = (
         default=-1,
         low=-1,
         doc="The receive buffer (SO_RCVBUF) of the sockets that fetch; 0 or -1 leaves it to the "
-        "system, which lets it grow with what comes. (The original's default is 65536, which "
-        "costs a catching-up consumer a seventh of its speed.)",
+        "system, which lets it grow with what comes. The original's default, 65536, costs a "
+        "consumer that catches up a seventh of its speed.",
     ),
     ConfigKey(
         key="fetch.message.max.bytes",
