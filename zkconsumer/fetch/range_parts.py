@@ -99,6 +99,13 @@ class Piece:
     first_entry_size_bytes: int | None
     error: CorruptRecord | None
 
+    @property
+    def last_offset(self) -> int | None:
+        """Of the last record; None without one."""
+        if self.rows:
+            return self.rows[-1][0]
+        return self.runs[-1].last_offset if self.runs else None
+
 
 Aborted = Sequence[AbortedTransaction]
 

@@ -7,7 +7,7 @@ Source: Spark 4 ``KafkaDataConsumer`` for what counts as lost. Unlike there, a g
 loss by what the leader says of its log, never by a time-out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from zkconsumer.error_codes import ErrorCode, error_name
@@ -24,9 +24,10 @@ from zkconsumer.fetch.range_parts import (
     parts_of,
 )
 from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.fetch.record_set import Reading, RecordSet, after_piece, judged
 from zkconsumer.model import OffsetRange
-from zkconsumer.records.engine import ENGINE, Engine, believed
-from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry
+from zkconsumer.records.engine import ENGINE, Engine
+from zkconsumer.records.entries import HEADER_BYTES
 from zkconsumer.records.transactions import IsolationLevel, readable_end
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
@@ -62,21 +63,6 @@ class Ask:
     max_bytes: int
 
 
-@dataclass(slots=True, eq=False)
-class _Packed:
-    """What came: ``at_byte`` is how far it is unpacked.
-
-    ``misplaced`` is what is wrong with the entry behind it, if that claims an offset at which it
-    can't lie. ``aborted`` are the aborted transactions in it, for a reader of committed records.
-    """
-
-    data: memoryview
-    ask: Ask
-    misplaced: CorruptRecord | None
-    aborted: Aborted | None
-    at_byte: int = 0
-
-
 class RangeCursor:
     """One range, as far as it is read.
 
@@ -103,7 +89,9 @@ class RangeCursor:
         )
         self._needed_bytes = 0
         self._bytes_per_offset: float = _FIRST_GUESS_BYTES
-        self._packed: _Packed | None = None
+        self._packed: RecordSet | None = None
+        # Of committed records alone; see ``_decode_piece``.
+        self._aborted: Aborted | None = None
         self._suspect_offset: int | None = None
         # Of the last answer, if that was empty.
         self._high_watermark = -1
@@ -130,8 +118,8 @@ class RangeCursor:
         packed = self._packed
         if packed is None or self._decode is not decode_native:
             return None
-        behind, needed_bytes = _core.look_ahead(packed.data, packed.ask.offset)
-        if behind <= packed.ask.offset:
+        behind, needed_bytes = _core.look_ahead(packed.data, packed.fetch_offset)
+        if behind <= packed.fetch_offset:
             return None
         self._learn(packed, behind, needed_bytes)
         return self._ask_at(behind)
@@ -154,10 +142,17 @@ class RangeCursor:
         end = self._log_end(answer)
         if answer.records:
             # Nobody writes to an answer that came: what is made of it may point into it.
-            packed = self._judged(answer.records.toreadonly(), ask, answer)
-            is_through = end <= ask.offset
-            if packed.data or packed.misplaced is not None or not is_through:
+            packed = judged(
+                RecordSet(answer.records.toreadonly(), ask.offset, ask.max_bytes),
+                high_watermark=answer.high_watermark,
+                is_again=self._suspect_offset == ask.offset,
+                max_decompressed_bytes=self._settings.max_decompressed_bytes,
+            )
+            if packed is not None and (
+                packed.data or packed.misplaced is not None or end > ask.offset
+            ):
                 self._packed = packed
+                self._aborted = (answer.aborted_transactions or ()) if self._is_committed else None
                 return Verdict.ARRIVED
         # A message that seemed to need more is not there any more.
         self._needed_bytes = 0
@@ -185,28 +180,25 @@ class RangeCursor:
         packed = self._packed
         assert packed is not None
         piece = self._decode_piece(packed)
-        # A reader of committed records begins at the answer's start with every piece.
-        start = packed.at_byte if packed.aborted is None else 0
-        packed.at_byte = start + piece.valid_bytes
-        if piece.error is not None:
-            self._packed = None
-            return self._take_corrupt(piece, piece.error)
-        if packed.misplaced is not None and packed.at_byte == len(packed.data):
-            self._packed = None
-            return self._take_corrupt(piece, packed.misplaced)
-        end = min(piece.next_offset, self.wanted.until_offset)
+        if self._aborted is not None:
+            # A reader of committed records begins at the answer's start with every piece.
+            packed = replace(packed, at_byte=0)
+        reading = after_piece(
+            packed,
+            piece,
+            last_offset=piece.last_offset,
+            growth_max_bytes=self._growth_max_bytes,
+        )
+        end = min(max(self.next_offset, reading.next_offset), self.wanted.until_offset)
         parts = list(parts_of(piece, end, self._settings.part_bytes))
         self._advance(end)
-        tail = packed.data[packed.at_byte :]
-        cut_off = cut_off_entry(tail)
-        if end < self.wanted.until_offset and cut_off is None and len(tail) >= HEADER_BYTES:
-            return parts
-        self._packed = None
-        if self.next_offset == packed.ask.offset:
-            self._grow(packed.ask, cut_off)
-        else:
-            needed_bytes = cut_off.size_bytes if cut_off is not None else 0
-            self._learn(packed, piece.next_offset, needed_bytes)
+        self._packed = reading.rest if end < self.wanted.until_offset else None
+        if reading.damage is not None:
+            self._take_damage(reading.damage)
+        elif self._packed is None and self.next_offset == packed.fetch_offset:
+            self._grow(packed, reading)
+        elif self._packed is None:
+            self._learn(packed, piece.next_offset, reading.needed_bytes)
         return parts
 
     def receive_edges(self, earliest: int, latest: int, now_ms: int) -> LostRange | None:
@@ -254,11 +246,11 @@ class RangeCursor:
         """
         return self._lose(self.wanted.until_offset, reason)
 
-    def _learn(self, packed: _Packed, behind: int, needed_bytes: int) -> None:
+    def _learn(self, packed: RecordSet, behind: int, needed_bytes: int) -> None:
         """Note what the next request is sized by."""
         # It brings at least the entry that this answer ended in the middle of.
         self._needed_bytes = needed_bytes if needed_bytes <= self._growth_max_bytes else 0
-        self._bytes_per_offset = len(packed.data) / (behind - packed.ask.offset)
+        self._bytes_per_offset = len(packed.data) / (behind - packed.fetch_offset)
 
     def _ask_at(self, offset: int) -> Ask | None:
         left = self.wanted.until_offset - offset
@@ -268,16 +260,16 @@ class RangeCursor:
         size_bytes = min(self._settings.fetch_bytes, expected_bytes)
         return Ask(offset, min(max(size_bytes, self._needed_bytes), self._growth_max_bytes))
 
-    def _decode_piece(self, packed: _Packed) -> Piece:
+    def _decode_piece(self, packed: RecordSet) -> Piece:
         bound_bytes = self._settings.max_decompressed_bytes
         enough_bytes = self._settings.part_bytes
         if self._decode is decode_pure:
             enough_bytes = max(1, enough_bytes // _PURE_EXPANSION)
-        if packed.aborted is not None:
+        if self._aborted is not None:
             # Which transactions were aborted is told for an answer from its start on. What lies
             # below the offset is passed over without decompressing it.
             return self._decode(
-                packed.data, self.next_offset, bound_bytes, enough_bytes, packed.aborted
+                packed.data, self.next_offset, bound_bytes, enough_bytes, self._aborted
             )
         # With less than a header of it, a piece would not even tell how large the entry is.
         piece_bytes = max(HEADER_BYTES, enough_bytes)
@@ -298,18 +290,6 @@ class RangeCursor:
         )
         return answer.high_watermark if end is None else end
 
-    def _judged(self, data: memoryview, ask: Ask, answer: FetchedPartition) -> _Packed:
-        """Cut off what came in front of the first entry that can't lie there."""
-        found = believed(
-            data,
-            fetch_offset=ask.offset,
-            high_watermark=answer.high_watermark,
-            is_again=self._suspect_offset == ask.offset,
-            max_decompressed_bytes=self._settings.max_decompressed_bytes,
-        )
-        aborted = (answer.aborted_transactions or ()) if self._is_committed else None
-        return _Packed(data[found.start : found.stop], ask, found.error, aborted)
-
     def _advance(self, offset: int) -> None:
         if offset > self.next_offset:
             self.next_offset = offset
@@ -317,35 +297,26 @@ class RangeCursor:
             self._absent_since_ms = None
             self._high_watermark = -1
 
-    def _take_corrupt(self, piece: Piece, error: CorruptRecord) -> list[RangePart]:
-        """Keep what is sound; ask once more before believing that the rest is not.
+    def _take_damage(self, error: CorruptRecord) -> None:
+        """Ask once more before believing that what follows can't be read."""
+        if self._suspect_offset == self.next_offset:
+            reason = str(error)
+            raise PartitionFailed(self.wanted.topic_partition, self.next_offset, reason) from error
+        self._suspect_offset = self.next_offset
 
-        The next fetch starts behind the last sound *record*: the corrupt entry's own offset may be
-        that of a wrapper, which is the offset of its last message.
+    def _grow(self, packed: RecordSet, reading: Reading) -> None:
+        """Ask for more where the first entry did not fit; give up where it never will.
+
+        One partition is asked for, so what was asked for and did not come is asked for in a larger
+        fetch: that it never comes must not go on for ever.
         """
-        behind = self.next_offset
-        if piece.error is None:
-            behind = max(behind, piece.next_offset)  # all in front of it was read whole
-        elif piece.rows:
-            behind = piece.rows[-1][0] + 1
-        elif piece.runs:
-            behind = piece.runs[-1].last_offset + 1
-        end = min(behind, self.wanted.until_offset)
-        parts = list(parts_of(piece, end, self._settings.part_bytes))
-        self._advance(end)
-        if self._suspect_offset == end:
-            raise PartitionFailed(self.wanted.topic_partition, end, str(error)) from error
-        self._suspect_offset = end
-        return parts
-
-    def _grow(self, ask: Ask, cut_off: CutOff | None) -> None:
-        """Ask for more where the first entry did not fit; give up where it never will."""
-        size, limit = -1 if cut_off is None else cut_off.size_bytes, self._growth_max_bytes
-        if size > limit or ask.max_bytes >= limit:
-            raise MessageTooLarge(self.wanted.topic_partition, ask.offset, size, limit)
-        # Doubled where its size is not known, or was asked for and did not come.
-        grown = size if size > ask.max_bytes else ask.max_bytes * 2
-        self._needed_bytes = min(grown, limit)
+        limit, needed_bytes = self._growth_max_bytes, reading.needed_bytes
+        if needed_bytes <= packed.asked_bytes:
+            needed_bytes = packed.asked_bytes * 2
+        if reading.too_large is not None or packed.asked_bytes >= limit:
+            size = reading.needed_bytes if reading.too_large is None else reading.too_large[0]
+            raise MessageTooLarge(self.wanted.topic_partition, packed.fetch_offset, size, limit)
+        self._needed_bytes = min(needed_bytes, limit)
 
     def _pass_gap(self, high_watermark: int, now_ms: int) -> None:
         """Conclude from an empty answer.
