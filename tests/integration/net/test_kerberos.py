@@ -13,11 +13,12 @@ import pytest
 
 from tests.interop.version_matrix import POLL_FEATURES, Cell
 from tests.support.clusters import fresh_name
+from tests.support.members import settings_for
 from tests.support.mirrors import numbered, write_all
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
-from zkconsumer import KafkaConsumer
+from zkconsumer import KafkaConsumer, ZookeeperConsumerConnector
 from zkconsumer.cli.main import main
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import AuthenticationFailed, NoBrokersAvailable
@@ -149,6 +150,27 @@ def test_a_producer_and_a_group(kerberos_of: KerberosOf, environ: Turn, version:
         member.commit()
         assert member.committed(tp) == 100
     assert read == [b"%d" % number for number in range(100)]
+
+
+@pytest.mark.parametrize("version", ["0.9.0.1", "0.10.2.2", "3.9.1"])
+def test_streams_of_a_zookeeper_group(kerberos_of: KerberosOf, environ: Turn, version: str) -> None:
+    """They find the listener that wants tickets in ZooKeeper; offsets in Kafka go there, too."""
+    sandbox, topic, group = kerberos_of(version), fresh_name("tickets"), fresh_name("group")
+    environ(sandbox)
+    sandbox.create_topic(topic)
+    write(sandbox, TopicPartition(topic, 0), [b"%d" % number for number in range(9)])
+    for expected in (range(5), range(5, 9)):
+        config = settings_for(
+            sandbox,
+            group,
+            consumer_timeout_ms=LONG_MS,
+            offsets_storage="kafka",
+            **sandbox.access.settings,
+        )
+        with ZookeeperConsumerConnector(config) as connector:
+            stream = connector.create_message_streams({topic: 1})[topic][0]
+            assert [next(stream).value for _ in expected] == [b"%d" % one for one in expected]
+            connector.commit_offsets()
 
 
 def test_kafkas_own_tool_gets_in_by_what_the_sandbox_gives(kerberos_of: KerberosOf) -> None:
