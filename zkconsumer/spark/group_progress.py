@@ -11,18 +11,16 @@ Offsets lie where the 0.8 consumer keeps them: see ``offsets``. Thread: one at a
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, OffsetCommitFailed, ZkConsumerError
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.coordinator import (
-    BrokerAccess,
-    ChannelSettings,
-    CoordinatorChannel,
-    offset_dialer,
-)
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
+from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
 from zkconsumer.offsets.dual import DualOffsetStore
 from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import OffsetStore
@@ -240,7 +238,8 @@ def open_progress(
         list_brokers: the live brokers.
 
     Raises:
-        ConfigError: ZooKeeper is needed, and not given.
+        ConfigError: ZooKeeper is needed, and not given; or a file of the security settings can't
+            be used.
         RegistryError: ZooKeeper does not answer.
     """
     if address.zookeeper_connect is None:
@@ -249,31 +248,38 @@ def open_progress(
                 f"commitOffsetsTo={storage}: the group's offsets are in ZooKeeper: "
                 "set zookeeper.connect"
             )
-        channel = _channel(group_id, list_brokers)
+        closing = ExitStack()
+        channel = _channel(group_id, address, list_brokers, closing)
         return GroupProgress(
-            group_id, KafkaOffsetStore(channel), zookeeper=None, close=channel.close
+            group_id, KafkaOffsetStore(channel), zookeeper=None, close=closing.close
         )
     GroupPaths(group_id)  # before anything is connected
-    store = open_zookeeper(address)
-    in_zookeeper = ZookeeperOffsetStore(store, group_id)
-    czxids = partial(topic_czxids, store)
-    if storage == "zookeeper":
-        checked = TopicChecked(in_zookeeper, czxids)
-        return GroupProgress(group_id, checked, zookeeper=store, close=store.close)
-    channel = _channel(group_id, list_brokers)
-    in_kafka = KafkaOffsetStore(channel)
-
-    def close_both() -> None:
-        channel.close()
-        store.close()
-
-    offsets = DualOffsetStore(in_kafka, in_zookeeper) if storage == "both" else in_kafka
-    checked = TopicChecked(offsets, czxids)
-    return GroupProgress(group_id, checked, zookeeper=store, close=close_both)
+    with ExitStack() as opened:
+        store = open_zookeeper(address)
+        opened.callback(store.close)
+        offsets: OffsetStore = ZookeeperOffsetStore(store, group_id)
+        if storage != "zookeeper":
+            channel = _channel(group_id, address, list_brokers, opened)
+            in_kafka = KafkaOffsetStore(channel)
+            offsets = DualOffsetStore(in_kafka, offsets) if storage == "both" else in_kafka
+        checked = TopicChecked(offsets, partial(topic_czxids, store))
+        return GroupProgress(group_id, checked, zookeeper=store, close=opened.pop_all().close)
 
 
-def _channel(group_id: str, list_brokers: Callable[[], Sequence[Broker]]) -> CoordinatorChannel:
+def _channel(
+    group_id: str,
+    address: ClusterAddress,
+    list_brokers: Callable[[], Sequence[Broker]],
+    closing: ExitStack,
+) -> CoordinatorChannel:
+    """The way to the coordinator; each broker is asked what it serves, from 0.8.2 to Kafka 4."""
     settings = ChannelSettings()
-    dialer = offset_dialer(_CLIENT_ID, settings.timeout_ms)
+    client = ClientSettings(
+        client_id=_CLIENT_ID, timeout_ms=settings.timeout_ms, security=address.broker_security
+    )
+    dialer = dialer_of(client)
+    closing.callback(dialer.stop)
     access = BrokerAccess(list_brokers=list_brokers, dialer=dialer, shuffle=random.shuffle)
-    return CoordinatorChannel(group_id, access, settings)
+    channel = CoordinatorChannel(group_id, access, settings)
+    closing.callback(channel.close)
+    return channel

@@ -1,0 +1,62 @@
+"""A query's progress in Kafka, by its brokers alone: from 0.8.2 to Kafka 4, secured or not."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.kraft import KraftNode
+from zkconsumer.spark.address import read_address
+from zkconsumer.spark.group_progress import open_progress
+
+pytestmark = pytest.mark.sandbox
+
+
+def commit_and_read(topic: str, options: dict[str, str]) -> None:
+    """What one query commits, the next one starts from."""
+    tp, group = TopicPartition(topic, 0), fresh_name("g")
+    servers = options["kafka.bootstrap.servers"]
+
+    def brokers() -> Sequence[Broker]:
+        return parse_bootstrap("servers", servers)
+
+    for before, after in ((None, 3), (3, 5)):
+        progress = open_progress(group, "kafka", read_address(options), list_brokers=brokers)
+        try:
+            assert progress.committed([tp]) == {tp: before}
+            progress.commit({tp: after})
+            assert progress.committed([tp]) == {tp: after}
+        finally:
+            progress.close()
+
+
+@pytest.mark.parametrize("version", ["0.8.2.2", "2.8.2"])
+def test_on_brokers_of_the_zookeeper_era(broker_of: BrokerOf, version: str) -> None:
+    """Without a word of their ZooKeeper."""
+    cluster, topic = broker_of(version), fresh_name("progress")
+    cluster.create_topic(topic)
+    commit_and_read(topic, {"kafka.bootstrap.servers": cluster.bootstrap_servers})
+
+
+def test_on_kafka_4(kraft: KraftNode) -> None:
+    """Which serves no version that 0.8.2 knows."""
+    topic = fresh_name("progress")
+    kraft.create_topic(topic)
+    commit_and_read(topic, {"kafka.bootstrap.servers": kraft.bootstrap_servers})
+
+
+def test_on_a_secured_cluster() -> None:
+    """By the options that the rows are read by."""
+    with Sandbox("2.8.2", security="scram") as cluster:
+        topic = fresh_name("progress")
+        cluster.create_topic(topic)
+        commit_and_read(
+            topic,
+            {
+                "kafka.bootstrap.servers": cluster.access.bootstrap_servers,
+                **cluster.access.settings,
+            },
+        )
