@@ -69,7 +69,7 @@ class MirrorSettings:
 
     Attributes:
         topics: which topics, now and later.
-        consumers: the settings of ``KafkaConsumer`` for each source cluster.
+        consumers: the settings of ``KafkaConsumer`` for each source cluster; ``repr`` hides them.
         streams: members of the group for each of them.
         target: where to.
         partitioning: how partitions are chosen.
@@ -87,7 +87,7 @@ class MirrorSettings:
     """
 
     topics: Whitelist | Blacklist
-    consumers: tuple[Mapping[str, object], ...]
+    consumers: tuple[Mapping[str, object], ...] = field(repr=False)
     target: TargetSettings
     streams: int = 1
     partitioning: Partitioning = Partitioning.SAME
@@ -119,11 +119,11 @@ class ConsumerFile:
     """What a file with settings of a consumer comes to.
 
     Attributes:
-        settings: of a ``KafkaConsumer``.
+        settings: of a ``KafkaConsumer``; ``repr`` hides them.
         commit_interval_ms: ``auto.commit.interval.ms``, where it is there.
     """
 
-    settings: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict, repr=False)
     commit_interval_ms: int | None = None
 
 
@@ -151,6 +151,10 @@ def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
             interval_ms = _number(key, value)
         elif key in _OURS:
             log.info("%s=%s: a mirror commits by itself what the target acknowledged", key, value)
+        elif key.startswith(_SECURITY):
+            # In any spelling; what is wrong with it, the consumer says: passed over, it might
+            # leave open what somebody meant to close.
+            settings[key] = value
         elif key in _STREAMS_ONLY or name not in POLL_KEYS.keys() | STREAM_KEYS.keys():
             log.warning("setting %s of the consumer has no effect on a mirror", key)
         else:

@@ -1,5 +1,7 @@
 """What the original's files say, as ours; and mirrors that would read what they wrote."""
 
+from pathlib import Path
+
 import pytest
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
@@ -39,6 +41,34 @@ def test_a_file_of_the_original_consumer_is_understood(caplog: pytest.LogCapture
         f"setting {key} of the consumer has no effect on a mirror"
         for key in ("poison.policy", "mirror.magic")
     ]
+
+
+def test_security_of_a_source_is_read_in_either_spelling(tmp_path: Path) -> None:
+    """A file that serves Kafka's own tools serves a mirror; and nothing of it shows."""
+    authority = tmp_path / "ca.pem"
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    file = {
+        "bootstrap.servers": "h:1",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f'{module} required username="u" password="hidden";',
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(authority),
+    }
+    found = consumer_settings(file)
+    config = PollConfig(found.settings)
+    assert (config.sasl_plain_username, config.sasl_plain_password) == ("u", "hidden")
+    assert config.ssl_cafile == str(authority)
+    mirrored = MirrorSettings(
+        topics=Whitelist("t"), consumers=(found.settings,), target=target_settings(file, None)
+    )
+    assert "hidden" not in f"{found} {mirrored}"
+
+
+def test_a_setting_of_security_that_nobody_knows_is_not_passed_over() -> None:
+    """It may be meant to close something."""
+    with pytest.raises(ConfigError, match=r"ssl\.truststore\.file: did you mean ssl_trust"):
+        PollConfig(consumer_settings({"ssl.truststore.file": "ca.pem"}).settings)
 
 
 def test_a_new_group_begins_with_the_oldest_messages() -> None:

@@ -99,7 +99,7 @@ def _known(name: str, key: str) -> str:
         return key
     if key in CONFLUENT_KEYS:
         raise ConfigError(f"there is no setting {name}: here it is called {CONFLUENT_KEYS[key]}")
-    known = [one.replace(".", "_") for one in (*BY_KEY, *OBJECTS, *ZOOKEEPER_KEYS)]
+    known = [one.replace(".", "_") for one in (*BY_KEY, *OBJECTS, *JAVA_KEYS, *ZOOKEEPER_KEYS)]
     hint = did_you_mean(key.replace(".", "_"), known)
     raise ConfigError(f"there is no setting {name}{hint}")
 
