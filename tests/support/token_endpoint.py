@@ -13,14 +13,14 @@ class TokenEndpoint(HTTPServer):
     """Answers what it is told to; a context in which it serves.
 
     Attributes:
-        answers: the next ones: code and body.
+        answers: the next ones: code and body; or bytes, which are all that is said.
         grant: gives a token, where no answer is left.
         asked: the authorization and the form of each request.
     """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers: list[tuple[int, bytes]] = []
+        self.answers: list[tuple[int, bytes] | bytes] = []
         self.grant: Callable[[], str] = lambda: ""
         self.asked: list[tuple[str, dict[str, list[str]]]] = []
         self._scope = ThreadScope("token-endpoint")
@@ -38,7 +38,7 @@ class TokenEndpoint(HTTPServer):
         assert self._scope.close(5_000) == []
         self.server_close()
 
-    def next_answer(self) -> tuple[int, bytes]:
+    def next_answer(self) -> tuple[int, bytes] | bytes:
         """Give what comes next."""
         if self.answers:
             return self.answers.pop(0)
@@ -57,7 +57,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer the next one."""
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         self.server.asked.append((self.headers["Authorization"], parse_qs(body)))
-        code, data = self.server.next_answer()
+        answer = self.server.next_answer()
+        if isinstance(answer, bytes):
+            self.wfile.write(answer)
+            return
+        code, data = answer
         self.send_response(code)
         if code == 302:
             self.send_header("Location", "http://127.0.0.1:1/elsewhere")

@@ -4,6 +4,7 @@ Source: Kafka 3.9 ``HttpAccessTokenRetriever``, RFC 6749 section 4.4.
 """
 
 import base64
+import http.client
 import json
 import logging
 import ssl
@@ -93,17 +94,20 @@ class FetchedTokens:
         try:
             with opener.open(request, timeout=self._timeout_ms / 1000) as response:
                 data: bytes = response.read(_MOST_BYTES + 1)
+                if response.length and len(data) <= _MOST_BYTES:
+                    # Of an answer that breaks off nothing is said where a size is given.
+                    raise http.client.IncompleteRead(data, response.length)
         except urllib.error.HTTPError as error:
-            said = printable(error.read(_SHOWN_CHARS).decode("utf-8", "replace"))
-            error.close()
+            said = printable(_beginning(error))
             reason = f"{credentials.endpoint_url} answers {error.code}: {said}"
             if error.code in _REFUSALS:
                 raise AuthenticationFailed(
                     f"no token for {credentials.client_id}: {reason}"
                 ) from None
             raise ConnectFailed(f"no token: {reason}") from None
-        except (OSError, ValueError) as error:
-            raise ConnectFailed(f"no token: {credentials.endpoint_url}: {error}") from error
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            reason = printable(str(error)) or type(error).__name__
+            raise ConnectFailed(f"no token: {credentials.endpoint_url}: {reason}") from error
         return data
 
     def _read(self, data: bytes) -> tuple[str, float]:
@@ -121,6 +125,15 @@ class FetchedTokens:
         if isinstance(lifetime_s, bool) or not isinstance(lifetime_s, int | float):
             lifetime_s = 0
         return token, min(max(0.0, float(lifetime_s)), 86_400.0)
+
+
+def _beginning(error: urllib.error.HTTPError) -> str:
+    """What a refusal says; nothing where that breaks off."""
+    with error:
+        try:
+            return error.read(_SHOWN_CHARS).decode("utf-8", "replace")
+        except (OSError, http.client.HTTPException):
+            return ""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

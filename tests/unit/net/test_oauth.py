@@ -85,6 +85,22 @@ def test_an_endpoint_that_is_away_may_be_asked_again() -> None:
         FetchedTokens(credentials("http://127.0.0.1:1/token"), timeout_ms=2_000).token()
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (b"220 mail.example ESMTP\r\n\r\n", "220 mail"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nshort", "IncompleteRead"),
+        (b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 300 + b"\r\n", "headers"),
+        (b"HTTP/1.1 503 Later\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n", "answers 503"),
+    ],
+)
+def test_what_is_no_http_is_no_crash(endpoint: TokenEndpoint, answer: bytes, told: str) -> None:
+    """Most likely another port, or one whose answer broke off."""
+    endpoint.answers = [answer]
+    with pytest.raises(ConnectFailed, match=told):
+        FetchedTokens(credentials(endpoint.url), timeout_ms=5_000).token()
+
+
 def test_secrets_are_not_shown() -> None:
     """Neither here nor in what holds it."""
     shown = credentials("https://idp.example/token")
