@@ -3,6 +3,7 @@
 import threading
 import weakref
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Protocol
 
@@ -75,7 +76,6 @@ class BrokerDialer:
         assumed: BrokerVersions | None = None,
     ) -> None:
         self._assumed = assumed
-        self._connector = connector
         self._traffic = traffic
         self._client_id = client_id
         self._security = _with_objects(security, request_timeout_ms)
@@ -86,6 +86,11 @@ class BrokerDialer:
         self._max_entry_bytes = max_entry_bytes
         self._clock = clock or SystemClock()
         self._known = KnownVersions()
+        self._begin(connector)
+
+    def _begin(self, connector: Connector) -> None:
+        """Nothing is under way."""
+        self._connector = connector
         # Reentrant: a signal handler may stop it in the middle of a call.
         self._lock = threading.RLock()
         self._dialling: set[BrokerConnection] = set()
@@ -148,24 +153,14 @@ class BrokerDialer:
             twin.stop()
 
     def twin(self) -> "BrokerDialer":
-        """Another one that shares what is known of brokers.
+        """Another one that shares what is known of brokers, and what files of security held.
 
         Its ``stop`` leaves this one alone; this one's stops it, too.
         """
+        twin = copy(self)
         connector = self._connector
-        twin = BrokerDialer(
-            connector.twin() if isinstance(connector, StoppableConnector) else connector,
-            client_id=self._client_id,
-            security=self._security,
-            connect_timeout_ms=self._connect_timeout_ms,
-            request_timeout_ms=self._request_timeout_ms,
-            max_response_bytes=self._max_response_bytes,
-            max_entry_bytes=self._max_entry_bytes,
-            clock=self._clock,
-            traffic=self._traffic,
-            assumed=self._assumed,
-        )
-        twin._tls, twin._known = self._tls, self._known
+        own = connector.twin() if isinstance(connector, StoppableConnector) else connector
+        twin._begin(own)  # noqa: SLF001 - it is of our class
         with self._lock:
             self._twins.add(twin)
         if self._stopped:

@@ -1,7 +1,10 @@
 """Dialling and asking end: in time, when they are told to, and where nobody can be spoken with."""
 
+from pathlib import Path
+
 import pytest
 
+from tests.support.certificates import Certificates
 from tests.support.spoken_broker import Said, SpokenBroker, Word
 from tests.support.spoken_dialling import (
     ADDRESS,
@@ -23,7 +26,10 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.security import SecuritySettings, TlsSettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
@@ -132,6 +138,20 @@ def test_twins_are_stopped_apart(broker: SpokenBroker, dialer: BrokerDialer) -> 
             stopped.dial(ADDRESS)
     assert broker.accepted == accepted + 2
     first.close()
+
+
+def test_a_twin_needs_no_file_again(certificates: Certificates, tmp_path: Path) -> None:
+    """Connections that are opened later hold what was read first, though it be gone by then."""
+    authority = tmp_path / "ca.pem"
+    authority.write_bytes(Path(certificates.authority).read_bytes())
+    client = ClientSettings(
+        client_id="test",
+        timeout_ms=SHORT_MS,
+        security=SecuritySettings(protocol="SSL", tls=TlsSettings(cafile=authority)),
+    )
+    elder = dialer_of(client)
+    authority.unlink()
+    assert elder.twin().twin().protocol == "SSL"
 
 
 def test_a_twin_connects_on_its_own() -> None:
