@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
 from zkconsumer.error_codes import ErrorCode, error_name
-from zkconsumer.errors import LocalProtocolError, ProtocolError, TransportError, ZkConsumerError
+from zkconsumer.errors import (
+    ConnectionLost,
+    LocalProtocolError,
+    ProtocolError,
+    TransportError,
+    ZkConsumerError,
+)
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import Ask
 from zkconsumer.fetch.tries import Tries
@@ -184,9 +190,9 @@ class LeaderLine:
             except LocalProtocolError:
                 self._drop()
                 raise
-            except (TransportError, ProtocolError):
+            except (TransportError, ProtocolError) as error:
                 self._drop()
-                if not is_reused:
+                if not (is_reused and isinstance(error, ConnectionLost)):
                     raise
 
     def _begun(self, connection: NegotiatedConnection, ask: Ask) -> InFlight[FetchResponse]:

@@ -178,6 +178,17 @@ def test_an_idle_connection_that_broke_is_no_failure(
     assert world.pauses == []
 
 
+def test_a_silence_counts_on_a_connection_that_was_kept(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """Only that it was closed says nothing: of two kept ones each would be waited for."""
+    reader = world.reader(decoder, timeout_ms=30)
+    assert len(offsets(reader.read(stretch(0, 9), leader=world.leader()))) == 9
+    world.net.brokers[0].script(ApiKey.FETCH, Hang())
+    assert len(offsets(reader.read(stretch(0, 9), leader=world.leader()))) == 9
+    assert world.pauses == [1]
+
+
 def test_without_a_leader_it_ends_after_the_last_try(
     decoder: PieceDecoder, world: RangeBench
 ) -> None:
@@ -309,7 +320,8 @@ def test_every_request_has_a_time_for_its_sending(
     begin = BrokerConnection.begin
 
     def noting(connection: Any, request: Any, *, version: int, timeout_ms: int) -> Any:
-        given.append(timeout_ms)
+        if isinstance(request, FetchRequest):  # the question of who leads has what is left
+            given.append(timeout_ms)
         return begin(connection, request, version=version, timeout_ms=timeout_ms)
 
     monkeypatch.setattr(BrokerConnection, "begin", noting)
