@@ -77,15 +77,10 @@ def wire_offsets(
         return OffsetSide(
             store=TopicChecked(in_zookeeper, czxids), unguarded=TopicChecked(anybodys, czxids)
         )
+    dialer = offset_dialer(config.client_id, config.offsets_channel_socket_timeout_ms, security)
     channel = CoordinatorChannel(
         config.group_id,
-        BrokerAccess(
-            list_brokers=BrokerList(registry).read,
-            dialer=offset_dialer(
-                config.client_id, config.offsets_channel_socket_timeout_ms, security
-            ),
-            shuffle=random.shuffle,
-        ),
+        BrokerAccess(list_brokers=BrokerList(registry).read, dialer=dialer, shuffle=random.shuffle),
         ChannelSettings(
             timeout_ms=config.offsets_channel_socket_timeout_ms,
             backoff_ms=config.offsets_channel_backoff_ms,
@@ -105,6 +100,11 @@ def wire_offsets(
             "offsets.retention.minutes), and automatic commits, which renew them, are off",
             config.group_id,
         )
+
+    def close() -> None:
+        channel.close()
+        dialer.stop()
+
     both = config.dual_commit_enabled
     ours = DualOffsetStore(in_kafka, in_zookeeper) if both else in_kafka
     anyones = DualOffsetStore(unguarded, anybodys) if both else unguarded
@@ -113,5 +113,5 @@ def wire_offsets(
         unguarded=TopicChecked(anyones, czxids),
         interrupt=channel.interrupt,
         stop_fetching=channel.stop_fetching,
-        close=channel.close,
+        close=close,
     )

@@ -7,8 +7,8 @@ from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
 from zkconsumer.demo.picture import PartitionLine
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.registry import GroupRegistry
@@ -28,14 +28,9 @@ class GroupWatch:
         )
         self._registry = GroupRegistry(self._store, group_id)
         self._offsets = ZookeeperOffsetStore(self._store, group_id)
-        dialer = BrokerDialer(
-            TcpConnector(),
-            client_id="demo-watch",
-            connect_timeout_ms=_TIMEOUT_MS,
-            request_timeout_ms=_TIMEOUT_MS,
-        )
+        self._dialer = dialer_of(ClientSettings(client_id="demo-watch", timeout_ms=_TIMEOUT_MS))
         self._cluster = ClusterClient(
-            dialer,
+            self._dialer,
             (),
             request_timeout_ms=_TIMEOUT_MS,
             retry_backoff_ms=_BACKOFF_MS,
@@ -73,6 +68,7 @@ class GroupWatch:
     def close(self) -> None:
         """Disconnect."""
         self._cluster.stop()
+        self._dialer.stop()
         self._store.close()
 
     def _ends(self) -> dict[TopicPartition, int]:

@@ -1,14 +1,14 @@
 """Where a query finds the cluster: brokers, or the ZooKeeper that knows them. Pure."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import ConfigError
+from zkconsumer.net import bootstrap_servers
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.spark.broker_security import read_broker_security
-from zkconsumer.spark.option_values import read_int, shown
+from zkconsumer.spark.option_values import read_int
 from zkconsumer.zk.access import read_security
 from zkconsumer.zk.connect_string import parse_connect_string
 
@@ -18,11 +18,6 @@ SESSION_TIMEOUT = "zookeeper.session.timeout.ms"
 CONNECTION_TIMEOUT = "zookeeper.connection.timeout.ms"
 DEFAULT_TIMEOUT_MS = 6_000
 """Kafka 0.8's own default for both; its connection time-out follows the session's."""
-
-_HOST_PORT = re.compile(
-    r"(?:[A-Za-z][A-Za-z_0-9]*://)?(?:\[([0-9a-fA-F:.%]+)\]|([^\s:/\[\],@]+)):([0-9]{1,5})"
-)
-_MAX_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,25 +77,12 @@ def read_address(options: Mapping[str, str]) -> ClusterAddress:
 
 
 def parse_bootstrap(option: str, text: str) -> tuple[tuple[str, int], ...]:
-    """Take ``host1:port1,host2:port2`` apart; ``PLAINTEXT://`` may stand before each.
+    """Take ``host1:port1,host2:port2`` apart; as everywhere, 9092 where there is no port.
 
     Raises:
         ConfigError: naming the option and the part that is wrong.
     """
-    servers = []
-    for part in (part.strip() for part in text.split(",")):
-        if not part:
-            continue
-        match = _HOST_PORT.fullmatch(part)
-        if match is None or not 0 < int(match[3]) <= _MAX_PORT:
-            raise ConfigError(
-                f"{option} is {shown(text)}: {part!r} is no broker's address; expected "
-                "host1:port1,host2:port2"
-            )
-        servers.append((match[1] or match[2], int(match[3])))
-    if not servers:
-        raise ConfigError(f"{option} is {shown(text)}: give host1:port1,host2:port2")
-    return tuple(dict.fromkeys(servers))
+    return tuple((one.host, one.port) for one in bootstrap_servers.parse_bootstrap(option, text))
 
 
 def _timeout_ms(options: Mapping[str, str], option: str, default: int) -> int:

@@ -17,7 +17,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
 from zkconsumer.cluster.time_lookup import TimeLookup, TimesFound
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import (
     BrokerError,
     ConfigError,
@@ -293,7 +293,7 @@ class ClusterReader:
         why = self._client().why_unreachable(leader)
         if code == ErrorCode.NETWORK_EXCEPTION and why is not None:
             return ConnectionLost(why)
-        text = f"{leader}: no offsets of {tp}: {error_name(code)}, {ErrorCode.of(code).text}"
+        text = f"{leader}: no offsets of {tp}: {explained(code)}"
         return BrokerError(code, "ListOffsets", text, tp)
 
     def _led(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
@@ -305,12 +305,8 @@ class ClusterReader:
             code = view.leaderless.get(lost[0], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             if code == ErrorCode.NONE:
                 code = ErrorCode.LEADER_NOT_AVAILABLE
-            raise BrokerError(
-                code,
-                "Metadata",
-                f"no leader for {_some(lost)}: {error_name(code)}, {ErrorCode.of(code).text}",
-                lost[0],
-            )
+            text = f"no leader for {_some(lost)}: {explained(code)}"
+            raise BrokerError(code, "Metadata", text, lost[0])
         return {tp: view.leaders[tp] for tp in partitions}
 
     def _look(self) -> ClusterView:

@@ -47,7 +47,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
         ("kafka.max.partition.fetch.bytes", "0", "at least 1"),
         ("kafka.security.protocol", "TLS", "SASL_SSL"),
         ("kafka.offsets.storage", "disk", "zookeeper or kafka"),
-        ("kafka.bootstrap.servers", "h", "host1:port1"),
+        ("kafka.bootstrap.servers", "h:", "host1:port1"),
         ("kafka.bootstrap.servers", "h:99999", "host1:port1"),
         ("kafka.bootstrap.servers", " , ", "host1:port1"),
         ("zookeeper.connect", "a b", "expected host1:port1"),

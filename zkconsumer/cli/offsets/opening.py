@@ -3,17 +3,17 @@
 import argparse
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
 from zkconsumer.cli.log_lookup import LogLookup
-from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.error_codes import explained
 from zkconsumer.errors import BrokerError, ConfigError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.migration.group import Group
-from zkconsumer.offsets.migration.in_kafka import KafkaPlace, Patience
+from zkconsumer.offsets.migration.in_kafka import PATIENCE, KafkaPlace
 from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace, partitions_in
 from zkconsumer.offsets.migration.place import OffsetPlace
 from zkconsumer.offsets.migration.plan import Place
@@ -44,7 +44,7 @@ class GroupPlaces:
         group: tells who of it is there.
         with_zookeeper: whether ZooKeeper could be looked at.
         hang_up: lets go of the connection to its coordinator, which the cluster does in the end;
-            who looks at many groups does it after each. The next question connects anew.
+            who looks at many groups does it after each, when all is asked.
     """
 
     group_id: str
@@ -150,8 +150,9 @@ class OffsetsCluster:
         if not without_kafka and (
             with_kafka or any(tp.topic == OFFSETS_TOPIC for tp in self.partitions)
         ):
-            patience = Patience(request_timeout_ms=self._access.timeout_ms, limit_ms=self._limit_ms)
-            kafka = KafkaPlace(self._access.client, self._access.dialer, group_id, patience)
+            timeout_ms, limit_ms = self._access.timeout_ms, self._limit_ms
+            settings = replace(PATIENCE, timeout_ms=timeout_ms, limit_ms=limit_ms)
+            kafka = KafkaPlace(self._access.client, self._access.dialer, group_id, settings)
             self._closing.callback(kafka.close)
             places[Place.KAFKA] = kafka
             hang_up = kafka.close
@@ -208,9 +209,7 @@ class OffsetsCluster:
             connection.close()
         if answer.error_code:
             code = answer.error_code
-            raise BrokerError(
-                code, "ListGroups", f"{broker}: {error_name(code)}: {ErrorCode.of(code).text}"
-            )
+            raise BrokerError(code, "ListGroups", f"{broker}: {explained(code)}")
         return {group.group_id for group in answer.groups}
 
 

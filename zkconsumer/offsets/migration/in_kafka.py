@@ -9,7 +9,6 @@ which every client takes for "no offset", as the coordinator itself says it.
 
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.clock import Clock
@@ -53,19 +52,8 @@ _ENTRY_BYTES: Final = 64
 _WITHOUT_MEMBERS: Final = frozenset({"Empty", "Dead"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long to wait.
-
-    Attributes:
-        request_timeout_ms: for one answer.
-        limit_ms: for one call of the place, all tries included.
-        backoff_ms: between two tries.
-    """
-
-    request_timeout_ms: int = 10_000
-    limit_ms: int = 30_000
-    backoff_ms: int = 250
+PATIENCE: Final = ChannelSettings(backoff_ms=250)
+"""Somebody waits: it is looked for an answer more often than by a member."""
 
 
 class KafkaPlace:
@@ -75,7 +63,7 @@ class KafkaPlace:
         client: knows the cluster; whoever made it stops it.
         dialer: connects to the coordinator; the same.
         group_id: the group.
-        patience: how long to wait.
+        settings: how patient to be.
         clock: for deadlines.
     """
 
@@ -86,18 +74,13 @@ class KafkaPlace:
         client: ClusterClient,
         dialer: BrokerDialer,
         group_id: str,
-        patience: Patience = Patience(),
+        settings: ChannelSettings = PATIENCE,
         clock: Clock | None = None,
     ) -> None:
         self._client = client
         self._group_id = group_id
-        self._patience = patience
+        self._settings = settings
         access = BrokerAccess(list_brokers=self._brokers, dialer=dialer, shuffle=random.shuffle)
-        settings = ChannelSettings(
-            timeout_ms=patience.request_timeout_ms,
-            backoff_ms=patience.backoff_ms,
-            limit_ms=patience.limit_ms,
-        )
         self._channel = CoordinatorChannel(group_id, access, settings, clock=clock)
 
     def close(self) -> None:
@@ -106,7 +89,7 @@ class KafkaPlace:
 
     def partitions(self, topics: Collection[str] | None = None) -> frozenset[TopicPartition]:
         """The partitions that the cluster has; asking creates none."""
-        view = self._client.view(None, timeout_ms=self._patience.limit_ms)
+        view = self._client.view(None, timeout_ms=self._settings.limit_ms)
         return frozenset(
             TopicPartition(topic, number)
             for topic, numbers in view.partitions.items()
@@ -119,7 +102,7 @@ class KafkaPlace:
         try:
             starts, ends = (
                 self._client.list_offsets(
-                    dict.fromkeys(partitions, time), timeout_ms=self._patience.request_timeout_ms
+                    dict.fromkeys(partitions, time), timeout_ms=self._settings.timeout_ms
                 )
                 for time in (EARLIEST, LATEST)
             )
@@ -178,7 +161,7 @@ class KafkaPlace:
         return names
 
     def _brokers(self) -> list[Broker]:
-        view = self._client.view((), timeout_ms=self._patience.request_timeout_ms)
+        view = self._client.view((), timeout_ms=self._settings.timeout_ms)
         return list(view.brokers.values())
 
     def _versions(self) -> BrokerVersions:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.clock import Clock
+from zkconsumer.cluster.coordinator_question import who_coordinates
 from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import BrokerError, UnsupportedVersion
 from zkconsumer.model import Broker, TopicPartition
@@ -34,7 +35,6 @@ from zkconsumer.wire.messages.consumer_group_describe import (
     ReconciledGroup,
 )
 from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
-from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
@@ -271,12 +271,12 @@ class CoordinatorReader:
 
 
 def _find(connection: NegotiatedConnection, group_id: str, deadline: Deadline) -> Broker | str:
-    answer = connection.call(
-        FindCoordinatorRequest(group_id=group_id), timeout_ms=max(1, deadline.left_ms)
-    )
-    if answer.error_code:
-        return f"{connection.broker} names no coordinator: {explained(answer.error_code)}"
-    return Broker(answer.coordinator_id, answer.host, answer.port)
+    question = who_coordinates(group_id)
+    request = question.request(connection)
+    told = question.read(connection, connection.call(request, timeout_ms=max(1, deadline.left_ms)))
+    if isinstance(told.coordinator, int):
+        return f"{told.by} names no coordinator: {explained(told.coordinator)}"
+    return told.coordinator
 
 
 def _check(code: int, api: str, broker: Broker) -> None:

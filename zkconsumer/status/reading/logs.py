@@ -14,7 +14,7 @@ from zkconsumer.cluster.offset_times import (
     read_times,
     times_question,
 )
-from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.error_codes import explained
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
@@ -91,7 +91,7 @@ def _span(
         if one is None:
             return "its answer leaves the partition out"
         if isinstance(one, int):
-            return f"{error_name(one)}: {ErrorCode.of(one).text}"
+            return explained(one)
         if one.offset < 0:
             return "it tells no offset"
     if isinstance(start, TimedOffset) and isinstance(end, TimedOffset):

@@ -106,8 +106,9 @@ class SnapshotReader:
     Example:
         A cluster without a ZooKeeper::
 
-            dialer = BrokerDialer(TcpConnector(), client_id="watch", security=None, ...)
-            reader = SnapshotReader(None, dialer, bootstrap=[Broker(-1, "kafka1", 9092)])
+            bootstrap = parse_bootstrap("servers", "kafka1:9092")
+            dialer = dialer_of(ClientSettings(client_id="watch", timeout_ms=5_000))
+            reader = SnapshotReader(None, dialer, bootstrap=bootstrap)
             print(reader.read().groups)
     """
 

@@ -11,7 +11,8 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, RequestTimedOut
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.offsets.migration.in_kafka import KafkaPlace, Patience
+from zkconsumer.offsets.coordinator import ChannelSettings
+from zkconsumer.offsets.migration.in_kafka import PATIENCE, KafkaPlace
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
@@ -40,7 +41,7 @@ CLUSTER = md.MetadataResponse(
         ),
     ),
 )
-BRIEF = Patience(request_timeout_ms=500, limit_ms=1_000, backoff_ms=20)
+BRIEF = ChannelSettings(timeout_ms=500, limit_ms=1_000, backoff_ms=20)
 OLD = {ApiKey.OFFSET_FETCH: VersionRange(0, 1), ApiKey.OFFSET_COMMIT: VersionRange(0, 1)}
 NEW = {
     ApiKey.OFFSET_FETCH: VersionRange(1, 7),
@@ -70,7 +71,7 @@ class Script:
             broker.serves = {**served, **OLD}
         broker.listen(self._network)
 
-    def place(self, patience: Patience = BRIEF) -> KafkaPlace:
+    def place(self, settings: ChannelSettings = BRIEF) -> KafkaPlace:
         """What is under test."""
         dialer = BrokerDialer(
             self._network, client_id="test", connect_timeout_ms=500, request_timeout_ms=5_000
@@ -82,7 +83,7 @@ class Script:
             retry_backoff_ms=20,
             shuffle=lambda _: None,
         )
-        return KafkaPlace(client, dialer, "g", patience)
+        return KafkaPlace(client, dialer, "g", settings)
 
     def says(self, frame: RequestFrame) -> Said:
         """The next answer."""
@@ -244,7 +245,7 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
     name = "t" * 200
     script = Accepting(NEW)
     offsets = {TopicPartition(name, at): OffsetAndMetadata(at, "m" * 100) for at in range(10_000)}
-    assert script.place(Patience()).write(offsets) == dict.fromkeys(offsets)
+    assert script.place(PATIENCE).write(offsets) == dict.fromkeys(offsets)
     written = [one for request in script.asked for one in request.topics[0].partitions]
     assert [one.offset for one in written] == list(range(10_000))
     assert max(len(request.topics[0].partitions) for request in script.asked) * 300 < 500_000

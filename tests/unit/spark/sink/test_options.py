@@ -77,7 +77,7 @@ def test_settings_without_effect_are_noted() -> None:
         ("kafka.retries", "many"),
         ("kafka.batch.size", "0"),
         ("kafka.compression.type", "zstd"),
-        ("kafka.bootstrap.servers", "nowhere"),
+        ("kafka.bootstrap.servers", "nowhere:"),
         ("kafka.partitioner.class", "org.example.Mine"),
         ("kafka.key.serializer", "x"),
         ("kafka.value.serializer", "x"),
