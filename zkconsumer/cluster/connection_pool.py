@@ -119,6 +119,23 @@ class ConnectionPool:
         if not kept:
             connection.close()
 
+    def keep(self, broker: Broker | None) -> None:
+        """Close what is idle, but for one connection to this broker."""
+        self._leave_to_parent()
+        with self._lock:
+            there = [] if broker is None else self._idle.pop(broker, [])
+            closed = [*there[:-1], *(one for idle in self._idle.values() for one in idle)]
+            self._idle.clear()
+            if broker is not None and there:
+                self._idle[broker] = there[-1:]
+        for connection, _ in closed:
+            connection.close()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it is of no use any more."""
+        return self._stopped
+
     def stop(self) -> None:
         """Close all connections, and dial no more; whoever waits for one wakes. Idempotent."""
         self._leave_to_parent()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.cluster.coordinator_question import who_coordinates
 from zkconsumer.cluster.patience import Patience
 from zkconsumer.cluster.question_round import Question, QuestionRound
@@ -34,7 +35,6 @@ from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.offsets import coordinator_state as st
-from zkconsumer.offsets.lines import Lines
 from zkconsumer.wire.api import Request
 from zkconsumer.wire.negotiation import BrokerVersions, of_generation
 from zkconsumer.wire.versions import BrokerGeneration
@@ -107,9 +107,9 @@ class _Running:
     """A call under way, and what to break off to end it."""
 
     def __init__(
-        self, lines: Lines, settings: ChannelSettings, clock: Clock, *, fetching: bool
+        self, pool: ConnectionPool, settings: ChannelSettings, clock: Clock, *, fetching: bool
     ) -> None:
-        self.lines = lines
+        self.pool = pool
         self.fetching = fetching
         self.stop = StopFlag()
         self.patience = Patience(clock, self.stop, limit_ms=settings.limit_ms, backoff_ms=0)
@@ -127,7 +127,7 @@ class _Running:
         """A question to some brokers."""
         return QuestionRound(
             question,
-            pool=self.lines,
+            pool=self.pool,
             brokers=brokers,
             patience=self.patience,
             request_timeout_ms=self.timeout_ms,
@@ -137,7 +137,7 @@ class _Running:
 
     def interrupt(self) -> None:
         self.stop.set()
-        self.lines.stop()
+        self.pool.stop()
 
 
 class Asking:
@@ -184,12 +184,12 @@ class Asking:
         return self._over(lambda one: one.versions)
 
     def _over(self, ask: Callable[[NegotiatedConnection], T]) -> T:
-        lines = self._running.lines
-        connection, _ = lines.take_or_dial(self.broker, timeout_ms=self._running.timeout_ms)
+        pool = self._running.pool
+        connection = pool.take(self.broker, timeout_ms=self._running.timeout_ms)
         try:
             return ask(connection)
         finally:
-            lines.give_back(connection)
+            pool.give_back(connection)
 
 
 class Exchange(Protocol):
@@ -222,7 +222,7 @@ class CoordinatorChannel:
         self._access = access
         self._settings = settings
         self._clock = clock or SystemClock()
-        self._lines: Lines | None = None
+        self._pool: ConnectionPool | None = None
         self._coordinator: Broker | None = None
         # Reentrant: a signal handler may shut down in the middle of a call.
         self._lock = threading.RLock()
@@ -278,18 +278,19 @@ class CoordinatorChannel:
         """Break off everything for good. Idempotent. Thread: any."""
         with self._lock:
             self._closed = True
-            lines = self._lines
+            pool = self._pool
         self.interrupt()
-        if lines is not None:
-            lines.stop()
+        if pool is not None:
+            pool.stop()
 
     def _begin(self, *, fetching: bool) -> _Running:
         with self._lock:
             if self._closed or (fetching and self._fetches_no_more):
                 raise ConnectionLost(f"group {self.group_id}: the offset channel is closed")
-            if self._lines is None or self._lines.stopped:
-                self._lines, self._coordinator = Lines(self._access.dialer), None
-            self._running = _Running(self._lines, self._settings, self._clock, fetching=fetching)
+            if self._pool is None or self._pool.stopped:
+                pool = ConnectionPool(self._access.dialer, self._clock)
+                self._pool, self._coordinator = pool, None
+            self._running = _Running(self._pool, self._settings, self._clock, fetching=fetching)
             return self._running
 
     def _run(self, running: _Running, exchange: Exchange, tries: int | None) -> None:
@@ -326,7 +327,7 @@ class CoordinatorChannel:
                 self._coordinator = found
             return st.Tried(verdict=verdict)
         finally:
-            running.lines.keep(self._coordinator)
+            running.pool.keep(self._coordinator)
 
     def _look_up(self, running: _Running) -> Broker | st.Tried:
         """One round: the brokers in random order, until one of them answers."""
@@ -348,7 +349,8 @@ class CoordinatorChannel:
             return st.Tried(reason=reason, all_hung_up=hung_up == len(brokers))
         if isinstance(told.coordinator, Broker):
             log.debug("group %s: offsets are with %s", self.group_id, told.coordinator)
-            return told.coordinator
+            # As it was listed, where it was: then the connection of this question is used again.
+            return next((one for one in brokers if _is_at(one, told.coordinator)), told.coordinator)
         reason = f"{told.by} says {explained(told.coordinator)}"
         if told.coordinator in st.FINAL_AT_LOOK_UP:
             about = f"group {self.group_id}: {reason}"
@@ -366,6 +368,11 @@ class CoordinatorChannel:
             f"{where}: check that these brokers run, and that topic __consumer_offsets has "
             "leaders (offsets.topic.replication.factor must not be above the number of brokers)"
         )
+
+
+def _is_at(listed: Broker, named: Broker) -> bool:
+    # Its id is another one where only the address was known, and brokers name no racks.
+    return (listed.host, listed.port) == (named.host, named.port)
 
 
 def _told(broker: Broker, error: Exception) -> str:

@@ -72,6 +72,22 @@ def test_what_was_given_back_is_taken_next(net: FakeNet, pool: ConnectionPool) -
     assert answers(one)
 
 
+def test_one_to_a_broker_is_kept_and_all_others_are_closed(
+    net: FakeNet, pool: ConnectionPool
+) -> None:
+    """Also a second one to the same broker; what is in use is left alone."""
+    first, second = net.brokers[0].address, net.brokers[1].address
+    taken = [take(pool, broker)[0] for broker in (first, first, second, second)]
+    for connection in taken[:3]:
+        pool.give_back(connection)
+    pool.keep(first)
+    assert [connection.is_idle for connection in taken] == [False, True, False, True]
+    assert take(pool, first) == (taken[1], True)
+    pool.give_back(taken[1])
+    pool.keep(None)
+    assert not taken[1].is_idle
+
+
 def test_what_waits_for_an_answer_is_closed(net: FakeNet, pool: ConnectionPool) -> None:
     """Its answer would be the next one's; and what is closed is not kept either."""
     broker = net.brokers[0].address
@@ -98,8 +114,10 @@ def test_stopping_closes_what_is_idle_and_in_use(net: FakeNet, pool: ConnectionP
     broker = net.brokers[0].address
     one, other = take(pool, broker)[0], take(pool, broker)[0]
     pool.give_back(one)
+    assert not pool.stopped
     pool.stop()
     pool.stop()
+    assert pool.stopped
     pool.give_back(other)
     assert (one.is_idle, other.is_idle) == (False, False)
     with pytest.raises(ConnectionLost, match="stopped"):
