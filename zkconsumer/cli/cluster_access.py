@@ -7,29 +7,25 @@ are down.
 import argparse
 import logging
 import random
-import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
+from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.without_zookeeper import NEEDS_ZOOKEEPER, address_of
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
 from zkconsumer.model import Broker
-from zkconsumer.nearest import did_you_mean
 from zkconsumer.net.client_settings import ClientSettings, read_client_settings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.printable import printable
 from zkconsumer.properties_file import load_properties
 from zkconsumer.status.model import (
     BrokerStatus,
     ClusterSnapshot,
     GroupKey,
-    GroupKind,
-    GroupStatus,
     TopicStatus,
 )
 from zkconsumer.status.reading.broker_cluster import BrokerSource
@@ -43,64 +39,13 @@ from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.access import read_security
 from zkconsumer.zk.connect_string import parse_connect_string
-from zkconsumer.zk.live_brokers import live_brokers, require_cluster, why_no_brokers
+from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
 
-DEFAULT_TIMEOUT_MS = 10_000
-COULD_NOT = 1
-"""The exit status where something could not be read or done."""
 _BACKOFF_MS = 250
 _SESSION_MS = 20_000
-_NEAREST = 5
-
-
-def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what says where the cluster is, and how to get in; ``open_cluster`` wants one of both."""
-    group = parser.add_argument_group("the cluster")
-    group.add_argument(
-        "--zookeeper",
-        "--zkconnect",
-        "--zookeeper.connect",
-        dest="zookeeper",
-        metavar="HOSTS",
-        help="where ZooKeeper is: host1:port1,host2:port2/chroot",
-    )
-    group.add_argument(
-        "--bootstrap-servers",
-        "--bootstrap-server",
-        dest="bootstrap_servers",
-        metavar="HOSTS",
-        help="brokers to begin with, at the listener that --command-config fits to "
-        "(default: those that ZooKeeper names); without --zookeeper all that there is: for a "
-        "cluster that has no ZooKeeper, or where that is closed to you",
-    )
-    add_broker_arguments(group)
-
-
-def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGroup") -> None:
-    """Add what says how to talk to brokers."""
-    group.add_argument(
-        "--command-config",
-        metavar="FILE",
-        help="a .properties file with what servers want to see: security.protocol, sasl.*, ssl.* "
-        "for brokers; zookeeper.auth.*, zookeeper.ssl.* for ZooKeeper",
-    )
-    group.add_argument(
-        "--timeout-ms",
-        type=milliseconds,
-        default=DEFAULT_TIMEOUT_MS,
-        metavar="MS",
-        help="how long one server may take to answer (default: %(default)s)",
-    )
-
-
-def milliseconds(text: str) -> int:
-    """A duration of the command line, at least 1."""
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds")
-    return int(text)
 
 
 class ClusterAccess:
@@ -390,97 +335,3 @@ def client_of(
         clock=clock,
         shuffle=random.shuffle,
     )
-
-
-def add_kind_argument(parser: argparse.ArgumentParser) -> None:
-    """Add ``--kind``, for ids that are in use in both places; ``args.kind`` may be None."""
-    parser.add_argument(
-        "--kind",
-        type=GroupKind,
-        choices=list(GroupKind),
-        metavar="KIND",
-        help="where the group lives, if there are two of that name: zookeeper or coordinator",
-    )
-
-
-def settled(status: int, snapshot: ClusterSnapshot) -> int:
-    """The exit status of a command that has shown this: without brokers nothing is well."""
-    return status if status or snapshot.no_brokers is None else COULD_NOT
-
-
-def brokers_status(access: ClusterAccess, brokers: Collection[BrokerStatus]) -> int:
-    """The same for a command that reads brokers alone; says what is wrong on standard error.
-
-    Raises:
-        RegistryError: ZooKeeper does not answer.
-    """
-    if brokers or access.zookeeper is None:
-        return 0
-    why = why_no_brokers(access.zookeeper, access.zookeeper_connect or "")
-    print(f"zkconsumer: {printable(str(why))}", file=sys.stderr)
-    return COULD_NOT
-
-
-def add_abandoned_argument(
-    parser: "argparse.ArgumentParser | argparse._ArgumentGroup",
-) -> None:
-    """Add how long a silence makes a group abandoned; ``open_cluster`` reads it."""
-    parser.add_argument(
-        "--abandoned-after-ms",
-        type=milliseconds,
-        default=ABANDONED_AFTER_MS,
-        metavar="MS",
-        help="after how long without a commit a group that nobody is in counts as abandoned, and "
-        "no more as one in trouble (default: %(default)s, half an hour)",
-    )
-
-
-def tell_failures(snapshot: ClusterSnapshot) -> None:
-    """Say on standard error what could not be read, so that nobody takes the rest for all."""
-    if snapshot.no_brokers is not None:
-        print(f"zkconsumer: {printable(str(snapshot.no_brokers))}", file=sys.stderr)
-    for failure in snapshot.failures:
-        told = printable(" ".join(f"{failure.part}: {failure.reason}".split()))
-        print(f"zkconsumer: {told}", file=sys.stderr)
-
-
-def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:
-    """The group of this name.
-
-    Args:
-        snapshot: the cluster.
-        group_id: the name.
-        kind: where it lives; None where there is only one.
-
-    Raises:
-        ConfigError: there is none, which names those most like it; or there are two.
-    """
-    kinds = list(GroupKind) if kind is None else [kind]
-    found = [
-        group
-        for one in kinds
-        if (group := snapshot.groups.get(GroupKey(one, group_id))) is not None
-    ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ConfigError(
-            f"there are two groups {group_id}, one in ZooKeeper and one at a coordinator: "
-            "say which with --kind zookeeper or --kind coordinator"
-        )
-    where = "" if kind is None else f" ({kind})"
-    ids = {key.group_id for key in snapshot.groups if key.kind in kinds}
-    hint = did_you_mean(group_id, ids, limit=_NEAREST) or f": {_other_hint(snapshot, ids)}"
-    alone = snapshot.brokers_alone
-    if alone is not None and not alone.no_zookeeper:
-        where, hint = " at a coordinator", f"{hint}; {alone.unknown}"
-    raise ConfigError(f"there is no group {group_id}{where}{hint}")
-
-
-def _other_hint(snapshot: ClusterSnapshot, ids: Collection[str]) -> str:
-    if snapshot.failures:
-        failure = snapshot.failures[0]
-        return f"but not all could be read: {failure.part}: {failure.reason}"
-    if not snapshot.brokers:
-        return "but no broker is registered, and only they know of groups that are not in ZooKeeper"
-    return "'groups --list' shows those that there are" if ids else "the cluster has none at all"

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.cli.cluster_access import (
-    add_cluster_arguments,
     broker_settings,
     client_of,
-    milliseconds,
     open_dialer,
     zookeeper_security,
 )
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments, milliseconds
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import offset_shell_text
 from zkconsumer.cli.instants import parse_instant

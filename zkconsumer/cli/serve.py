@@ -12,12 +12,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from zkconsumer.cli.cluster_access import (
-    add_abandoned_argument,
-    add_cluster_arguments,
-    broker_settings,
-    open_cluster,
-)
+from zkconsumer.cli.cluster_access import broker_settings, open_cluster
+from zkconsumer.cli.cluster_arguments import add_abandoned_argument, add_cluster_arguments
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.without_zookeeper import address_of
 from zkconsumer.errors import ConfigError

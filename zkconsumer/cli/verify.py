@@ -5,15 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from zkconsumer.assignment.strategy import Strategy
-from zkconsumer.cli.cluster_access import (
-    COULD_NOT,
-    add_cluster_arguments,
-    add_kind_argument,
-    find_group,
-    open_cluster,
-    settled,
-    tell_failures,
-)
+from zkconsumer.cli.cluster_access import open_cluster
+from zkconsumer.cli.cluster_answers import COULD_NOT, find_group, settled, tell_failures
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import verified_text
 from zkconsumer.cli.group_arguments import add_groups_argument

@@ -9,12 +9,9 @@ import pytest
 from tests.support.opened_cluster import opening
 from tests.support.status import group_of, snapshot_of
 from tests.support.status_world import StatusWorld
-from zkconsumer.cli.cluster_access import (
-    ClusterAccess,
-    add_cluster_arguments,
-    find_group,
-    open_cluster,
-)
+from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
+from zkconsumer.cli.cluster_answers import find_group
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.without_zookeeper import tell_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker

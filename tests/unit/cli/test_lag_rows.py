@@ -7,7 +7,7 @@ import pytest
 from tests.support.opened_cluster import opening
 from tests.support.status import group_of, snapshot_of
 from tests.support.status_world import StatusWorld
-from zkconsumer.cli.cluster_access import DEFAULT_TIMEOUT_MS
+from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.lag.rows import lag_rows, seconds_text
 from zkconsumer.cli.lag.seconds import LagSeconds, unknown_groups
 from zkconsumer.model import TopicPartition

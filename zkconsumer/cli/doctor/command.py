@@ -5,15 +5,13 @@ import sys
 from collections.abc import Collection, Sequence
 
 from zkconsumer.assignment.strategy import Strategy
-from zkconsumer.cli.cluster_access import (
-    ClusterAccess,
+from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster, required
+from zkconsumer.cli.cluster_answers import find_group
+from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
     add_cluster_arguments,
     add_kind_argument,
-    find_group,
     milliseconds,
-    open_cluster,
-    required,
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.doctor.fix import Treated, repair, undo_repairs

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from zkconsumer.cli.actions import add_action, add_action_flags
-from zkconsumer.cli.cluster_access import (
-    ClusterAccess,
+from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
+from zkconsumer.cli.cluster_answers import find_group, settled, tell_failures
+from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
     add_cluster_arguments,
     add_kind_argument,
-    find_group,
-    open_cluster,
-    settled,
-    tell_failures,
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.group_command import describe_group_text, group_list_text

@@ -5,7 +5,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from zkconsumer.cli.cluster_access import ClusterAccess, find_group
+from zkconsumer.cli.cluster_access import ClusterAccess
+from zkconsumer.cli.cluster_answers import find_group
 from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.formats.group_command import (
     Deletion,

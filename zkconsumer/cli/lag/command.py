@@ -5,17 +5,13 @@ import sys
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from zkconsumer.cli.cluster_access import (
-    COULD_NOT,
-    ClusterAccess,
+from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
+from zkconsumer.cli.cluster_answers import COULD_NOT, find_group, settled, tell_failures
+from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
     add_cluster_arguments,
     add_kind_argument,
-    find_group,
     milliseconds,
-    open_cluster,
-    settled,
-    tell_failures,
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text

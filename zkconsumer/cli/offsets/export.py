@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 
-from zkconsumer.cli.cluster_access import add_cluster_arguments
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import csv_text
 from zkconsumer.cli.formats.zk_offsets import export_text, offset_node

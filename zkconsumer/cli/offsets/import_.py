@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Mapping
 
-from zkconsumer.cli.cluster_access import add_cluster_arguments
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import parse_offset_file
 from zkconsumer.cli.formats.zk_offsets import OffsetNode, export_text, read_as_original

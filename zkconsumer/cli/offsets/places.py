@@ -6,12 +6,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from zkconsumer.cli.cluster_access import (
-    DEFAULT_TIMEOUT_MS,
     broker_settings,
     client_of,
     open_dialer,
     zookeeper_security,
 )
+from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.in_kafka import KafkaPlace
 from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace

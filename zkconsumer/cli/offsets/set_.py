@@ -3,7 +3,7 @@
 import argparse
 from typing import Final
 
-from zkconsumer.cli.cluster_access import add_cluster_arguments
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
 from zkconsumer.cli.group_arguments import add_group_argument

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from zkconsumer.cli.cluster_access import add_cluster_arguments
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_plan import PlaceReport
 from zkconsumer.cli.formats.scala_lines import UPDATE_USAGE, updated_text

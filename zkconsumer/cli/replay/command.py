@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from zkconsumer.cli.cluster_access import (
-    add_cluster_arguments,
-    open_cluster,
-)
+from zkconsumer.cli.cluster_access import open_cluster
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.consume.format import Formatter, TextFormat, base64_line, json_line
 from zkconsumer.cli.consume.settings import key_and_value

@@ -1,0 +1,84 @@
+"""What a command says of a snapshot: what is missing, which group is meant, and how it ends."""
+
+import sys
+from collections.abc import Collection
+
+from zkconsumer.cli.cluster_access import ClusterAccess
+from zkconsumer.errors import ConfigError
+from zkconsumer.nearest import did_you_mean
+from zkconsumer.printable import printable
+from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupKind, GroupStatus
+from zkconsumer.zk.live_brokers import why_no_brokers
+
+COULD_NOT = 1
+"""The exit status where something could not be read or done."""
+_NEAREST = 5
+
+
+def settled(status: int, snapshot: ClusterSnapshot) -> int:
+    """The exit status of a command that has shown this: without brokers nothing is well."""
+    return status if status or snapshot.no_brokers is None else COULD_NOT
+
+
+def brokers_status(access: ClusterAccess, brokers: Collection[BrokerStatus]) -> int:
+    """The same for a command that reads brokers alone; says what is wrong on standard error.
+
+    Raises:
+        RegistryError: ZooKeeper does not answer.
+    """
+    if brokers or access.zookeeper is None:
+        return 0
+    why = why_no_brokers(access.zookeeper, access.zookeeper_connect or "")
+    print(f"zkconsumer: {printable(str(why))}", file=sys.stderr)
+    return COULD_NOT
+
+
+def tell_failures(snapshot: ClusterSnapshot) -> None:
+    """Say on standard error what could not be read, so that nobody takes the rest for all."""
+    if snapshot.no_brokers is not None:
+        print(f"zkconsumer: {printable(str(snapshot.no_brokers))}", file=sys.stderr)
+    for failure in snapshot.failures:
+        told = printable(" ".join(f"{failure.part}: {failure.reason}".split()))
+        print(f"zkconsumer: {told}", file=sys.stderr)
+
+
+def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:
+    """The group of this name.
+
+    Args:
+        snapshot: the cluster.
+        group_id: the name.
+        kind: where it lives; None where there is only one.
+
+    Raises:
+        ConfigError: there is none, which names those most like it; or there are two.
+    """
+    kinds = list(GroupKind) if kind is None else [kind]
+    found = [
+        group
+        for one in kinds
+        if (group := snapshot.groups.get(GroupKey(one, group_id))) is not None
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ConfigError(
+            f"there are two groups {group_id}, one in ZooKeeper and one at a coordinator: "
+            "say which with --kind zookeeper or --kind coordinator"
+        )
+    where = "" if kind is None else f" ({kind})"
+    ids = {key.group_id for key in snapshot.groups if key.kind in kinds}
+    hint = did_you_mean(group_id, ids, limit=_NEAREST) or f": {_other_hint(snapshot, ids)}"
+    alone = snapshot.brokers_alone
+    if alone is not None and not alone.no_zookeeper:
+        where, hint = " at a coordinator", f"{hint}; {alone.unknown}"
+    raise ConfigError(f"there is no group {group_id}{where}{hint}")
+
+
+def _other_hint(snapshot: ClusterSnapshot, ids: Collection[str]) -> str:
+    if snapshot.failures:
+        failure = snapshot.failures[0]
+        return f"but not all could be read: {failure.part}: {failure.reason}"
+    if not snapshot.brokers:
+        return "but no broker is registered, and only they know of groups that are not in ZooKeeper"
+    return "'groups --list' shows those that there are" if ids else "the cluster has none at all"

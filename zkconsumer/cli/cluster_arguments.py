@@ -1,0 +1,80 @@
+"""What of the command line says which cluster is meant, how to get in, and how long it may take."""
+
+import argparse
+
+from zkconsumer.status.model import GroupKind
+from zkconsumer.status.silence import ABANDONED_AFTER_MS
+
+DEFAULT_TIMEOUT_MS = 10_000
+
+
+def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what says where the cluster is, and how to get in; ``open_cluster`` wants one of both."""
+    group = parser.add_argument_group("the cluster")
+    group.add_argument(
+        "--zookeeper",
+        "--zkconnect",
+        "--zookeeper.connect",
+        dest="zookeeper",
+        metavar="HOSTS",
+        help="where ZooKeeper is: host1:port1,host2:port2/chroot",
+    )
+    group.add_argument(
+        "--bootstrap-servers",
+        "--bootstrap-server",
+        dest="bootstrap_servers",
+        metavar="HOSTS",
+        help="brokers to begin with, at the listener that --command-config fits to "
+        "(default: those that ZooKeeper names); without --zookeeper all that there is: for a "
+        "cluster that has no ZooKeeper, or where that is closed to you",
+    )
+    add_broker_arguments(group)
+
+
+def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGroup") -> None:
+    """Add what says how to talk to brokers."""
+    group.add_argument(
+        "--command-config",
+        metavar="FILE",
+        help="a .properties file with what servers want to see: security.protocol, sasl.*, ssl.* "
+        "for brokers; zookeeper.auth.*, zookeeper.ssl.* for ZooKeeper",
+    )
+    group.add_argument(
+        "--timeout-ms",
+        type=milliseconds,
+        default=DEFAULT_TIMEOUT_MS,
+        metavar="MS",
+        help="how long one server may take to answer (default: %(default)s)",
+    )
+
+
+def milliseconds(text: str) -> int:
+    """A duration of the command line, at least 1."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds")
+    return int(text)
+
+
+def add_kind_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--kind``, for ids that are in use in both places; ``args.kind`` may be None."""
+    parser.add_argument(
+        "--kind",
+        type=GroupKind,
+        choices=list(GroupKind),
+        metavar="KIND",
+        help="where the group lives, if there are two of that name: zookeeper or coordinator",
+    )
+
+
+def add_abandoned_argument(
+    parser: "argparse.ArgumentParser | argparse._ArgumentGroup",
+) -> None:
+    """Add how long a silence makes a group abandoned; ``open_cluster`` reads it."""
+    parser.add_argument(
+        "--abandoned-after-ms",
+        type=milliseconds,
+        default=ABANDONED_AFTER_MS,
+        metavar="MS",
+        help="after how long without a commit a group that nobody is in counts as abandoned, and "
+        "no more as one in trouble (default: %(default)s, half an hour)",
+    )
