@@ -8,6 +8,7 @@ Everything that a caller can reach asks its ``ForkGuard`` first and touches noth
 """
 
 import os
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Final
@@ -60,12 +61,38 @@ class ForkGuard:
             tell()
 
 
+class ForkedLock:
+    """A lock that a forked child finds open, whoever held it in the parent.
+
+    For what a child goes on with, such as what is known of brokers. Reentrant: a signal handler may
+    come in the middle of a call.
+
+    Example:
+        >>> with ForkedLock():
+        ...     pass
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _LOCKS.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def _now_in_child(self) -> None:
+        self._lock = threading.RLock()
+
+
+_LOCKS: Final[weakref.WeakSet[ForkedLock]] = weakref.WeakSet()
 _GUARDS: Final[weakref.WeakSet[ForkGuard]] = weakref.WeakSet()
 
 
 def _after_fork_in_child() -> None:
-    for guard in list(_GUARDS):
-        guard._now_in_child()  # noqa: SLF001 - of the same file
+    for one in (*_LOCKS, *_GUARDS):
+        one._now_in_child()  # noqa: SLF001 - of the same file
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

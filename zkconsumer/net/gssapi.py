@@ -6,12 +6,12 @@ there, too (it can't be broken off).
 
 import itertools
 import os
-import threading
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from zkconsumer.errors import AuthenticationFailed, ConfigError, ConnectFailed
+from zkconsumer.forking import ForkedLock
 from zkconsumer.net.kerberos import KerberosSettings, is_of, layer_answer, read_keytab
 from zkconsumer.net.mechanism import Mechanism
 from zkconsumer.printable import printable
@@ -61,7 +61,7 @@ class KerberosLogin:
         self._settings = settings
         if settings.keytab is not None:
             check_keytab(settings.keytab, settings.principal)
-        self._lock = threading.Lock()
+        self._lock = ForkedLock()
         self._credentials: Any = None
         self._lifetime_s = 0
 

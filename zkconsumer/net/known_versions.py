@@ -4,9 +4,9 @@ A broker may be back as another version: what was proved holds while connections
 the first of them that is lost ends it, as the last does that is closed.
 """
 
-import threading
 from dataclasses import dataclass
 
+from zkconsumer.forking import ForkedLock
 from zkconsumer.wire.negotiation import BrokerVersions, Probe
 
 Address = tuple[str, int]
@@ -29,8 +29,7 @@ class KnownVersions:
     """Thread: any."""
 
     def __init__(self) -> None:
-        # Reentrant: a signal handler may close a connection in the middle of a call.
-        self._lock = threading.RLock()
+        self._lock = ForkedLock()
         self._findings: dict[Address, Finding] = {}
 
     def of(self, address: Address) -> BrokerVersions | Probe | None:

@@ -1,6 +1,5 @@
 """Opens connections to brokers of any version: TCP, TLS, who we are, what the broker serves."""
 
-import threading
 import weakref
 from collections.abc import Callable
 from copy import copy
@@ -17,6 +16,7 @@ from zkconsumer.errors import (
     TransportError,
     ZkConsumerError,
 )
+from zkconsumer.forking import ForkedLock
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.known_versions import Finding, KnownVersions
@@ -91,8 +91,7 @@ class BrokerDialer:
     def _begin(self, connector: Connector) -> None:
         """Nothing is under way."""
         self._connector = connector
-        # Reentrant: a signal handler may stop it in the middle of a call.
-        self._lock = threading.RLock()
+        self._lock = ForkedLock()
         self._dialling: set[BrokerConnection] = set()
         self._twins: weakref.WeakSet[BrokerDialer] = weakref.WeakSet()
         self._stopped = False

@@ -8,7 +8,6 @@ import http.client
 import json
 import logging
 import ssl
-import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -16,6 +15,7 @@ from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import AuthenticationFailed, ConnectFailed
+from zkconsumer.forking import ForkedLock
 from zkconsumer.net.client_credentials import ClientCredentials
 from zkconsumer.printable import printable
 
@@ -50,7 +50,7 @@ class FetchedTokens:
         self._context = ssl_context or ssl.create_default_context()
         self._timeout_ms = timeout_ms
         self._clock = clock or SystemClock()
-        self._lock = threading.Lock()
+        self._lock = ForkedLock()
         self._token = ""
         self._until_ms = 0
         if credentials.is_readable_on_its_way:

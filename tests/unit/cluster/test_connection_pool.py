@@ -1,5 +1,6 @@
 """Connections that are used again, by one at a time, and in the process that opened them."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,7 @@ from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
+from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.loopback import LoopbackServer
 from zkconsumer.wire.messages.metadata import MetadataRequest
 from zkconsumer.wire.negotiation import of_generation
@@ -114,7 +116,6 @@ def test_stopping_closes_what_is_idle_and_in_use(net: FakeNet, pool: ConnectionP
     broker = net.brokers[0].address
     one, other = take(pool, broker)[0], take(pool, broker)[0]
     pool.give_back(one)
-    assert not pool.stopped
     pool.stop()
     pool.stop()
     assert pool.stopped
@@ -130,6 +131,30 @@ def test_a_broker_that_is_down_is_named(net: FakeNet, pool: ConnectionPool) -> N
     with pytest.raises(ConnectFailed, match="fake-0:9092"):
         take(pool, net.brokers[0].address)
     assert pool.failed_last(net.brokers[0].address)
+
+
+def test_a_forked_child_waits_for_no_thread_of_its_parent(net: FakeNet) -> None:
+    """One that connected, say, when it was forked: what that held, nobody would ever let go of."""
+    pool = pool_over(net.network)
+    origin = pool._origin
+
+    def child() -> str:
+        connection, _ = take(pool, net.brokers[0].address)
+        return "ok" if connection.is_idle else "closed"
+
+    taken, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with origin._lock, origin._known._lock:
+            taken.set()
+            done.wait(LONG_MS / 1000)
+
+    scope = ThreadScope("holding")
+    scope.spawn("hold", hold, stop=done.set)
+    assert taken.wait(LONG_MS / 1000)
+    assert in_forked_child(child) == "ok"
+    assert scope.close(LONG_MS) == []
+    pool.stop()
 
 
 def test_a_forked_child_opens_its_own() -> None:
