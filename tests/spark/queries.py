@@ -1,6 +1,7 @@
 """Queries on topics whose messages tell where they lie, and what came of them."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,8 +14,20 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
+from zkconsumer.spark.address import ClusterAddress
+from zkconsumer.spark.cluster_reader import ClusterReader
+from zkconsumer.spark.group_progress import open_progress
 
 Options = Mapping[str, str | int | bool]
+
+
+def committed_in_kafka(group: str, tp: TopicPartition, address: ClusterAddress) -> int | None:
+    """What brokers keep for a group."""
+    with (
+        ClusterReader(address) as cluster,
+        closing(open_progress(group, "kafka", address, cluster)) as progress,
+    ):
+        return progress.committed([tp])[tp]
 
 
 def set_group_offsets(cluster: Sandbox, group: str, topic: str, offsets: Mapping[int, int]) -> None:

@@ -10,12 +10,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.interop.mixed_group import MixedGroup
 from tests.interop.test_scala_tools import ROW, checker_rows
-from tests.spark.queries import Options, Topic, batch_sizes, landed
+from tests.spark.queries import Options, Topic, batch_sizes, committed_in_kafka, landed
 from tests.support.waiting import wait_until
-from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.spark.address import ClusterAddress
-from zkconsumer.spark.group_progress import open_progress
+from zkconsumer.spark.address import ClusterAddress, parse_bootstrap
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
@@ -80,17 +78,8 @@ def test_progress_lies_in_kafka_where_the_group_has_it(
 
 def in_kafka(topic: Topic, group: MixedGroup) -> list[int | None]:
     """What is committed for each partition in Kafka."""
-    progress = open_progress(
-        group.name,
-        "kafka",
-        ClusterAddress(),
-        list_brokers=lambda: topic.cluster.brokers,
-    )
-    try:
-        found = progress.committed(topic.partitions)
-        return [found[TopicPartition(topic.name, number)] for number in range(2)]
-    finally:
-        progress.close()
+    address = ClusterAddress(bootstrap=parse_bootstrap("brokers", topic.cluster.bootstrap_servers))
+    return [committed_in_kafka(group.name, tp, address) for tp in topic.partitions]
 
 
 def test_a_query_refuses_a_group_whose_members_are_at_work(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.spark.queries import committed_in_kafka
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.written_records import HEADERS
 from zkconsumer.clock import SystemClock
@@ -16,7 +17,7 @@ from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox.kraft import KraftNode
-from zkconsumer.spark.address import parse_bootstrap
+from zkconsumer.spark.address import parse_bootstrap, read_address
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
@@ -120,13 +121,16 @@ def test_times_are_exact_where_messages_have_them(
 
 
 def test_a_stream_goes_on_where_it_was(
-    spark: SparkSession, place: Place, topic: str, tmp_path: Path
+    spark: SparkSession, place: Place, version: tuple[int, ...], topic: str, tmp_path: Path
 ) -> None:
-    """Two runs of it, and each message once."""
+    """Two runs of it, and each message once; where brokers keep offsets, its group is told."""
     options = {"kafka.bootstrap.servers": place.bootstrap_servers, "subscribe": topic}
+    group = fresh_name("g")
+    tells = version >= (0, 9)
+    told = {"group.id": group, "commitOffsetsTo": "kafka"} if tells else {}
     for start in (0, 30):
         place.write(topic, 30, start=start)
-        stream = spark.readStream.format("zkconsumer").options(**options)
+        stream = spark.readStream.format("zkconsumer").options(**options, **told)
         query = (
             stream.option("startingOffsets", "earliest")
             .option("maxOffsetsPerTrigger", 20)
@@ -138,6 +142,8 @@ def test_a_stream_goes_on_where_it_was(
         )
         assert query.awaitTermination(120)
     assert offsets(spark.read.parquet(str(tmp_path / "rows"))) == list(range(60))
+    if tells:
+        assert committed_in_kafka(group, TopicPartition(topic, 0), read_address(options)) == 60
 
 
 def test_what_is_written_is_read(spark: SparkSession, place: Place, topic: str) -> None:

@@ -96,7 +96,7 @@ class OpenCluster:
     def __init__(self, options: SourceOptions) -> None:
         self._reader = ClusterReader.of(options)
         try:
-            self._progress = progress_of(options, self._reader.brokers)
+            self._progress = progress_of(options, self._reader)
         except BaseException:
             self._reader.close()
             raise

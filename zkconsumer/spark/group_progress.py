@@ -13,14 +13,19 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, OffsetCommitFailed, ZkConsumerError
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
-from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
+from zkconsumer.offsets.coordinator import (
+    BrokerAccess,
+    ChannelSettings,
+    CoordinatorChannel,
+    offset_dialer,
+)
 from zkconsumer.offsets.dual import DualOffsetStore
 from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import OffsetStore
@@ -40,6 +45,19 @@ RENEW_EVERY_MS: Final = 3_600_000
 """Brokers forget offsets a day after their last commit, unless told otherwise: an hour is early."""
 
 _CLIENT_ID: Final = "zkconsumer-spark"
+
+
+class Brokers(Protocol):
+    """Who is there; ``ClusterReader`` is one."""
+
+    def brokers(self) -> Sequence[Broker]:
+        """The live brokers."""
+        ...
+
+    @property
+    def are_old(self) -> bool:
+        """Whether all of them are known to be of 0.8 or 0.9, once ``brokers`` was asked."""
+        ...
 
 
 class GroupProgress:
@@ -201,31 +219,20 @@ class GroupProgress:
         return wanted
 
 
-def progress_of(
-    options: SourceOptions, list_brokers: Callable[[], Sequence[Broker]]
-) -> GroupProgress | None:
+def progress_of(options: SourceOptions, cluster: Brokers) -> GroupProgress | None:
     """Connect to the offsets that a query starts from or commits; None where it does neither.
 
     Raises:
-        RegistryError: ZooKeeper does not answer.
+        ZkConsumerError: as ``open_progress``.
     """
     if options.commit_offsets_to == "none" and options.starting != Group():
         return None
     assert options.group_id is not None, "the options were checked"
-    return open_progress(
-        options.group_id,
-        options.group_offsets_in,
-        options.address,
-        list_brokers=list_brokers,
-    )
+    return open_progress(options.group_id, options.group_offsets_in, options.address, cluster)
 
 
 def open_progress(
-    group_id: str,
-    storage: Storage,
-    address: ClusterAddress,
-    *,
-    list_brokers: Callable[[], Sequence[Broker]],
+    group_id: str, storage: Storage, address: ClusterAddress, cluster: Brokers
 ) -> GroupProgress:
     """Connect to where a group's offsets are.
 
@@ -233,14 +240,14 @@ def open_progress(
         group_id: the group.
         storage: ``zookeeper``, ``kafka`` or ``both``, as ``offsets.storage`` and
             ``dual.commit.enabled`` of its members say.
-        address: where the cluster is; without ZooKeeper only ``kafka`` works, and members can't
-            be looked for.
-        list_brokers: the live brokers.
+        address: where the cluster is, and how to get into it; without ZooKeeper only ``kafka``
+            works, and members can't be looked for.
+        cluster: its brokers, which are asked for unless the storage is ``zookeeper``.
 
     Raises:
-        ConfigError: ZooKeeper is needed, and not given; or a file of the security settings can't
-            be used.
+        ConfigError: ZooKeeper is needed, and not given.
         RegistryError: ZooKeeper does not answer.
+        ZkConsumerError: nor does any broker.
     """
     if address.zookeeper_connect is None:
         if storage != "kafka":
@@ -248,38 +255,40 @@ def open_progress(
                 f"commitOffsetsTo={storage}: the group's offsets are in ZooKeeper: "
                 "set zookeeper.connect"
             )
-        closing = ExitStack()
-        channel = _channel(group_id, address, list_brokers, closing)
-        return GroupProgress(
-            group_id, KafkaOffsetStore(channel), zookeeper=None, close=closing.close
-        )
+        in_kafka, hang_up = _in_kafka(group_id, address, cluster)
+        return GroupProgress(group_id, in_kafka, zookeeper=None, close=hang_up)
     GroupPaths(group_id)  # before anything is connected
     with ExitStack() as opened:
         store = open_zookeeper(address)
         opened.callback(store.close)
         offsets: OffsetStore = ZookeeperOffsetStore(store, group_id)
         if storage != "zookeeper":
-            channel = _channel(group_id, address, list_brokers, opened)
-            in_kafka = KafkaOffsetStore(channel)
+            in_kafka, hang_up = _in_kafka(group_id, address, cluster)
+            opened.callback(hang_up)
             offsets = DualOffsetStore(in_kafka, offsets) if storage == "both" else in_kafka
         checked = TopicChecked(offsets, partial(topic_czxids, store))
         return GroupProgress(group_id, checked, zookeeper=store, close=opened.pop_all().close)
 
 
-def _channel(
-    group_id: str,
-    address: ClusterAddress,
-    list_brokers: Callable[[], Sequence[Broker]],
-    closing: ExitStack,
-) -> CoordinatorChannel:
-    """The way to the coordinator; each broker is asked what it serves, from 0.8.2 to Kafka 4."""
+def _in_kafka(
+    group_id: str, address: ClusterAddress, cluster: Brokers
+) -> tuple[OffsetStore, Callable[[], None]]:
+    """Give the offsets that brokers keep, and what hangs up."""
     settings = ChannelSettings()
-    client = ClientSettings(
-        client_id=_CLIENT_ID, timeout_ms=settings.timeout_ms, security=address.broker_security
-    )
-    dialer = dialer_of(client)
-    closing.callback(dialer.stop)
-    access = BrokerAccess(list_brokers=list_brokers, dialer=dialer, shuffle=random.shuffle)
+    cluster.brokers()  # by then it is known what they are
+    security = address.broker_security
+    if cluster.are_old:
+        dialer = offset_dialer(_CLIENT_ID, settings.timeout_ms, security)
+    else:
+        # Kafka 4 does not take the requests of 0.8.2 any more.
+        dialer = dialer_of(
+            ClientSettings(client_id=_CLIENT_ID, timeout_ms=settings.timeout_ms, security=security)
+        )
+    access = BrokerAccess(list_brokers=cluster.brokers, dialer=dialer, shuffle=random.shuffle)
     channel = CoordinatorChannel(group_id, access, settings)
-    closing.callback(channel.close)
-    return channel
+
+    def hang_up() -> None:
+        channel.close()
+        dialer.stop()
+
+    return KafkaOffsetStore(channel), hang_up

@@ -53,7 +53,7 @@ class ZkBatchReader(DataSourceReader):
             log.warning("%s", note)
         with ExitStack() as stack:
             cluster = stack.enter_context(ClusterReader.of(self._options))
-            progress = progress_of(self._options, cluster.brokers)
+            progress = progress_of(self._options, cluster)
             if progress is not None:
                 stack.callback(progress.close)
             ranges = batch_ranges(

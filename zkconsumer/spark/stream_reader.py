@@ -109,7 +109,7 @@ class ZkStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             cluster = ClusterReader.of(self._options)
             plan: StreamPlan | None = None
             try:
-                progress = progress_of(self._options, cluster.brokers)
+                progress = progress_of(self._options, cluster)
                 plan = StreamPlan(self._options, system_surroundings(cluster, progress))
                 plan.begin()
             except BaseException:

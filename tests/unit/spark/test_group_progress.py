@@ -10,6 +10,7 @@ from zkconsumer.errors import ConfigError, OffsetCommitFailed, RegistryError, Zk
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.spark.address import ClusterAddress
+from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.group_progress import RENEW_EVERY_MS, GroupProgress, open_progress
 from zkconsumer.testing.memory_zk import MemoryZkServer
 
@@ -114,6 +115,6 @@ def test_the_group_is_checked_before_anything_is_connected() -> None:
     """Neither of these reaches ZooKeeper."""
     nowhere = ClusterAddress(zookeeper_connect="nowhere.invalid:1")
     with pytest.raises(ConfigError, match=r"zookeeper\.connect"):
-        open_progress("g", "both", ClusterAddress(), list_brokers=tuple)
+        open_progress("g", "both", ClusterAddress(), ClusterReader(ClusterAddress()))
     with pytest.raises(ConfigError, match="'a/b' can't be the name"):
-        open_progress("a/b", "zookeeper", nowhere, list_brokers=tuple)
+        open_progress("a/b", "zookeeper", nowhere, ClusterReader(nowhere))

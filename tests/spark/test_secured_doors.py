@@ -1,0 +1,331 @@
+"""Spark's doors to a cluster that wants to know who one is: each by the same options.
+
+Those of other doors are in ``tests/integration/net/test_every_door.py``.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.spark.queries import committed_in_kafka
+from tests.support.clusters import fresh_name
+from tests.support.traffic import write
+from tests.support.zk_tree import ZkTree, offset_path
+from zkconsumer.clock import SystemClock
+from zkconsumer.drain.hadoop_storage import HadoopStorage
+from zkconsumer.drain.launch import drain
+from zkconsumer.drain.proving.proof import Verdict
+from zkconsumer.drain.proving.verify import verify
+from zkconsumer.drain.rows import drain_session
+from zkconsumer.drain.settings import DrainSettings
+from zkconsumer.errors import AuthenticationFailed
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.spark import KafkaUtils, OffsetRange
+from zkconsumer.spark.address import read_address
+from zkconsumer.spark.session import register
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+
+RELEASES = ["1.1.1", "2.8.2", "3.9.1"]
+COUNT = 12
+VALUES = [b"%d" % number for number in range(COUNT)]
+WRONG = "not-the-one"
+PROMPT_MS = 20_000
+"""For two of Spark's Python processes to start, too."""
+
+Given = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A secured cluster with a topic of one partition, and the ways to it.
+
+    Attributes:
+        cluster: the cluster.
+        topic: holds ``VALUES``.
+    """
+
+    cluster: Sandbox
+    topic: str
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The topic's only partition."""
+        return TopicPartition(self.topic, 0)
+
+    @property
+    def by_zookeeper(self) -> Given:
+        """Brokers are found at the listener of our protocol, in kafka-python's spelling."""
+        return {
+            "zookeeper.connect": self.cluster.zookeeper_connect,
+            **self.cluster.access.settings,
+        }
+
+    @property
+    def by_brokers(self) -> Given:
+        """No ZooKeeper; in Spark's spelling."""
+        given = self.cluster.access.settings
+        return {
+            "kafka.bootstrap.servers": self.cluster.access.bootstrap_servers,
+            "kafka.security.protocol": given["security_protocol"],
+            "kafka.ssl.truststore.type": "PEM",
+            "kafka.ssl.truststore.location": given["ssl_cafile"],
+            "kafka.sasl.mechanism": given["sasl_mechanism"],
+            "kafka.sasl.jaas.config": self.jaas(given["sasl_plain_password"]),
+        }
+
+    @property
+    def with_wrong_password(self) -> Given:
+        """Whoever comes so is not let in."""
+        return self.by_brokers | {"kafka.sasl.jaas.config": self.jaas(WRONG)}
+
+    def jaas(self, password: str) -> str:
+        """As Kafka's clients are told a password."""
+        user = self.cluster.access.settings["sasl_plain_username"]
+        module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+        return f'{module} required username="{user}" password="{password}";'
+
+
+@pytest.fixture(scope="module")
+def door_of() -> Iterator[Callable[[str], Door]]:
+    """A cluster of each release that a test asks for, behind TLS and SCRAM."""
+    with ExitStack() as running:
+        started: dict[str, Door] = {}
+
+        def door(version: str) -> Door:
+            if version not in started:
+                cluster = running.enter_context(Sandbox(version, security="scram"))
+                started[version] = Door(cluster, filled(cluster))
+            return started[version]
+
+        yield door
+
+
+def filled(cluster: Sandbox) -> str:
+    """A topic with messages, which nobody changes."""
+    name = fresh_name("secured")
+    cluster.create_topic(name)
+    write(cluster, TopicPartition(name, 0), VALUES)
+    return name
+
+
+def read(spark: SparkSession, topic: str, given: Mapping[str, str]) -> DataFrame:
+    """A batch query of all there is, unless something else is said."""
+    return spark.read.format("zkconsumer").options(**{"subscribe": topic, **given}).load()
+
+
+def values(frame: DataFrame) -> list[bytes]:
+    """Of all rows, in their order."""
+    return [bytes(row.value) for row in frame.orderBy("offset").select("value").collect()]
+
+
+# --- Each door ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_what_a_sink_writes_a_batch_reads(
+    spark: SparkSession, door_of: Callable[[str], Door], version: str
+) -> None:
+    """Each by ZooKeeper once, and by brokers alone once."""
+    door, topic = door_of(version), fresh_name("sink")
+    door.cluster.create_topic(topic)
+    for given, other in (
+        (door.by_zookeeper, door.by_brokers),
+        (door.by_brokers, door.by_zookeeper),
+    ):
+        before = values(read(spark, topic, other))
+        rows = read(spark, door.topic, given).coalesce(1).select("value")
+        rows.write.format("zkconsumer").mode("append").options(**other, topic=topic).save()
+        assert values(read(spark, topic, given)) == before + VALUES
+
+
+@pytest.mark.parametrize("version", ["1.1.1", "3.9.1"])
+def test_batches_from_a_time_on(
+    spark: SparkSession, door_of: Callable[[str], Door], version: str
+) -> None:
+    """Leaders are asked for times where they are asked for rows."""
+    door = door_of(version)
+    [first] = read(spark, door.topic, door.by_zookeeper).selectExpr("min(timestamp)").collect()
+    at_ms = int(first[0].timestamp() * 1000)
+    since = door.by_brokers | {"startingTimestamp": str(at_ms)}
+    assert values(read(spark, door.topic, since)) == VALUES
+
+
+@pytest.mark.parametrize(
+    ("version", "storage"),
+    [("1.1.1", "kafka"), ("2.8.2", "both"), ("3.9.1", "zookeeper"), ("3.9.1", "kafka")],
+)
+def test_a_stream_tells_its_group(
+    spark: SparkSession,
+    door_of: Callable[[str], Door],
+    version: str,
+    storage: str,
+    tmp_path: Path,
+) -> None:
+    """Where ZooKeeper and where the coordinator keep offsets, which wants to know us as well."""
+    door, group = door_of(version), fresh_name("g")
+    alone = (version, storage) == ("3.9.1", "kafka")
+    given = door.by_brokers if alone else door.by_zookeeper
+    stream = spark.readStream.format("zkconsumer").options(**given).option("subscribe", door.topic)
+    stream.option("group.id", group).option("commitOffsetsTo", storage)
+    query = (
+        stream.option("startingOffsets", "earliest")
+        .load()
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(tmp_path / "rows"))
+    )
+    assert query.awaitTermination(120)
+    assert values(spark.read.parquet(str(tmp_path / "rows"))) == VALUES
+    if storage != "zookeeper":
+        assert committed_in_kafka(group, door.tp, read_address(door.by_brokers)) == COUNT
+    if storage != "kafka":
+        assert ZkTree(door.cluster).read(offset_path(group, door.tp)) == str(COUNT)
+    password = door.cluster.access.settings["sasl_plain_password"].encode()
+    assert not [
+        one for one in tmp_path.rglob("*") if one.is_file() and password in one.read_bytes()
+    ]
+
+
+@pytest.mark.parametrize("version", ["2.8.2"])
+def test_a_drain_is_proven(
+    spark: SparkSession, door_of: Callable[[str], Door], version: str, tmp_path: Path
+) -> None:
+    """Landed by way of ZooKeeper, compared with what brokers have."""
+    door, group = door_of(version), fresh_name("g")
+    settings = DrainSettings(
+        path=str(tmp_path / "drain"),
+        zookeeper=door.cluster.zookeeper_connect,
+        topics=(door.topic,),
+        group=group,
+        commit_offsets_to="kafka",
+        options=door.cluster.access.settings,
+    )
+    assert drain(spark, settings).rows == COUNT
+    assert committed_in_kafka(group, door.tp, read_address(door.by_brokers)) == COUNT
+    session = drain_session(spark)
+    storage = HadoopStorage(session, settings.path)
+    proof = verify(session, storage, cluster=door.by_brokers)
+    assert proof.verdict is Verdict.PROVEN
+    password = door.cluster.access.settings["sasl_plain_password"].encode()
+    assert not [
+        one for one in tmp_path.rglob("*") if one.is_file() and password in one.read_bytes()
+    ]
+
+
+@pytest.mark.parametrize("version", ["1.1.1", "3.9.1"])
+def test_ranges_of_kafka_utils(
+    spark: SparkSession, door_of: Callable[[str], Door], version: str
+) -> None:
+    """With parameters as Kafka calls them, without a prefix."""
+    door = door_of(version)
+    given = {name.removeprefix("kafka."): text for name, text in door.by_brokers.items()}
+    rdd = KafkaUtils.createRDD(
+        spark.sparkContext,
+        given,
+        [OffsetRange(door.topic, 0, 3, COUNT)],
+        valueDecoder=lambda raw: raw,
+    )
+    assert [value for _, value in rdd.collect()] == VALUES[3:]
+
+
+@pytest.mark.skipif(
+    os.environ.get("ZKCONSUMER_PURE", "0") not in {"", "0"} and find_spec("gssapi") is None,
+    reason="the gssapi package is compiled, and this is an installation in pure Python",
+)
+def test_a_batch_with_tickets(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every worker gets its own by the keytab that the options name."""
+    with Sandbox("3.9.1", security="kerberos") as cluster:
+        environment = {
+            "KRB5_CONFIG": cluster.access.environment["KRB5_CONFIG"],
+            "KRB5CCNAME": f"FILE:{tmp_path / 'tickets'}",
+            "KRB5_CLIENT_KTNAME": f"FILE:{tmp_path / 'no-keytab'}",
+        }
+        # Workers are those of a Python function's environment, so these are workers of their own.
+        for name, text in environment.items():
+            monkeypatch.setitem(spark.sparkContext.environment, name, text)
+        session = spark.newSession()
+        register(session)
+        topic = filled(cluster)
+        given = {
+            "kafka.bootstrap.servers": cluster.access.bootstrap_servers,
+            **cluster.access.settings,
+        }
+        assert values(read(session, topic, given)) == VALUES
+
+
+# --- Who is not let in ----------------------------------------------------------------------------
+
+
+def batch(spark: SparkSession, door: Door, _: Path) -> NoReturn:
+    """A batch query."""
+    raise AssertionError(read(spark, door.topic, door.with_wrong_password).collect())
+
+
+def sink(spark: SparkSession, door: Door, _: Path) -> NoReturn:
+    """A batch that is written."""
+    rows = spark.createDataFrame([("v",)], "value string")
+    writer = rows.write.format("zkconsumer").mode("append").option("topic", door.topic)
+    raise AssertionError(writer.options(**door.with_wrong_password).save())
+
+
+def stream(spark: SparkSession, door: Door, folder: Path) -> NoReturn:
+    """A streaming query."""
+    source = spark.readStream.format("zkconsumer").options(**door.with_wrong_password)
+    writer = source.option("subscribe", door.topic).load().writeStream.format("noop")
+    writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+    raise AssertionError(writer.trigger(availableNow=True).start().awaitTermination(120))
+
+
+def landing(spark: SparkSession, door: Door, folder: Path) -> NoReturn:
+    """A drain."""
+    given = door.with_wrong_password
+    servers = given.pop("kafka.bootstrap.servers")
+    settings = DrainSettings(
+        path=str(folder / "drain"), bootstrap_servers=servers, topics=(door.topic,), options=given
+    )
+    raise AssertionError(drain(spark, settings))
+
+
+def ranges(spark: SparkSession, door: Door, _: Path) -> NoReturn:
+    """An RDD."""
+    given = {name.removeprefix("kafka."): one for name, one in door.with_wrong_password.items()}
+    wanted = [OffsetRange(door.topic, 0, 0, 1)]
+    raise AssertionError(KafkaUtils.createRDD(spark.sparkContext, given, wanted))
+
+
+@pytest.mark.parametrize("open_door", [batch, sink, stream, landing, ranges])
+def test_a_wrong_password_is_told_on_the_driver(
+    spark: SparkSession,
+    door_of: Callable[[str], Door],
+    open_door: Callable[[SparkSession, Door, Path], NoReturn],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """At once, in one line without the password, and before any task starts."""
+    door, clock = door_of("3.9.1"), SystemClock()
+    group = f"wrong password {open_door.__name__}"
+    spark.sparkContext.setJobGroup(group, "must start nothing")
+    began_ms = clock.now_ms()
+    with pytest.raises((PySparkException, AuthenticationFailed)) as refused:
+        open_door(spark, door, tmp_path)
+    assert clock.now_ms() - began_ms < PROMPT_MS
+    assert list(spark.sparkContext.statusTracker().getJobIdsForGroup(group)) == []
+    spark.sparkContext.setJobGroup("", "")
+    text = f"{type(refused.value).__name__}: {refused.value}"
+    lines = [line for line in text.splitlines() if "SaslAuthenticationFailedError: " in line]
+    assert lines, text
+    assert all("SCRAM-SHA-512 as 'client' failed" in line for line in lines)
+    assert WRONG not in text + "".join(capfd.readouterr())
