@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from zkconsumer.cli.output import discard_standard_output
+from zkconsumer.drain.command import options_of_file
 from zkconsumer.errors import ConfigError, ZkConsumerError
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="HOSTS",
         default=argparse.SUPPRESS,
         help="the same, by the addresses of brokers",
+    )
+    parser.add_argument(
+        "--command-config",
+        metavar="FILE",
+        default=argparse.SUPPRESS,
+        help="a .properties file with what its servers want to see, as 'drain' takes it",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     for name, what in (("--option", "the source"), ("--target-option", "the mirror's target")):
@@ -127,7 +134,7 @@ def _cluster(args: argparse.Namespace) -> Mapping[str, str] | None:
         options["kafka.bootstrap.servers"] = args.bootstrap_servers
     elif args.zookeeper is None and not options:
         return None
-    return options
+    return {**options_of_file(args.command_config), **options}
 
 
 def _options(flag: str, given: list[str]) -> dict[str, str]:

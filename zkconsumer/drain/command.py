@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from zkconsumer.drain.stopping import StopFlag, asking_signals, ignored_signals
 from zkconsumer.errors import ConfigError
+from zkconsumer.properties_file import load_properties
 
 if TYPE_CHECKING:
     from zkconsumer.drain.runner import DrainReport
@@ -44,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KEY=VALUE",
         help="a further option of the source, such as kafka.client.id=drain",
+    )
+    source.add_argument(
+        "--command-config",
+        metavar="FILE",
+        help="a .properties file with what its servers want to see: security.protocol, sasl.*, "
+        "ssl.* for brokers; zookeeper.auth.*, zookeeper.ssl.* for ZooKeeper",
     )
     _add_target(parser)
     _add_running(parser)
@@ -156,13 +163,26 @@ def settings_of(args: argparse.Namespace) -> "DrainSettings":
         allow_live_group=args.allow_live_group,
         fail_on_data_loss=args.fail_on_data_loss,
         once=not args.continuous,
-        options=dict(args.option),
+        options={**options_of_file(args.command_config), **dict(args.option)},
         target_bootstrap_servers=args.target_bootstrap_servers,
         target_options=dict(args.target_option),
         **given,
     )
     settings.checked()
     return settings
+
+
+def options_of_file(path: str | None) -> dict[str, str]:
+    """Read ``--command-config`` as options of the source; none where it is not given.
+
+    Raises:
+        ConfigError: the file can't be read.
+    """
+    if path is None:
+        return {}
+    from zkconsumer.spark.broker_security import options_in_file  # noqa: PLC0415 - loads Spark
+
+    return options_in_file(load_properties(path))
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from zkconsumer.config_security import SECURITY_NAMES
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.net.security import SecuritySettings, read_security
+from zkconsumer.zk.access import SECURITY_NAMES as OF_ZOOKEEPER
 
 _PREFIX: Final = "kafka."
 _OF_SECURITY: Final = ("security.", "ssl.", "sasl.")
@@ -49,6 +50,21 @@ def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
         return read_security(given)
     except ConfigError as error:
         raise ConfigError(_by_option(str(error), names)) from error
+
+
+def options_in_file(properties: Mapping[str, str]) -> dict[str, str]:
+    """Turn a client's file, which Kafka's own tools take as well, into options.
+
+    Args:
+        properties: how to get into brokers and into ZooKeeper; all else is passed over.
+    """
+    options: dict[str, str] = {}
+    for key, text in properties.items():
+        if key.startswith(_OF_SECURITY):
+            options[_PREFIX + key] = text
+        elif key in OF_ZOOKEEPER:
+            options[key] = text
+    return options
 
 
 def _by_option(text: str, names: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +93,19 @@ def test_the_cluster_may_be_named_before_the_word_verify() -> None:
     assert args.zookeeper == "zk:2"
     args = build_parser().parse_args(["drain", "verify", "x"])
     assert (args.zookeeper, args.bootstrap_servers, args.master) == (None, None, None)
+
+
+def test_a_file_says_how_to_get_into_the_cluster(tmp_path: Path) -> None:
+    """Wherever it is named; by itself it is no cluster to compare with."""
+    file = tmp_path / "client.properties"
+    file.write_text("security.protocol=SSL\n")
+    named = ["--command-config", str(file)]
+    wanted = {"kafka.security.protocol": "SSL", "kafka.bootstrap.servers": "b:1"}
+    for words in (
+        ["drain", *named, "verify", "x", "--bootstrap-servers", "b:1"],
+        ["drain", "verify", "x", *named, "--option", "kafka.bootstrap.servers=b:1"],
+    ):
+        assert drain_verify._cluster(build_parser().parse_args(words)) == wanted
+    assert (
+        drain_verify._cluster(build_parser().parse_args(["drain", *named, "verify", "x"])) is None
+    )

@@ -2,6 +2,7 @@
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +86,32 @@ def test_the_command_line_says_all_of_it() -> None:
         target_options={"AWS_REGION": "x=y"},
         allow_live_group=True,
     )
+
+
+def test_a_file_says_how_to_get_in(tmp_path: Path) -> None:
+    """The one that other commands take; an option that is given beside it wins."""
+    file = tmp_path / "client.properties"
+    jaas = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="u" '
+    file.write_text(
+        "bootstrap.servers=elsewhere:1\nclient.id=x\nsecurity.protocol=SASL_SSL\n"
+        f'sasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={jaas}password="hush";\n'
+        "ssl.cafile=/a.pem\nzookeeper.auth.scheme=digest\n"
+        "zookeeper.auth.username=z\nzookeeper.auth.password=hush\n"
+    )
+    least = ("--zookeeper", "zk1:2181", "--topics", "a", "--to", "/lake")
+    given = (*least, "--command-config", str(file))
+    settings = parsed(*given, "--option", "kafka.ssl.cafile=/b.pem")
+    address = settings.checked().address
+    assert address.broker_security.sasl_username == "u"
+    assert address.broker_security.tls.cafile == "/b.pem"
+    assert address.security.username == "z"
+    assert (address.bootstrap, settings.checked().client_id) == ((), "zkconsumer-spark")
+    assert "hush" not in repr(settings)
+    file.write_text("sasl.mechanisms=PLAIN")
+    with pytest.raises(ConfigError, match=r"kafka\.sasl\.mechanisms is not known"):
+        parsed(*given)
+    with pytest.raises(ConfigError, match=r"gone\.properties"):
+        parsed(*least, "--command-config", "gone.properties")
 
 
 def test_a_mirror_needs_a_place_for_its_own_files() -> None:
