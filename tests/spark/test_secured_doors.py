@@ -11,12 +11,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from pyspark.core.rdd import RDD
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.streaming import StreamingContext
 
 from tests.spark.queries import committed_in_kafka
 from tests.support.clusters import fresh_name
 from tests.support.traffic import write
+from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.clock import SystemClock
 from zkconsumer.drain.hadoop_storage import HadoopStorage
@@ -28,6 +31,7 @@ from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.secured import ClientAccess
 from zkconsumer.spark import KafkaUtils, OffsetRange
 from zkconsumer.spark.address import read_address
 from zkconsumer.spark.session import register
@@ -62,24 +66,34 @@ class Door:
         return TopicPartition(self.topic, 0)
 
     @property
+    def access(self) -> ClientAccess:
+        """What the sandbox says of the way in."""
+        return self.cluster.access
+
+    @property
+    def password(self) -> str:
+        """The right one."""
+        return self.access.settings["sasl_plain_password"]
+
+    @property
     def by_zookeeper(self) -> Given:
         """Brokers are found at the listener of our protocol, in kafka-python's spelling."""
         return {
             "zookeeper.connect": self.cluster.zookeeper_connect,
-            **self.cluster.access.settings,
+            **self.access.settings,
         }
 
     @property
     def by_brokers(self) -> Given:
         """No ZooKeeper; in Spark's spelling."""
-        given = self.cluster.access.settings
+        given = self.access.settings
         return {
-            "kafka.bootstrap.servers": self.cluster.access.bootstrap_servers,
+            "kafka.bootstrap.servers": self.access.bootstrap_servers,
             "kafka.security.protocol": given["security_protocol"],
             "kafka.ssl.truststore.type": "PEM",
             "kafka.ssl.truststore.location": given["ssl_cafile"],
             "kafka.sasl.mechanism": given["sasl_mechanism"],
-            "kafka.sasl.jaas.config": self.jaas(given["sasl_plain_password"]),
+            "kafka.sasl.jaas.config": self.jaas(self.password),
         }
 
     @property
@@ -89,7 +103,7 @@ class Door:
 
     def jaas(self, password: str) -> str:
         """As Kafka's clients are told a password."""
-        user = self.cluster.access.settings["sasl_plain_username"]
+        user = self.access.settings["sasl_plain_username"]
         module = "org.apache.kafka.common.security.scram.ScramLoginModule"
         return f'{module} required username="{user}" password="{password}";'
 
@@ -125,6 +139,12 @@ def read(spark: SparkSession, topic: str, given: Mapping[str, str]) -> DataFrame
 def values(frame: DataFrame) -> list[bytes]:
     """Of all rows, in their order."""
     return [bytes(row.value) for row in frame.orderBy("offset").select("value").collect()]
+
+
+def files_with(secret: str, folder: Path) -> list[Path]:
+    """Those below a folder that hold it."""
+    files = [one for one in folder.rglob("*") if one.is_file()]
+    return [one for one in files if secret.encode() in one.read_bytes()]
 
 
 # --- Each door ------------------------------------------------------------------------------------
@@ -192,7 +212,7 @@ def test_a_stream_tells_its_group(
         node = ZkTree(door.cluster).get(offset_path(group, door.tp))
         assert node is not None
         assert node.data == b"%d" % COUNT
-    password = door.cluster.access.settings["sasl_plain_password"].encode()
+    password = door.access.settings["sasl_plain_password"].encode()
     assert not [
         one for one in tmp_path.rglob("*") if one.is_file() and password in one.read_bytes()
     ]
@@ -210,7 +230,7 @@ def test_a_drain_is_proven(
         topics=(door.topic,),
         group=group,
         commit_offsets_to="kafka",
-        options=door.cluster.access.settings,
+        options=door.access.settings,
     )
     assert drain(spark, settings).rows == COUNT
     assert committed_in_kafka(group, door.tp, read_address(door.by_brokers)) == COUNT
@@ -218,7 +238,7 @@ def test_a_drain_is_proven(
     storage = HadoopStorage(session, settings.path)
     proof = verify(session, storage, cluster=door.by_brokers)
     assert proof.verdict is Verdict.PROVEN
-    password = door.cluster.access.settings["sasl_plain_password"].encode()
+    password = door.access.settings["sasl_plain_password"].encode()
     assert not [
         one for one in tmp_path.rglob("*") if one.is_file() and password in one.read_bytes()
     ]
@@ -238,6 +258,40 @@ def test_ranges_of_kafka_utils(
         valueDecoder=lambda raw: raw,
     )
     assert [value for _, value in rdd.collect()] == VALUES[3:]
+
+
+@pytest.mark.filterwarnings("ignore:DStream is deprecated:FutureWarning")
+def test_a_direct_stream_writes_checkpoints_without_a_password(
+    spark: SparkSession, door_of: Callable[[str], Door], tmp_path: Path
+) -> None:
+    """It goes on after it has written one."""
+    door, seen = door_of("2.8.2"), tmp_path / "seen"
+    ssc = StreamingContext(spark.sparkContext, 1)
+    ssc.checkpoint(str(tmp_path / "checkpoint"))
+    given = {**door.access.settings, "metadata.broker.list": door.access.bootstrap_servers}
+    direct = KafkaUtils.createDirectStream(
+        ssc, [door.topic], {**given, "auto.offset.reset": "smallest"}
+    )
+
+    def save(rdd: RDD[tuple[str, str]]) -> None:
+        with seen.open("a") as file:
+            file.writelines(f"{value}\n" for _, value in rdd.collect())
+            file.write("-\n")
+
+    direct.foreachRDD(save)
+    ssc.start()
+    try:
+        wait_until(
+            lambda: seen.exists() and seen.read_text().count("-") > 2,
+            timeout_s=60,
+            what="three batches",
+        )
+    finally:
+        ssc.stop(stopSparkContext=False, stopGraceFully=False)
+    told = [line.encode() for line in seen.read_text().splitlines() if line != "-"]
+    assert told == VALUES
+    assert any((tmp_path / "checkpoint").iterdir())
+    assert not files_with(door.password, tmp_path)
 
 
 @pytest.mark.skipif(
