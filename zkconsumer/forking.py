@@ -91,8 +91,10 @@ _GUARDS: Final[weakref.WeakSet[ForkGuard]] = weakref.WeakSet()
 
 
 def _after_fork_in_child() -> None:
-    for one in (*_LOCKS, *_GUARDS):
-        one._now_in_child()  # noqa: SLF001 - of the same file
+    for lock in tuple(_LOCKS):
+        lock._now_in_child()  # noqa: SLF001 - of the same file
+    for guard in tuple(_GUARDS):
+        guard._now_in_child()  # noqa: SLF001 - of the same file
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,15 +1,15 @@
 """A query's progress in Kafka, by its brokers alone: from 0.8.2 to Kafka 4, secured or not."""
 
-from collections.abc import Sequence
+from contextlib import closing
 
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
-from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.bootstrap_servers import parse_bootstrap
+from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.kraft import KraftNode
 from zkconsumer.spark.address import read_address
+from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.group_progress import open_progress
 
 pytestmark = pytest.mark.sandbox
@@ -18,19 +18,15 @@ pytestmark = pytest.mark.sandbox
 def commit_and_read(topic: str, options: dict[str, str]) -> None:
     """What one query commits, the next one starts from."""
     tp, group = TopicPartition(topic, 0), fresh_name("g")
-    servers = options["kafka.bootstrap.servers"]
-
-    def brokers() -> Sequence[Broker]:
-        return parse_bootstrap("servers", servers)
-
+    address = read_address(options)
     for before, after in ((None, 3), (3, 5)):
-        progress = open_progress(group, "kafka", read_address(options), list_brokers=brokers)
-        try:
+        with (
+            closing(ClusterReader(address)) as cluster,
+            closing(open_progress(group, "kafka", address, cluster)) as progress,
+        ):
             assert progress.committed([tp]) == {tp: before}
             progress.commit({tp: after})
             assert progress.committed([tp]) == {tp: after}
-        finally:
-            progress.close()
 
 
 @pytest.mark.parametrize("version", ["0.8.2.2", "2.8.2"])
