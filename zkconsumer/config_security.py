@@ -12,6 +12,7 @@ from zkconsumer.config_spec import ConfigKey, Value, shown
 from zkconsumer.config_values import read_value
 from zkconsumer.errors import ConfigError
 from zkconsumer.jaas_config import settings_in_jaas
+from zkconsumer.nearest import did_you_mean
 from zkconsumer.pem_files import require_pem
 
 SECURITY_KEYS: Final[tuple[ConfigKey, ...]] = (
@@ -196,6 +197,25 @@ JAVA_MEANS: Final[Mapping[str, str]] = {
 
 SECURITY_NAMES: Final = frozenset((*(spec.key for spec in SECURITY_KEYS), *JAVA_KEYS))
 """The settings by their keys with dots, in either spelling."""
+
+
+SECURITY_PREFIXES: Final = ("security.", "ssl.", "sasl.")
+"""How their keys begin, and those of nothing else."""
+
+
+def require_known(key: str, shown_as: str) -> None:
+    """Refuse a setting of security that is not known: it may be meant to close something.
+
+    Args:
+        key: with dots; one of another kind is passed over.
+        shown_as: what it was given by, for the error.
+
+    Raises:
+        ConfigError: names it, and the one that is most like it.
+    """
+    if key.startswith(SECURITY_PREFIXES) and key not in SECURITY_NAMES:
+        hint = did_you_mean(key, sorted(SECURITY_NAMES))
+        raise ConfigError(f"{shown_as} is not known here{hint}")
 
 
 def by_our_names(given: Mapping[str, object]) -> dict[str, object]:

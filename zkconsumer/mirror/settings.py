@@ -11,6 +11,7 @@ from typing import Final
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.config_keys import BY_KEY as STREAM_KEYS
+from zkconsumer.config_security import SECURITY_PREFIXES
 from zkconsumer.consumer.settings.keys import BY_KEY as POLL_KEYS
 from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.routing import Partitioning
@@ -151,7 +152,7 @@ def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
             interval_ms = _number(key, value)
         elif key in _OURS:
             log.info("%s=%s: a mirror commits by itself what the target acknowledged", key, value)
-        elif key.startswith(_SECURITY):
+        elif key.startswith(SECURITY_PREFIXES):
             # In any spelling; what is wrong with it, the consumer says: passed over, it might
             # leave open what somebody meant to close.
             settings[key] = value
@@ -207,7 +208,7 @@ def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> T
         if key in given
     }
     codecs = [_codec(key, given[key]) for key in _CODEC_KEYS if key in given]
-    security = {key: value for key, value in given.items() if key.startswith(_SECURITY)}
+    security = {key: value for key, value in given.items() if key.startswith(SECURITY_PREFIXES)}
     for key in _ACKS:
         if given.get(key, "-1").strip() not in ("-1", "all"):
             log.warning("%s=%s: a mirror always waits for all replicas (-1)", key, given[key])
@@ -230,7 +231,6 @@ def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> T
 _SERVERS: Final = ("metadata.broker.list", "bootstrap.servers")
 _ACKS: Final = ("request.required.acks", "acks")
 _CODEC_KEYS: Final = ("compression.codec", "compression.type")
-_SECURITY: Final = ("security.", "sasl.", "ssl.")
 
 _NUMBERS: Final = {
     "message.send.max.retries": ("retries", 0),

@@ -7,16 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.config_security import SECURITY_NAMES
-from zkconsumer.errors import ConfigError
+from zkconsumer.config_security import require_known
 from zkconsumer.model import Broker
-from zkconsumer.nearest import did_you_mean
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings, read_security
 from zkconsumer.wire.response_bounds import DEFAULT_MAX_RESPONSE_BYTES
 
 BOOTSTRAP: Final = "bootstrap.servers"
-_OF_SECURITY: Final = ("security.", "ssl.", "sasl.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +55,7 @@ def read_client_settings(
             might leave open what somebody meant to close.
     """
     for key in given:
-        if key.startswith(_OF_SECURITY) and key not in SECURITY_NAMES:
-            hint = did_you_mean(key, sorted(SECURITY_NAMES))
-            raise ConfigError(f"setting {key} is not known here{hint}")
+        require_known(key, f"setting {key}")
     listed = servers or given.get(BOOTSTRAP)
     return ClientSettings(
         client_id=client_id,

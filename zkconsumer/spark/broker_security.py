@@ -7,14 +7,12 @@ Spark hands ``kafka.*`` to its client, so ``kafka.security.protocol`` is what it
 from collections.abc import Mapping
 from typing import Final
 
-from zkconsumer.config_security import SECURITY_NAMES
+from zkconsumer.config_security import SECURITY_NAMES, require_known
 from zkconsumer.errors import ConfigError
-from zkconsumer.nearest import did_you_mean
 from zkconsumer.net.security import SecuritySettings, read_security
 from zkconsumer.zk.access import SECURITY_NAMES as OF_ZOOKEEPER
 
 _PREFIX: Final = "kafka."
-_OF_SECURITY: Final = ("security.", "ssl.", "sasl.")
 
 
 def is_of_security(option: str) -> bool:
@@ -36,11 +34,9 @@ def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
     names: dict[str, str] = {}
     for option, text in options.items():
         setting = _setting(option)
-        if not setting.startswith(_OF_SECURITY):
-            continue
+        require_known(setting, f"option {option}")
         if setting not in SECURITY_NAMES:
-            hint = did_you_mean(setting, sorted(SECURITY_NAMES))
-            raise ConfigError(f"option {option} is not known here{hint}")
+            continue
         if given.setdefault(setting, text) != text:
             raise ConfigError(f"{option} and another name of it say different things: give one")
         names[setting] = option

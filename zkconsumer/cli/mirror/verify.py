@@ -20,6 +20,7 @@ from zkconsumer.cli.tables import (
     shows_colour,
     table,
 )
+from zkconsumer.config_security import SECURITY_PREFIXES
 from zkconsumer.mirror.proof import PartitionProof
 from zkconsumer.mirror.settings import consumer_settings
 from zkconsumer.mirror.verify import Proof, verify
@@ -112,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
 def _target(args: argparse.Namespace) -> Mapping[str, object]:
     """Settings of a consumer of the target."""
     file = load_properties(args.target_config) if args.target_config else {}
-    security = {k: v for k, v in file.items() if k.startswith(("security.", "sasl.", "ssl."))}
+    security = {k: v for k, v in file.items() if k.startswith(SECURITY_PREFIXES)}
     return {**security, "bootstrap.servers": args.target_bootstrap_servers}
 
 
