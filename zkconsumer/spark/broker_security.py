@@ -7,7 +7,7 @@ Spark hands ``kafka.*`` to its client, so ``kafka.security.protocol`` is what it
 from collections.abc import Mapping
 from typing import Final
 
-from zkconsumer.config_security import SECURITY_NAMES, require_known
+from zkconsumer.config_security import SECURITY_NAMES, SECURITY_PREFIXES, require_known
 from zkconsumer.errors import ConfigError
 from zkconsumer.net.security import SecuritySettings, read_security
 from zkconsumer.zk.access import SECURITY_NAMES as OF_ZOOKEEPER
@@ -56,7 +56,7 @@ def options_in_file(properties: Mapping[str, str]) -> dict[str, str]:
     """
     options: dict[str, str] = {}
     for key, text in properties.items():
-        if key.startswith(_OF_SECURITY):
+        if key.startswith(SECURITY_PREFIXES):
             options[_PREFIX + key] = text
         elif key in OF_ZOOKEEPER:
             options[key] = text
