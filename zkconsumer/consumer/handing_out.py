@@ -54,3 +54,16 @@ def hand_out(parts: Parts, run: Callable[[Starts], T], nothing: Callable[[], T])
         if gate.request is not None and not here.depth:
             finish(parts, quietly=failed)
     return nothing()
+
+
+def is_ours_still(parts: Parts, starts: Starts) -> bool:
+    """Whether what was taken from there on may be handed out; if not, it is put back.
+
+    To be asked when all is made: the process may have been stopped amid that.
+    """
+    session = parts.session
+    if starts.keys() <= session.deliverable():
+        return True
+    session.put_back_all(starts)
+    starts.clear()
+    return False

@@ -9,14 +9,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Self, overload
 
 from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
+from zkconsumer.consumer.arrow_polls import ArrowPolls
 from zkconsumer.consumer.assembly import assemble
 from zkconsumer.consumer.bootstrap import connect
 from zkconsumer.consumer.closing import close, public_call
 from zkconsumer.consumer.cluster_calls import ClusterCalls
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.confluent_calls import in_milliseconds, refuse_method
-from zkconsumer.consumer.handing_out import Starts, hand_out
-from zkconsumer.consumer.iteration import Iteration, Slices, starts_of
+from zkconsumer.consumer.handing_out import Starts, hand_out, is_ours_still
+from zkconsumer.consumer.iteration import Slices, starts_of
 from zkconsumer.consumer.listener import PollListener
 from zkconsumer.consumer.metrics import Metric, MetricName, metrics_of, raw_of
 from zkconsumer.consumer.offset_calls import OffsetCalls
@@ -28,12 +29,9 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 
 if TYPE_CHECKING:
     from zkconsumer.assignment.filters import Blacklist, Whitelist
-    from zkconsumer.streams.polled_batches import RecordBatch
-
-_ALL = 2**31 - 1
 
 
-class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
+class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
     """Reads records from Kafka, of brokers from 0.8 to the newest, by polling.
 
     Other members of its group share the topics with it: a broker coordinates them (0.9 and later),
@@ -234,7 +232,7 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
 
             def take() -> dict[TopicPartition, list[ConsumerRecord]]:
                 taken = self._take(count, starts)
-                return taken if self._is_ours_still(starts) else {}
+                return taken if is_ours_still(parts, starts) else {}
 
             found = parts.loop.run(timeout_of(timeout_ms, 0), partial(session.taking, starts, take))
             if not update_offsets:
@@ -242,52 +240,6 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
             return found
 
         return hand_out(parts, run, dict)
-
-    def poll_arrow(self, timeout_ms: float = 0, max_records: int | None = None) -> "RecordBatch":
-        """``poll``, as one Arrow record batch: no object is made for any record.
-
-        Args:
-            timeout_ms: see ``poll``.
-            max_records: the most to hand out; by default all that was fetched.
-
-        Returns:
-            Columns ``key``, ``value``, ``topic``, ``partition``, ``offset``, ``timestamp``,
-            ``timestampType`` and ``headers``, named and typed as those of Spark's Kafka source; the
-            records of a partition stand together, in the order of their offsets. No rows when the
-            time was over. Deserialisers are not called.
-
-        Raises as ``poll``; and ImportError without pyarrow (``pip install zkconsumer[arrow]``).
-        """
-        # An extra: who does not ask for batches need not have pyarrow.
-        from zkconsumer.streams import polled_batches  # noqa: PLC0415
-
-        parts = self._parts
-        session = parts.session
-
-        def run(starts: Starts) -> "RecordBatch":
-            most = count_of(max_records, _ALL)
-            session.put_back_all(parts.session.shelf.positions())
-            left: Starts = {}
-
-            def made(slices: Slices) -> "RecordBatch":
-                # In here, so that positions stay where they were if it fails.
-                starts.update(starts_of(slices))
-                fit, others = polled_batches.that_fit(slices)
-                left.update(starts_of(others))
-                return polled_batches.batch_of(fit)
-
-            def take() -> "RecordBatch":
-                batch = parts.engine.collect_as(most, made, parts.session.collectable())
-                if self._is_ours_still(starts):
-                    return batch
-                left.clear()
-                return batch.slice(0, 0)
-
-            batch = parts.loop.run(timeout_of(timeout_ms, 0), partial(session.taking, starts, take))
-            session.put_back_all(left)
-            return batch
-
-        return hand_out(parts, run, lambda: polled_batches.batch_of({}))
 
     def wakeup(self) -> None:
         """End the poll under way, or the next, with ``Woken``. Any thread, any signal handler."""
@@ -385,15 +337,3 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
             return {tp: one.records(parts.origin(tp)) for tp, one in slices.items()}
 
         return parts.engine.collect_as(count, made, session.collectable())
-
-    def _is_ours_still(self, starts: Starts) -> bool:
-        """Whether what was taken from there on may be handed out; if not, it is put back.
-
-        To be asked when all is made: the process may have been stopped amid that.
-        """
-        session = self._parts.session
-        if starts.keys() <= session.deliverable():
-            return True
-        session.put_back_all(starts)
-        starts.clear()
-        return False

@@ -37,42 +37,65 @@ cdef tuple _binaries(zk_binaries *column, size_t rows, size_t capacity, size_t n
     column.ends[0] = 0
     column.data = <uint8_t *><char *>data
     column.capacity = capacity
-    column.bits = NULL
     if nulls:
         bits = _blank((rows + 7) // 8, True)
         column.bits = <uint8_t *><char *>bits
     return bits, ends, data
 
 
-def arrow_columns(list runs not None):
+def arrow_columns(
+    list runs not None,
+    *,
+    bint keys=True,
+    bint values=True,
+    bint offsets=True,
+    bint timestamps=True,
+    bint timestamp_types=True,
+):
     cdef size_t rows = 0, key_bytes = 0, value_bytes = 0, null_keys = 0, null_values = 0
     cdef Run run
     for item in runs:
         run = <Run?>item
         rows += run.run.count
-        key_bytes += run.run.key_bytes
-        value_bytes += run.run.value_bytes
+        key_bytes += run.run.key_bytes if keys else 0
+        value_bytes += run.run.value_bytes if values else 0
         null_keys += run.run.null_keys
         null_values += run.run.null_values
     if max(key_bytes, value_bytes, rows) > <size_t>0x7fffffff:
         raise OverflowError("more than 2 GiB in one column")
     cdef zk_columns columns
-    columns.rows, columns.row = rows, 0
-    keys = _binaries(&columns.keys, rows, key_bytes, null_keys)
-    values = _binaries(&columns.values, rows, value_bytes, null_values)
-    cdef bytes offsets = _blank(rows * sizeof(int64_t))
-    cdef bytes micros = _blank(rows * sizeof(int64_t))
-    cdef bytes types = _blank(rows * sizeof(int32_t))
-    columns.offsets = <int64_t *><char *>offsets
-    columns.micros = <int64_t *><char *>micros
-    columns.timestamp_types = <int32_t *><char *>types
+    # What nobody wants stays null.
+    memset(&columns, 0, sizeof(columns))
+    columns.rows = rows
+    made_keys = _binaries(&columns.keys, rows, key_bytes, null_keys) if keys else None
+    made_values = _binaries(&columns.values, rows, value_bytes, null_values) if values else None
+    cdef bytes made_offsets = None
+    cdef bytes micros = None
+    cdef bytes types = None
+    if offsets:
+        made_offsets = _blank(rows * sizeof(int64_t))
+        columns.offsets = <int64_t *><char *>made_offsets
+    if timestamps:
+        micros = _blank(rows * sizeof(int64_t))
+        columns.micros = <int64_t *><char *>micros
+    if timestamp_types:
+        types = _blank(rows * sizeof(int32_t))
+        columns.timestamp_types = <int32_t *><char *>types
+    if keys or values or offsets or timestamps or timestamp_types:
+        _fill_columns(runs, &columns)
+    return rows, made_keys, made_values, made_offsets, micros, types
+
+
+cdef int _fill_columns(list runs, zk_columns *columns) except -1:
+    """Every row of every run."""
+    cdef Run run
     cdef bint is_whole = True
     for item in runs:
         run = <Run>item
         with nogil:
-            is_whole = zk_columns_add(&columns, &run.run)
+            is_whole = zk_columns_add(columns, &run.run)
         if not is_whole:
             break
-    if not is_whole or columns.row != rows:
+    if not is_whole or columns.row != columns.rows:
         _raise_broken()
-    return rows, keys, values, offsets, micros, types
+    return 0

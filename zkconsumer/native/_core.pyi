@@ -467,15 +467,23 @@ class Hand(Generic[K, V]):
 
 def arrow_columns(
     runs: list[Run],
+    *,
+    keys: bool = True,
+    values: bool = True,
+    offsets: bool = True,
+    timestamps: bool = True,
+    timestamp_types: bool = True,
 ) -> tuple[
     int,
-    tuple[bytes | None, bytes, bytes],
-    tuple[bytes | None, bytes, bytes],
-    bytes,
-    bytes,
-    bytes,
+    tuple[bytes | None, bytes, bytes] | None,
+    tuple[bytes | None, bytes, bytes] | None,
+    bytes | None,
+    bytes | None,
+    bytes | None,
 ]:
     """Fill the buffers of Arrow columns, without the GIL, by one copy of every key and value.
+
+    A column that is not wanted is not made, and None.
 
     Returns:
         The number of rows; of the keys and of the values the validity bitmap (None where none is

@@ -6,7 +6,8 @@ decoder is called.
 Source: none; Spark 3 ``KafkaRecordToRowConverter`` for names and types.
 """
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Collection
 from typing import Any, Generic, Self, TypeVar
 
 try:
@@ -16,7 +17,9 @@ except ModuleNotFoundError as error:
         "Arrow batches need the pyarrow package: pip install 'zkconsumer[arrow]'", name="pyarrow"
     ) from error
 
+from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.model import TopicPartition
+from zkconsumer.streams.arrow_capsule import capsule_of, chosen
 from zkconsumer.streams.arrow_columns import (
     TIMESTAMP,
     RecordColumns,
@@ -58,6 +61,10 @@ class ArrowBatches(Generic[K, V]):
         refuse_others: raises where somebody else waits for the stream.
         most: ``max_records``.
         timeout_ms: how long to wait for the first of them.
+        columns: names of those to make, in their order; None: all.
+
+    Raises:
+        ValueError: an argument is out of range.
     """
 
     def __init__(
@@ -68,6 +75,7 @@ class ArrowBatches(Generic[K, V]):
         refuse_others: Callable[[], None],
         most: int,
         timeout_ms: int,
+        columns: Collection[str] | None,
     ) -> None:
         if most < 1 or timeout_ms < 0:
             raise ValueError(f"no batches of {most} records within {timeout_ms} ms")
@@ -76,10 +84,15 @@ class ArrowBatches(Generic[K, V]):
         self._refuse_others = refuse_others
         self._most = most
         self._timeout_ms = timeout_ms
+        self._schema = chosen(SCHEMA, columns)
         self._idle_since_ms: int | None = None
 
     def __iter__(self) -> Self:
         return self
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The same batches for any reader of Arrow's C streams, see ``KafkaStream``."""
+        return capsule_of(self._schema, self._read_on, requested_schema)
 
     def __next__(self) -> pa.RecordBatch:
         self._refuse_others()
@@ -89,7 +102,7 @@ class ArrowBatches(Generic[K, V]):
             need = self._reader.turn()
             hand = self._reader.ready_hand() if need is Need.NOTHING else None
             if hand is not None:
-                batch, place, behind = _batch_of(hand, self._most)
+                batch, place, behind = _batch_of(hand, self._most, self._schema)
                 # Behind the last call: it is handed over with its offsets, or neither is.
                 if self._reader.hand_over_part(hand, place, behind):
                     return batch
@@ -102,10 +115,61 @@ class ArrowBatches(Generic[K, V]):
                 self._waiting.rest(need, patience)
                 if is_due:
                     self._idle_since_ms = patience.idle_since_ms
-                    return pa.RecordBatch.from_pylist([], schema=SCHEMA)
+                    return pa.RecordBatch.from_pylist([], schema=self._schema)
+
+    def _read_on(self, schema: pa.Schema) -> "_UntilQuiet[K, V]":
+        """Batches of these columns, from where the stream stands."""
+        narrowed = copy.copy(self)
+        narrowed._schema = schema
+        return _UntilQuiet(narrowed)
 
 
-def _batch_of(hand: Hand[K, V], most: int) -> tuple[pa.RecordBatch, Any, int]:
+class _UntilQuiet(Generic[K, V]):
+    """Batches with rows in them, until nothing comes in time: to whom a turn is of no use.
+
+    No generator: behind an error it goes on, as the stream does. A generator would have ended, and
+    its reader have taken that for the end of the topic.
+    """
+
+    def __init__(self, batches: ArrowBatches[K, V]) -> None:
+        self._batches = batches
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        try:
+            # In a for, no signal handler runs between the batches and us.
+            for batch in self._batches:
+                if batch.num_rows:
+                    return batch
+        except ConsumerTimeout:
+            pass
+        raise StopIteration
+
+
+def column_of(name: str, columns: RecordColumns, tp: TopicPartition) -> pa.Array:
+    """One column of ``SCHEMA`` for records of one partition."""
+    match name:
+        case "key":
+            return columns.keys
+        case "value":
+            return columns.values
+        case "topic":
+            return pa.repeat(pa.scalar(tp.topic, pa.string()), len(columns))
+        case "partition":
+            return pa.repeat(pa.scalar(tp.partition, pa.int32()), len(columns))
+        case "offset":
+            return columns.offsets
+        case "timestamp":
+            return columns.timestamps
+        case _:
+            return columns.timestamp_types
+
+
+def _batch_of(
+    hand: Hand[K, V], most: int, schema: pa.Schema
+) -> tuple[pa.RecordBatch, Any, int]:
     """The next messages of a hand, the place behind them, and the offset."""
     assert hand.chunk is not None
     tp = hand.chunk.claim.topic_partition
@@ -115,19 +179,13 @@ def _batch_of(hand: Hand[K, V], most: int) -> tuple[pa.RecordBatch, Any, int]:
         rows, place = one.look_rows(most)
         while len(rows) > 1 and row_bytes(rows) > MOST_BYTES:
             rows, place = one.look_rows(len(rows) // 2)
-        return _batch(columns_of_rows(rows), tp), place, rows[-1][0] + 1
+        return _batch(columns_of_rows(rows, schema.names), tp, schema), place, rows[-1][0] + 1
     runs, place = one.look_runs(most)
     while (count := sum(map(len, runs))) > 1 and run_bytes(runs) > MOST_BYTES:
         runs, place = one.look_runs(count // 2)
-    return _batch(columns_of_runs(runs), tp), place, runs[-1].last_offset + 1
+    return _batch(columns_of_runs(runs, schema.names), tp, schema), place, runs[-1].last_offset + 1
 
 
-def _batch(columns: RecordColumns, tp: TopicPartition) -> pa.RecordBatch:
-    places = [
-        pa.repeat(pa.scalar(tp.topic, pa.string()), len(columns)),
-        pa.repeat(pa.scalar(tp.partition, pa.int32()), len(columns)),
-    ]
-    numbers = [columns.offsets, columns.timestamps, columns.timestamp_types]
-    return pa.RecordBatch.from_arrays(
-        [columns.keys, columns.values, *places, *numbers], schema=SCHEMA
-    )
+def _batch(columns: RecordColumns, tp: TopicPartition, schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [column_of(name, columns, tp) for name in schema.names]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

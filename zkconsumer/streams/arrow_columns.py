@@ -1,13 +1,14 @@
-"""Records as Arrow columns, whatever engine found them: for streams and for Spark.
+"""Records as Arrow columns, whatever engine found them: for streams, polls and Spark.
 
-A column is filled by one copy of every key and value. What makes batches of them says which
-columns there are, and of what partition.
+A column is filled by one copy of every key and value; one that nobody wants is not made. What makes
+batches of them says which columns there are, and of what partition.
 
 Source: Arrow's columnar format, variable-size binary layout.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import pyarrow as pa
 
@@ -20,13 +21,18 @@ if ENGINE is Engine.NATIVE:
 _MOST_MILLIS = (2**63 - 1) // 1000
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 """Spark's timestamps, as Arrow has them."""
+OF_RECORDS: Final = frozenset({"key", "value", "offset", "timestamp", "timestampType"})
+"""The columns that are made here, by the names of Spark's Kafka source."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RecordColumns:
     """Columns of equal length, none of them null but for keys and values.
 
+    One that was not wanted is None.
+
     Attributes:
+        count: the length of each.
         keys: binary.
         values: binary.
         offsets: int64.
@@ -35,6 +41,7 @@ class RecordColumns:
         timestamp_count: how many timestamps are not negative.
     """
 
+    count: int
     keys: pa.Array
     values: pa.Array
     offsets: pa.Array
@@ -43,7 +50,7 @@ class RecordColumns:
     timestamp_count: int
 
     def __len__(self) -> int:
-        return len(self.offsets)
+        return self.count
 
 
 def run_bytes(runs: "Sequence[_core.Run]") -> int:
@@ -56,38 +63,65 @@ def row_bytes(rows: Sequence[Row]) -> int:
     return max(sum(len(row[1] or b"") for row in rows), sum(len(row[2] or b"") for row in rows))
 
 
-def columns_of_runs(runs: "Sequence[_core.Run]") -> RecordColumns:
+def columns_of_runs(
+    runs: "Sequence[_core.Run]", wanted: Collection[str] = OF_RECORDS
+) -> RecordColumns:
     """The columns of runs, in their order.
+
+    Args:
+        runs: of records.
+        wanted: the names of those to make; names of others are passed over.
 
     Raises:
         OverflowError: there is more than an int32 can count.
         BufferError: somebody changed the bytes after they were checked.
     """
-    count, keys, values, offsets, micros, types = _core.arrow_columns(list(runs))
+    count, keys, values, offsets, micros, types = _core.arrow_columns(
+        list(runs),
+        keys="key" in wanted,
+        values="value" in wanted,
+        offsets="offset" in wanted,
+        timestamps="timestamp" in wanted,
+        timestamp_types="timestampType" in wanted,
+    )
 
-    def column(kind: pa.DataType, *buffers: bytes | None) -> pa.Array:
+    def numbers(kind: pa.DataType, made: bytes | None) -> pa.Array:
+        return None if made is None else column(kind, (None, made))
+
+    def column(kind: pa.DataType, buffers: Sequence[bytes | None] | None) -> pa.Array:
+        if buffers is None:
+            return None
         held = [None if one is None else pa.py_buffer(one) for one in buffers]
         return pa.Array.from_buffers(kind, count, held)
 
     return RecordColumns(
-        keys=column(pa.binary(), *keys),
-        values=column(pa.binary(), *values),
-        offsets=column(pa.int64(), None, offsets),
-        timestamps=column(TIMESTAMP, None, micros),
-        timestamp_types=column(pa.int32(), None, types),
+        count=count,
+        keys=column(pa.binary(), keys),
+        values=column(pa.binary(), values),
+        offsets=numbers(pa.int64(), offsets),
+        timestamps=numbers(TIMESTAMP, micros),
+        timestamp_types=numbers(pa.int32(), types),
         timestamp_count=sum(run.timestamp_count for run in runs),
     )
 
 
-def columns_of_rows(rows: Sequence[Row]) -> RecordColumns:
-    """The columns of plain rows, one at least."""
+def columns_of_rows(rows: Sequence[Row], wanted: Collection[str] = OF_RECORDS) -> RecordColumns:
+    """The columns of plain rows, one at least; ``wanted`` as for those of runs."""
     offsets, keys, values, millis, types = zip(*rows, strict=True)
-    micros = [max(-_MOST_MILLIS, min(one, _MOST_MILLIS)) * 1000 for one in millis]
+
+    def column(name: str, data: Sequence[object], kind: pa.DataType) -> pa.Array:
+        return pa.array(data, kind) if name in wanted else None
+
+    micros = None
+    if "timestamp" in wanted:
+        bounded = [max(-_MOST_MILLIS, min(one, _MOST_MILLIS)) * 1000 for one in millis]
+        micros = pa.array(bounded, pa.int64()).cast(TIMESTAMP)
     return RecordColumns(
-        keys=pa.array(keys, pa.binary()),
-        values=pa.array(values, pa.binary()),
-        offsets=pa.array(offsets, pa.int64()),
-        timestamps=pa.array(micros, pa.int64()).cast(TIMESTAMP),
-        timestamp_types=pa.array(list(map(int, types)), pa.int32()),
+        count=len(rows),
+        keys=column("key", keys, pa.binary()),
+        values=column("value", values, pa.binary()),
+        offsets=column("offset", offsets, pa.int64()),
+        timestamps=micros,
+        timestamp_types=column("timestampType", types, pa.int32()),
         timestamp_count=sum(one >= 0 for one in millis),
     )

@@ -8,7 +8,7 @@ handed over is covered by an explicit ``commit_offsets()``: whoever calls that s
 Source: Kafka 0.8.2.2 ``ConsumerIterator`` and ``KafkaStream``.
 """
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Collection, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from zkconsumer.clock import Clock
@@ -23,7 +23,7 @@ from zkconsumer.streams.reader import Errand, Need, ReaderParts
 from zkconsumer.streams.waiting import Waiting
 
 if TYPE_CHECKING:
-    import pyarrow
+    from zkconsumer.streams.arrow import ArrowBatches
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -138,8 +138,12 @@ class KafkaStream(Generic[K, V]):
         )
 
     def arrow_batches(
-        self, *, max_records: int = 100_000, timeout_ms: int = 1_000
-    ) -> "Iterator[pyarrow.RecordBatch]":
+        self,
+        *,
+        max_records: int = 100_000,
+        timeout_ms: int = 1_000,
+        columns: Collection[str] | None = None,
+    ) -> "ArrowBatches[K, V]":
         """The messages as ``pyarrow.RecordBatch``, with all that holds for ``batches``.
 
         The columns are those of Spark's Kafka source: key and value (binary), topic (string),
@@ -152,9 +156,14 @@ class KafkaStream(Generic[K, V]):
         Args:
             max_records: how many rows a batch has at most; at least 1.
             timeout_ms: after so long without messages an empty batch gives the caller his turn.
+            columns: the names of those to make, in their order; others cost nothing. None: all.
+
+        Returns:
+            An iterator, which any library that reads Arrow's C streams takes, too, as it takes the
+            stream itself (``__arrow_c_stream__``).
 
         Raises:
-            ValueError: an argument is out of range.
+            ValueError: an argument is out of range, or there is no such column.
             ImportError: there is no pyarrow.
         """
         # It is large, and few want it.
@@ -166,7 +175,30 @@ class KafkaStream(Generic[K, V]):
             refuse_others=self._refuse_others,
             most=max_records,
             timeout_ms=timeout_ms,
+            columns=columns,
         )
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The messages for any library that reads Arrow: ``polars.from_arrow(stream)``.
+
+        They are those of ``arrow_batches``, from where the stream stands; nothing is read before
+        the reader asks. For it the stream ends after ``consumer.timeout.ms`` without a message,
+        and by ``shutdown``: a reader that wants all before it begins needs that time-out. What
+        else an iteration raises, the reader gets as an error of Arrow with the same text.
+
+        Args:
+            requested_schema: a capsule; of its columns alone batches are made, cast by pyarrow to
+                its types. None: all.
+
+        Raises:
+            ValueError: it names a column that there is not.
+            pyarrow.ArrowException: a column can't be cast so.
+            ImportError: there is no pyarrow.
+
+        Thread: one at a time reads, as for an iteration.
+        Source: Arrow's PyCapsule interface.
+        """
+        return self.arrow_batches().__arrow_c_stream__(requested_schema)
 
     def handed_over(self) -> dict[str, int]:
         """How many messages of each topic it has given so far; for metrics. Thread: any."""

@@ -3,6 +3,8 @@
 #include <string.h>
 
 static bool add_binary(zk_binaries *column, size_t row, const uint8_t *data, int32_t size) {
+    if (!column->ends)
+        return true;
     const size_t at = (size_t)column->ends[row];
     const size_t bytes = size > 0 ? (size_t)size : 0;
     if (bytes > column->capacity - at || (size < 0 && !column->bits))
@@ -36,9 +38,12 @@ bool zk_columns_add(zk_columns *columns, const zk_run *run) {
             return false;
         const bool is_appended = message.magic == 1 && run->has_append_time;
         const bool by_broker = is_appended || message.attributes & ZK_LOG_APPEND_MASK;
-        columns->offsets[row] = offset;
-        columns->micros[row] = micros_of(is_appended ? run->append_time : message.timestamp);
-        columns->timestamp_types[row] = message.magic == 0 ? -1 : by_broker;
+        if (columns->offsets)
+            columns->offsets[row] = offset;
+        if (columns->micros)
+            columns->micros[row] = micros_of(is_appended ? run->append_time : message.timestamp);
+        if (columns->timestamp_types)
+            columns->timestamp_types[row] = message.magic == 0 ? -1 : by_broker;
         columns->row = row + 1;
     }
 }

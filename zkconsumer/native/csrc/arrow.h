@@ -6,8 +6,8 @@
 
 #include "run.h"
 
-/* One column of binaries. `ends` has a slot more than there are rows, the first of them 0. `bits` is
- * the validity bitmap, zeroed; null where no row is null. */
+/* One column of binaries. `ends` has a slot more than there are rows, the first of them 0; it is null
+ * where nobody wants the column. `bits` is the validity bitmap, zeroed; null where no row is null. */
 typedef struct {
     int32_t *ends;
     uint8_t *bits;
@@ -15,6 +15,7 @@ typedef struct {
     size_t capacity; /* of data; at most INT32_MAX */
 } zk_binaries;
 
+/* The last three are null where nobody wants them. */
 typedef struct {
     size_t rows; /* how many there is room for */
     size_t row;  /* how many are there */

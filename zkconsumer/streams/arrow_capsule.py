@@ -1,0 +1,69 @@
+"""Arrow batches as a C stream, which any library that knows Arrow reads; and choosing their columns.
+
+pyarrow does the exporting. docs/decisions/0061 says what such a stream of a topic is.
+
+Source: Arrow's C stream interface and PyCapsule interface.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+
+import pyarrow as pa
+
+from zkconsumer.config_spec import shown
+
+
+class _RequestedSchema:
+    """A capsule of a schema as pyarrow takes it."""
+
+    def __init__(self, capsule: object) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_schema__(self) -> object:
+        return self._capsule
+
+
+def chosen(schema: pa.Schema, columns: Collection[str] | None) -> pa.Schema:
+    """The schema of some columns of another, in the order in which they are named; None: all.
+
+    Raises:
+        ValueError: there is none of that name, or it is named twice; or none is named.
+    """
+    if columns is None:
+        return schema
+    names = schema.names
+    if isinstance(columns, str | bytes) or not isinstance(columns, Collection) or not columns:
+        raise ValueError(f"columns {shown(columns)}: give a list of some of {', '.join(names)}")
+    wanted = list(columns)
+    for name in wanted:
+        if name not in names:
+            raise ValueError(f"no column {shown(name)}: there are {', '.join(names)}")
+        if wanted.count(name) > 1:
+            raise ValueError(f"column {shown(name)} is named twice")
+    return pa.schema([schema.field(name) for name in wanted])
+
+
+def capsule_of(
+    schema: pa.Schema,
+    read: Callable[[pa.Schema], Iterator[pa.RecordBatch]],
+    requested_schema: object,
+) -> object:
+    """Make the capsule that ``__arrow_c_stream__`` gives; nothing is read by that.
+
+    Args:
+        schema: of all columns there are.
+        read: begins to read batches of the schema that it gets.
+        requested_schema: the capsule of a schema, whose columns alone are made, in its order;
+            pyarrow casts them to its types. None: all, as they are.
+
+    Raises:
+        ValueError: a column is requested that there is not, or twice; or none is.
+        pyarrow.ArrowException: one can't be cast so.
+    """
+    requested = None
+    if requested_schema is not None:
+        wanted = pa.schema(_RequestedSchema(requested_schema))
+        schema = chosen(schema, wanted.names)
+        # The one that we were given is used up.
+        requested = wanted.__arrow_c_schema__()
+    reader = pa.RecordBatchReader.from_batches(schema, read(schema))
+    return reader.__arrow_c_stream__(requested)
