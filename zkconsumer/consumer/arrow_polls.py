@@ -51,7 +51,7 @@ class ArrowPolls(Iteration):
         return hand_out(self._parts, run, lambda: polled_batches.batch_of({}, schema))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The records for any library that reads Arrow: ``polars.from_arrow(consumer)``.
+        """The records for any library that reads Arrow: ``polars.DataFrame(consumer)``.
 
         Each batch is one of ``poll_arrow``, from where the consumer stands; nothing is polled
         before the reader asks, and each time it asks is a poll. For it the stream ends where an
@@ -73,7 +73,7 @@ class ArrowPolls(Iteration):
         """
         from zkconsumer.streams import polled_batches  # noqa: PLC0415
 
-        return polled_batches.capsule(partial(_Batches, self), requested_schema)
+        return polled_batches.capsule(partial(PolledBatches, self), requested_schema)
 
     def _next_batch(self, schema: "Schema") -> "RecordBatch | None":
         """With a row at least; None: the time is over, or the consumer was closed."""
@@ -123,7 +123,7 @@ class ArrowPolls(Iteration):
         return batch
 
 
-class _Batches:
+class PolledBatches:
     """One poll after the other.
 
     No generator: behind an error it goes on, as an iteration does. A generator would have ended,
@@ -139,7 +139,7 @@ class _Batches:
 
     def __next__(self) -> "RecordBatch":
         # No handler comes between these and who asks: see ``closing``.
-        batch = self._consumer._next_batch(self._schema)
+        batch = self._consumer._next_batch(self._schema)  # noqa: SLF001 - of this module
         if batch is None:
             raise StopIteration
         return batch

@@ -63,8 +63,11 @@ class ArrowBatches(Generic[K, V]):
         timeout_ms: how long to wait for the first of them.
         columns: names of those to make, in their order; None: all.
 
+    Attributes:
+        schema: of every batch.
+
     Raises:
-        ValueError: an argument is out of range.
+        ValueError: an argument is out of range, or there is no such column.
     """
 
     def __init__(
@@ -84,7 +87,7 @@ class ArrowBatches(Generic[K, V]):
         self._refuse_others = refuse_others
         self._most = most
         self._timeout_ms = timeout_ms
-        self._schema = chosen(SCHEMA, columns)
+        self.schema = chosen(SCHEMA, columns)
         self._idle_since_ms: int | None = None
 
     def __iter__(self) -> Self:
@@ -92,7 +95,7 @@ class ArrowBatches(Generic[K, V]):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The same batches for any reader of Arrow's C streams, see ``KafkaStream``."""
-        return capsule_of(self._schema, self._read_on, requested_schema)
+        return capsule_of(self.schema, self._read_on, requested_schema)
 
     def __next__(self) -> pa.RecordBatch:
         self._refuse_others()
@@ -102,7 +105,7 @@ class ArrowBatches(Generic[K, V]):
             need = self._reader.turn()
             hand = self._reader.ready_hand() if need is Need.NOTHING else None
             if hand is not None:
-                batch, place, behind = _batch_of(hand, self._most, self._schema)
+                batch, place, behind = _batch_of(hand, self._most, self.schema)
                 # Behind the last call: it is handed over with its offsets, or neither is.
                 if self._reader.hand_over_part(hand, place, behind):
                     return batch
@@ -115,12 +118,12 @@ class ArrowBatches(Generic[K, V]):
                 self._waiting.rest(need, patience)
                 if is_due:
                     self._idle_since_ms = patience.idle_since_ms
-                    return pa.RecordBatch.from_pylist([], schema=self._schema)
+                    return pa.RecordBatch.from_pylist([], schema=self.schema)
 
     def _read_on(self, schema: pa.Schema) -> "_UntilQuiet[K, V]":
         """Batches of these columns, from where the stream stands."""
         narrowed = copy.copy(self)
-        narrowed._schema = schema
+        narrowed.schema = schema
         return _UntilQuiet(narrowed)
 
 
@@ -167,9 +170,7 @@ def column_of(name: str, columns: RecordColumns, tp: TopicPartition) -> pa.Array
             return columns.timestamp_types
 
 
-def _batch_of(
-    hand: Hand[K, V], most: int, schema: pa.Schema
-) -> tuple[pa.RecordBatch, Any, int]:
+def _batch_of(hand: Hand[K, V], most: int, schema: pa.Schema) -> tuple[pa.RecordBatch, Any, int]:
     """The next messages of a hand, the place behind them, and the offset."""
     assert hand.chunk is not None
     tp = hand.chunk.claim.topic_partition

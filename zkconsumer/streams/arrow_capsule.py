@@ -1,4 +1,4 @@
-"""Arrow batches as a C stream, which any library that knows Arrow reads; and choosing their columns.
+"""Arrow batches as a C stream, which any library that knows Arrow reads; choosing their columns.
 
 pyarrow does the exporting. docs/decisions/0061 says what such a stream of a topic is.
 
@@ -22,7 +22,7 @@ class _RequestedSchema:
         return self._capsule
 
 
-def chosen(schema: pa.Schema, columns: Collection[str] | None) -> pa.Schema:
+def chosen(schema: pa.Schema, columns: object) -> pa.Schema:
     """The schema of some columns of another, in the order in which they are named; None: all.
 
     Raises:

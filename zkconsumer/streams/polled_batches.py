@@ -39,8 +39,7 @@ def schema_of(columns: object) -> pa.Schema:
         IllegalArgumentError: there is none of that name, or it is named twice; or none is named.
     """
     try:
-        # Collection[str], which is checked there.
-        return chosen(SCHEMA, columns)  # type: ignore[arg-type]
+        return chosen(SCHEMA, columns)
     except ValueError as error:
         raise IllegalArgumentError(str(error)) from None
 

@@ -179,7 +179,7 @@ class KafkaStream(Generic[K, V]):
         )
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The messages for any library that reads Arrow: ``polars.from_arrow(stream)``.
+        """The messages for any library that reads Arrow: ``polars.DataFrame(stream)``.
 
         They are those of ``arrow_batches``, from where the stream stands; nothing is read before
         the reader asks. For it the stream ends after ``consumer.timeout.ms`` without a message,

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Collection
 from contextlib import closing
 
+import pyarrow as pa
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
@@ -282,6 +283,24 @@ def test_searching_by_time(broker_of: BrokerOf) -> None:
         old = filled(broker_of(FIRST_WITH_GROUPS))
         with pytest.raises(UnsupportedVersion, match=r"Kafka 0\.9"):
             consumer.offsets_for_times({TopicPartition(old, 0): 1})
+
+
+def test_a_reader_of_arrow_takes_a_consumer_as_it_is(broker_of: BrokerOf) -> None:
+    """All that is there, until nothing comes; what is written later by the next one."""
+    broker = broker_of(NEW)
+    topic = filled(broker)
+    wanted = pa.schema([("partition", pa.int32()), ("value", pa.string())])
+    with consumer_of(broker, topic, consumer_timeout_ms=3_000) as consumer:
+        table = pa.RecordBatchReader.from_stream(consumer).read_all()
+        places = zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True)
+        assert sorted(places) == sorted(all_of([0, 1]))
+        assert table["value"].to_pylist() == [b"%d" % n for n in table["offset"].to_pylist()]
+        write(broker, topic, EACH, EACH + 2, partitions=1)
+        reader = pa.RecordBatchReader.from_stream(consumer, schema=wanted)
+        assert reader.read_all().to_pydict() == {
+            "partition": [0, 0],
+            "value": [str(EACH), str(EACH + 1)],
+        }
 
 
 def test_a_position_that_is_not_there_is_raised_where_no_policy_is(broker_of: BrokerOf) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+import pyarrow as pa
 import pytest
 
 from tests.support.clusters import fresh_name
@@ -40,7 +41,16 @@ def as_arrow(stream: Stream) -> Iterator[Row]:
         yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 
 
-WAYS: list[Callable[[Stream], Iterator[Row]]] = [one_by_one, in_batches, as_arrow]
+def by_a_reader(stream: Stream) -> Iterator[Row]:
+    """As any library that reads Arrow does, by the stream's schema but for what nobody wants."""
+    kinds = (pa.string(), pa.int32(), pa.int64(), pa.binary(), pa.binary())
+    names = ("topic", "partition", "offset", "key", "value")
+    wanted = pa.schema(list(zip(names, kinds, strict=True)))
+    for batch in pa.RecordBatchReader.from_stream(stream, schema=wanted):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+WAYS: list[Callable[[Stream], Iterator[Row]]] = [one_by_one, in_batches, as_arrow, by_a_reader]
 
 
 def rows(cluster: Sandbox, topic: str, way: Callable[[Stream], Iterator[Row]]) -> list[Row]:

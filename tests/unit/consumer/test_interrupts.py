@@ -12,6 +12,7 @@ from tests.support.interrupting import interrupt_at_check
 from tests.support.poll_callers import A, B, Make
 from tests.support.poll_fakes import FakeParts
 from zkconsumer import KafkaConsumer, TopicPartition
+from zkconsumer.consumer.arrow_polls import PolledBatches
 
 END = 5
 UNHEARD = ("def take_over", "self._interrupted = None")
@@ -58,6 +59,16 @@ def by_batch(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
             seen[TopicPartition(row["topic"], row["partition"])].append(row["offset"])
 
 
+def by_stream(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
+    """What a reader of an Arrow C stream draws its batches from."""
+    del fakes
+    schema = pytest.importorskip("zkconsumer.streams.polled_batches").SCHEMA
+    for _ in range(3):
+        for batch in PolledBatches(consumer, schema):
+            for row in batch.to_pylist():
+                seen[TopicPartition(row["topic"], row["partition"])].append(row["offset"])
+
+
 def strike() -> None:
     """What Ctrl-C does."""
     raise KeyboardInterrupt
@@ -81,7 +92,7 @@ def test_an_interrupt_costs_no_topic_of_a_pattern(make: Make) -> None:
 
 
 @pytest.mark.parametrize("first", range(3))
-@pytest.mark.parametrize("read", [by_poll, by_loop, mixed, by_batch])
+@pytest.mark.parametrize("read", [by_poll, by_loop, mixed, by_batch, by_stream])
 def test_an_interrupt_costs_no_record(make: Make, read: Read, first: int) -> None:
     """Neither does it hand out one twice, nor keep a consumer from closing."""
     if read is by_batch:

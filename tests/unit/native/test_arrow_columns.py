@@ -43,6 +43,21 @@ def test_bytes_that_change_behind_our_back_are_noticed(at: int) -> None:
         core.arrow_columns(runs)
 
 
+NAMES = ("keys", "values", "offsets", "timestamps", "timestamp_types")
+
+
+@pytest.mark.parametrize("wanted", [(), ("keys",), ("values", "offsets"), ("timestamp_types",)])
+def test_what_is_not_wanted_is_not_made(wanted: tuple[str, ...]) -> None:
+    """The others are what they are beside all."""
+    some = [Record(at, None if at % 3 else b"k", b"v", 5) for at in range(9)]
+    data = build_message_set(some)
+    runs, *_ = core.read_set(data, position=0, fetch_offset=0, bound_bytes=0, enough_bytes=0)
+    every = core.arrow_columns(runs)
+    found = core.arrow_columns(runs, **{name: name in wanted for name in NAMES})
+    expected = [one if name in wanted else None for name, one in zip(NAMES, every[1:], strict=True)]
+    assert list(found) == [9, *expected]
+
+
 def test_only_runs_are_taken() -> None:
     """Anything else is a mistake, not a crash."""
     with pytest.raises(TypeError):

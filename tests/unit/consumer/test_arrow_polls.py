@@ -1,0 +1,109 @@
+"""A ``KafkaConsumer`` as a source for readers of Arrow's C streams; columns that are chosen."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.poll_callers import A, B, Make, joined
+from zkconsumer import KafkaConsumer
+from zkconsumer.errors import IllegalArgumentError, PartitionFailed
+
+pa = pytest.importorskip("pyarrow")
+QUIET_MS = 10
+
+
+def reader_of(consumer: KafkaConsumer, *schema: Any) -> Any:
+    """As pyarrow makes it."""
+    return pa.RecordBatchReader.from_stream(consumer, *schema)
+
+
+def test_a_reader_ends_where_an_iteration_does_and_another_goes_on(make: Make) -> None:
+    """Nothing is polled before it asks; its schema is that of ``poll_arrow``."""
+    consumer, fakes = joined(make, consumer_timeout_ms=QUIET_MS)
+    reader = reader_of(consumer)
+    assert reader.schema == consumer.poll_arrow(max_records=1).schema
+    assert consumer.position(A) == 1
+    table = reader.read_all()
+    assert table["offset"].to_pylist() == [*range(1, 10), *range(10)]
+    fakes.engine.ends[B] = 12
+    assert reader_of(consumer).read_all()["offset"].to_pylist() == [10, 11]
+
+
+def test_what_was_read_is_committed_when_the_next_is_asked_for(make: Make) -> None:
+    """As by polls."""
+    consumer, fakes = joined(make, consumer_timeout_ms=QUIET_MS, auto_commit_interval_ms=0)
+    reader = reader_of(consumer)
+    assert reader.read_next_batch().num_rows == 20
+    while fakes.group.pending:
+        fakes.group.answer()
+    assert fakes.group.committed_offsets[A].offset == 0
+    with pytest.raises(StopIteration):
+        reader.read_next_batch()
+    while fakes.group.pending:
+        fakes.group.answer()
+    assert fakes.group.committed_offsets[A].offset == 10
+
+
+@pytest.mark.parametrize("schema", [(), ("offset",)])
+def test_a_reader_ends_when_the_consumer_is_closed(make: Make, schema: tuple[str, ...]) -> None:
+    """Without any time-out; it is no error, then or later."""
+    consumer, fakes = joined(make)
+    wanted = [pa.schema([(name, pa.int64()) for name in schema])] if schema else []
+    reader = reader_of(consumer, *wanted)
+    assert reader.read_next_batch().num_rows == 20
+    consumer.close()
+    assert fakes.group.committed_offsets[A].offset == 10
+    with pytest.raises(StopIteration):
+        reader.read_next_batch()
+    assert reader_of(consumer).read_all().num_rows == 0
+
+
+def test_errors_are_told_by_the_reader_which_goes_on(make: Make) -> None:
+    """Not as an end: other partitions have more."""
+    consumer, fakes = joined(make, consumer_timeout_ms=QUIET_MS)
+    fakes.engine.errors = [PartitionFailed(A, 10, "corrupt")]
+    reader = reader_of(consumer)
+    assert reader.read_next_batch().num_rows == 20
+    with pytest.raises(pa.ArrowException, match="corrupt"):
+        reader.read_next_batch()
+    fakes.engine.ends[B] = 11
+    assert reader.read_next_batch()["offset"].to_pylist() == [10]
+
+
+def test_a_wakeup_is_told_by_the_reader(make: Make) -> None:
+    """It ends one poll, with nothing lost."""
+    consumer, _ = joined(make, consumer_timeout_ms=QUIET_MS)
+    reader = reader_of(consumer)
+    consumer.wakeup()
+    with pytest.raises(pa.ArrowException, match="Woken"):
+        reader.read_next_batch()
+    assert reader.read_all().num_rows == 20
+
+
+def test_a_requested_schema_chooses_and_casts(make: Make) -> None:
+    """By its names, in its order."""
+    consumer, _ = joined(make, consumer_timeout_ms=QUIET_MS)
+    schema = pa.schema([("offset", pa.int64()), ("value", pa.string())])
+    table = reader_of(consumer, schema).read_all()
+    assert table.schema == schema
+    assert table["offset"].to_pylist() == [*range(10)] * 2
+    with pytest.raises(ValueError, match="no column 'time': there are key"):
+        reader_of(consumer, pa.schema([("time", pa.int64())]))
+
+
+@pytest.mark.parametrize("names", [["headers"], ["topic", "offset"], ["partition"]])
+def test_chosen_columns_are_those_of_the_whole(make: Make, names: list[str]) -> None:
+    """In the order in which they are named; an empty batch has them, too."""
+    consumer, _ = joined(make)
+    whole, _ = joined(make)
+    assert consumer.poll_arrow(columns=names) == whole.poll_arrow().select(names)
+    empty = consumer.poll_arrow(columns=names)
+    assert (empty.num_rows, empty.schema.names) == (0, names)
+
+
+def test_columns_that_are_not_there_are_refused(make: Make) -> None:
+    """Nothing is handed out by that."""
+    consumer, _ = joined(make)
+    with pytest.raises(IllegalArgumentError, match="no column 'time'"):
+        consumer.poll_arrow(columns=["time"])
+    assert consumer.position(A) == 0
