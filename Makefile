@@ -66,6 +66,7 @@ sandbox-tests: $(STAMP)
 # brokers and for its own triggers half of the time.
 spark-tests: $(STAMP)
 	scripts/need-java $(PY)
+	scripts/need-kerberos $(PY)
 	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder \
 		-m spark tests/spark
 

@@ -1,6 +1,5 @@
 """Streams of a ZooKeeper group, over ports with TLS and SASL that ZooKeeper names."""
 
-import functools
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from tests.support.secure_broker import (
 from tests.support.waiting import wait_until
 from zkconsumer import ZookeeperConsumerConnector
 from zkconsumer.clock import SystemClock
-from zkconsumer.connector import assembly, connector, fetch_wiring
+from zkconsumer.connector import connector, fetch_wiring
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.security import SecurityProtocol, SecuritySettings, TlsSettings
@@ -76,9 +75,7 @@ def secured(monkeypatch: pytest.MonkeyPatch) -> Callable[[SecuritySettings], Non
     """Have all connectors of the test use these settings."""
 
     def secure(security: SecuritySettings) -> None:
-        monkeypatch.setattr(
-            connector, "assemble", functools.partial(assembly.assemble, security=security)
-        )
+        monkeypatch.setattr(connector, "security_of", lambda *_config, **_objects: security)
 
     return secure
 
