@@ -221,10 +221,33 @@ is found out, too. Records come in the format that they are stored in, with time
 where there are any.
 """
 
+_WATCHING = """
+## Watching without a ZooKeeper
+
+`lag`, `groups`, `verify`, `topics`, `get-offset`, `offsets`, `doctor`, `serve` and the metrics \
+with `--bootstrap-server` alone ([tools](tools.md)):
+
+| Kafka | what is seen |
+|---|---|
+| 4.x, and 3.3 to 3.9 without a ZooKeeper | all that there is: groups of the classic protocol \
+and of KIP-848 (members and owners of these from 3.7 on, where DescribeGroups knows nothing of \
+them); of share and streams groups the name and the state |
+| 0.10 to 3.9 with a ZooKeeper | groups at coordinators; those in ZooKeeper are unknown, and \
+said to be |
+| 0.9 | the same; nobody tells which broker is the controller, and replicas that are away are \
+missed, but not named |
+| 0.8 | topics and logs; its brokers list no groups, so these are a part that can't be read |
+
+Asserted on 4.1.0, on 3.9.1 both ways, over TLS and SCRAM, and on 2.8.2 and 0.10.2.2 by \
+`tests/integration/cli/test_without_zookeeper.py` and \
+`tests/integration/net/test_secure_tools.py`, side by side
+with each version's own `kafka-consumer-groups --describe`.
+"""
+
 
 def page() -> str:
     """The text of docs/versions.md."""
-    return _HEAD + _table(FEATURES) + _TAIL + _table(POLL_FEATURES) + _POLL_TAIL
+    return _HEAD + _table(FEATURES) + _TAIL + _table(POLL_FEATURES) + _POLL_TAIL + _WATCHING
 
 
 def _table(features: Mapping[str, Feature]) -> str:

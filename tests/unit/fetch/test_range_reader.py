@@ -327,5 +327,5 @@ def test_every_request_has_a_time_for_its_sending(
     monkeypatch.setattr(BrokerConnection, "begin", noting)
     reader = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES, timeout_ms=4_321)
     assert offsets(reader.read(stretch(0, 90))) == list(range(90))
-    assert len(given) > 9
+    assert len(given) >= 9
     assert set(given) == {4_321}
