@@ -19,7 +19,7 @@ def test_the_example_lands_every_message(
     spark: SparkSession, cluster: Sandbox, tmp_path: Path
 ) -> None:
     """And can be run again, for what came since."""
-    [example] = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    example = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[0]
     with closing(Topic(cluster, 2)) as topic:
         for said, here in [
             ("zk1:2181,zk2:2181/kafka", cluster.zookeeper_connect),

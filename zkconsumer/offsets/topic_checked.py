@@ -79,9 +79,10 @@ class TopicChecked:
             return {}
         czxids = self._topic_czxids({tp.topic for tp in offsets})
         sent = {
-            tp: self._marked(it, czxids.get(tp.topic))
+            tp: self._marked(it, czxids.get(tp.topic, self._czxids.get(tp)))
             for tp, it in offsets.items()
-            # A topic without a node is gone; what is written now is older than the next one.
+            # A topic without a node is gone: what is written now is older than the next one, and in
+            # Kafka the mark of the one that was read tells.
             if tp.topic not in czxids or self._czxids.get(tp, czxids[tp.topic]) == czxids[tp.topic]
         }
         outcome = self._store.commit(sent, retry=retry, rewind=rewind) if sent else {}

@@ -103,6 +103,17 @@ def test_a_topic_that_is_gone_may_be_committed() -> None:
     assert checked.commit({T0: OffsetAndMetadata(200)}) == {T0: None}
 
 
+def test_what_is_committed_while_the_topic_is_gone_is_not_the_next_ones() -> None:
+    """In Kafka, too, where the offset would be believed if it bore no mark."""
+    topics, kept = Topics(t=7), Kept(expires=True)
+    checked = TopicChecked(kept, topics)
+    checked.fetch([T0])
+    topics.czxids = {}
+    assert checked.commit({T0: OffsetAndMetadata(200)}) == {T0: None}
+    topics.czxids = {"t": 9}
+    assert checked.fetch([T0]) == {T0: FetchedOffset(None, former=200, topic_czxid=9)}
+
+
 def test_offsets_in_kafka_are_marked_where_the_caller_has_no_text() -> None:
     """The mark is never shown; with another topic's the offset counts as none."""
     topics = Topics(t=0x5F)
