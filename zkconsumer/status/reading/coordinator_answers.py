@@ -60,14 +60,7 @@ def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> Grou
 def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
     """A group as its coordinator describes it, without its offsets."""
     if group.error_code:
-        return GroupStatus(
-            group_id=group.group_id,
-            kind=GroupKind.COORDINATOR,
-            seen_ms=seen_ms,
-            coordinator=coordinator,
-            problems=(f"{coordinator} does not describe it: {explained(group.error_code)}",),
-            whole=False,
-        )
+        return _undescribed(group.group_id, group.error_code, coordinator, seen_ms)
     foreign = _foreign(group.protocol_type)
     owners: dict[TopicPartition, str] = {}
     members: list[MemberStatus] = []
@@ -95,14 +88,7 @@ def reconciled_status(group: ReconciledGroup, coordinator: Broker, seen_ms: int)
     Who owns what is what members have now, which may be less than they shall have.
     """
     if group.error_code:
-        return GroupStatus(
-            group_id=group.group_id,
-            kind=GroupKind.COORDINATOR,
-            seen_ms=seen_ms,
-            coordinator=coordinator,
-            problems=(f"{coordinator} does not describe it: {explained(group.error_code)}",),
-            whole=False,
-        )
+        return _undescribed(group.group_id, group.error_code, coordinator, seen_ms)
     owners: dict[TopicPartition, str] = {}
     members: list[MemberStatus] = []
     for one in sorted(group.members, key=lambda member: member.member_id):
@@ -133,6 +119,18 @@ def reconciled_status(group: ReconciledGroup, coordinator: Broker, seen_ms: int)
         reported_state=group.state,
         protocol=group.assignor_name or None,
         coordinator=coordinator,
+    )
+
+
+def _undescribed(group_id: str, code: int, coordinator: Broker, seen_ms: int) -> GroupStatus:
+    """A group that its coordinator knows, and does not describe."""
+    return GroupStatus(
+        group_id=group_id,
+        kind=GroupKind.COORDINATOR,
+        seen_ms=seen_ms,
+        coordinator=coordinator,
+        problems=(f"{coordinator} does not describe it: {explained(code)}",),
+        whole=False,
     )
 
 
