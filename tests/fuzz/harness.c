@@ -16,6 +16,7 @@
 #include "answers.h"
 #include "batch.h"
 #include "batch_sets.h"
+#include "batches.h"
 #include "columns.h"
 #include "crc32c.h"
 #include "order.h"
@@ -24,7 +25,6 @@
 #include "sets.h"
 #include "shortage.h"
 #include "sockets.h"
-#include "walk.h"
 #include "world.h"
 
 enum { MAX_SEEDS = 256 };

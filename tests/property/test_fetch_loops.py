@@ -9,18 +9,23 @@ from hypothesis import strategies as st
 from tests.support.log_broker import Log, LogBroker
 from tests.support.log_readers import SETTINGS, Came, LogReader
 from tests.support.queues import needs_native_engine
+from zkconsumer.records.batch_header import MAGIC
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.engine import Engine
+from zkconsumer.wire.messages.fetch import LAST_BY_NAME
 
 pytestmark = needs_native_engine
 
+VERSIONS = st.one_of(st.just(0), st.integers(0, LAST_BY_NAME))
 SETS = st.tuples(
     st.lists(st.one_of(st.none(), st.binary(max_size=300)), min_size=1, max_size=8),
-    st.sampled_from([Codec.NONE, Codec.GZIP, Codec.SNAPPY]),
-    st.integers(0, 1),
+    st.sampled_from([Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.ZSTD]),
+    st.integers(0, 2),
 )
 LARGE = st.tuples(
-    st.sampled_from([[3_000], [30_000]]), st.sampled_from([Codec.NONE, Codec.GZIP]), st.just(0)
+    st.sampled_from([[3_000], [30_000]]),
+    st.sampled_from([Codec.NONE, Codec.GZIP]),
+    st.sampled_from([0, 2]),
 )
 DAMAGE = st.tuples(st.integers(0, 30), st.integers(0, 60), st.integers(1, 255))
 LOGS = st.tuples(
@@ -33,9 +38,12 @@ Drawn = list[tuple[list[bytes | int | None], Codec, int]]
 
 
 def fill(log: Log, sets: Drawn) -> None:
-    """Append what was drawn; a number is the size of a value."""
-    for values, codec, magic in sets:
+    """Append what was drawn; a number is the size of a value. A commit ends each set of nulls."""
+    for values, drawn, magic in sets:
+        codec = Codec.LZ4 if magic < MAGIC and drawn is Codec.ZSTD else drawn
         log.add([bytes(one) if isinstance(one, int) else one for one in values], codec, magic)
+        if magic == MAGIC and values[0] is None:
+            log.add_marker()
 
 
 def what_came(came: dict[int, Came]) -> dict[int, object]:
@@ -46,17 +54,19 @@ def what_came(came: dict[int, Came]) -> dict[int, object]:
 @given(
     logs=st.lists(LOGS, min_size=1, max_size=4),
     pieces=st.lists(st.integers(1, 3_000), max_size=3),
-    max_chunks=st.integers(1, 5),
-    max_bytes=st.sampled_from([None, 3_000, 10_000, 200_000]),
+    bounds=st.tuples(st.integers(1, 5), st.sampled_from([None, 3_000, 10_000, 200_000])),
     skip=st.booleans(),
+    version=VERSIONS,
+    response_bytes=st.sampled_from([1 << 20, 3_000]),
 )
 @settings(max_examples=50, deadline=None)
 def test_both_loops_bring_the_same(
     logs: list[tuple[Drawn, list[tuple[int, int, int]]]],
     pieces: list[int],
-    max_chunks: int,
-    max_bytes: int | None,
+    bounds: tuple[int, int | None],
     skip: bool,
+    version: int,
+    response_bytes: int,
 ) -> None:
     """The same records with the same offsets, the same places that can't be read, the same end."""
     came = {}
@@ -67,13 +77,19 @@ def test_both_loops_bring_the_same(
                 fill(log, sets)
                 for entry, at, flip in damages if log.entries else ():
                     log.damage(entry % len(log.entries), at, flip)
-            chosen = replace(SETTINGS, skip_poison=skip)
+            chosen = replace(SETTINGS, skip_poison=skip, response_max_bytes=response_bytes)
             reader = LogReader(
-                broker, engine, settings=chosen, max_chunks=max_chunks, max_bytes=max_bytes
+                broker,
+                engine,
+                settings=chosen,
+                max_chunks=bounds[0],
+                max_bytes=bounds[1],
+                version=version,
             )
             with reader:
                 reader.add_all()
                 came[engine] = what_came(reader.read_all())
+            assert set(broker.versions) <= {version}
     assert came[Engine.NATIVE] == came[Engine.PURE]
 
 

@@ -10,7 +10,7 @@
 #include "crc32.h"
 #include "queue.h"
 #include "sets.h"
-#include "walk.h"
+#include "batches.h"
 
 enum { PUMPS = 3, PATIENCE_MS = 20000 };
 

@@ -9,7 +9,7 @@
 
 #include "crc32.h"
 #include "sets.h"
-#include "walk.h"
+#include "batches.h"
 
 enum { THREADS = 4, PLACES = 16 };
 

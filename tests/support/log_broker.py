@@ -14,14 +14,18 @@ from types import TracebackType
 from typing import Self
 
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
+from zkconsumer.records.batch_header import MAGIC
 from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.entries import HEADER_BYTES
+from zkconsumer.records.transactions import Marker
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.loopback import LOOPBACK
 from zkconsumer.wire.codec import RequestFrame, decode_request, encode_response
 from zkconsumer.wire.messages.fetch import (
+    FIRST_SOFT_BOUNDS,
     FetchedPartition,
     FetchedTopic,
     FetchPartition,
@@ -31,7 +35,7 @@ from zkconsumer.wire.messages.fetch import (
 
 
 class Log:
-    """The entries of one partition, as bytes; each entry's offset is that of its last message."""
+    """The entries of one partition, as bytes, each with its last offset."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[int, bytes]] = []
@@ -41,17 +45,27 @@ class Log:
     def add(
         self, values: Sequence[bytes | None], codec: Codec = Codec.NONE, magic: int = 0
     ) -> None:
-        """Append messages; with a codec they are one entry."""
+        """Append messages; with a codec they are one entry, and of magic 2 always one batch."""
+        time_type = TimestampType.CREATE_TIME if magic else TimestampType.NONE
         records = [
-            Record(self.end + at, None, value, 1_000 + at if magic else -1)
+            Record(self.end + at, None, value, 1_000 + at if magic else -1, time_type)
             for at, value in enumerate(values)
         ]
         self.end += len(records)
+        if magic == MAGIC:
+            self.entries.append((self.end - 1, build_batch(records, codec=codec)))
+            return
         data = build_message_set(records, codec=codec, magic=magic)
         while data:
             size = HEADER_BYTES + int.from_bytes(data[8:12], "big")
             self.entries.append((int.from_bytes(data[:8], "big"), data[:size]))
             data = data[size:]
+
+    def add_marker(self, kind: Marker = Marker.COMMIT) -> None:
+        """Append the control batch that ends a transaction."""
+        traits = BatchTraits(producer_id=7, producer_epoch=0, is_transactional=True)
+        self.entries.append((self.end, build_marker(kind, self.end, timestamp=1, traits=traits)))
+        self.end += 1
 
     def damage(self, entry: int, at: int, flip: int = 0xFF) -> None:
         """Flip bits of one byte behind the header of an entry.
@@ -73,6 +87,30 @@ class Log:
                 left -= len(found[-1])
         return b"".join(found)
 
+    def first_size(self, offset: int) -> int:
+        """The size of the entry with that offset; 0 without one."""
+        return next((len(data) for last, data in self.entries if last >= offset), 0)
+
+
+class _Room:
+    """How a broker of 0.10.1 or later fills an answer: in order, and the first entry whole."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._left_bytes = max_bytes
+        self._is_empty = True
+
+    def for_part(self, max_bytes: int, first_bytes: int) -> int:
+        """How many bytes a partition may get, whose first entry is so large."""
+        most_bytes = min(max_bytes, max(0, self._left_bytes))
+        if first_bytes <= most_bytes:
+            return most_bytes
+        return first_bytes if self._is_empty else 0
+
+    def take(self, size: int) -> None:
+        """So much went in."""
+        self._left_bytes -= size
+        self._is_empty = self._is_empty and not size
+
 
 class LogBroker:
     """Serves the partitions of topic t. Use it as a context manager.
@@ -80,6 +118,10 @@ class LogBroker:
     Attributes:
         logs: by partition.
         requests: every fetch, in order.
+        frames: the same, as they came.
+        versions: in which each of them came.
+        throttle_ms: what the next answers say of the client's quota, one after the other.
+        errors: of the next answers as a whole, one after the other.
         pieces: how many bytes are sent at once, in turns; none: all.
         mangle: what becomes of an answer before it is sent.
         cuts: the next answers end after so many bytes each, and the connection with them.
@@ -89,6 +131,10 @@ class LogBroker:
         self.logs = [Log() for _ in range(partitions)]
         self.topic = topic
         self.requests: list[FetchRequest] = []
+        self.frames: list[bytes] = []
+        self.versions: list[int] = []
+        self.throttle_ms: list[int] = []
+        self.errors: list[ErrorCode] = []
         self.connections = 0
         self.pieces: Sequence[int] = ()
         self.mangle: Callable[[bytes], bytes] = bytes
@@ -150,8 +196,11 @@ class LogBroker:
     def _serve(self, connected: socket.socket) -> None:
         with contextlib.suppress(OSError), connected, connected.makefile("rb") as stream:
             while len(prefix := stream.read(4)) == 4:
-                frame = decode_request(stream.read(int.from_bytes(prefix, "big")))
+                data = stream.read(int.from_bytes(prefix, "big"))
+                frame = decode_request(data)
                 assert isinstance(frame.request, FetchRequest)
+                self.frames.append(prefix + data)
+                self.versions.append(frame.version)
                 self.requests.append(frame.request)
                 self.may_answer.wait(30)
                 answer = self.mangle(self._answer(frame, frame.request))
@@ -161,30 +210,44 @@ class LogBroker:
                 self._send(connected, answer)
 
     def _answer(self, frame: RequestFrame, request: FetchRequest) -> bytes:
+        room = _Room(request.max_bytes) if frame.version >= FIRST_SOFT_BOUNDS else None
         topics = tuple(
             FetchedTopic(
-                topic=topic.topic, partitions=tuple(self._part(one) for one in topic.partitions)
+                topic=topic.topic,
+                partitions=tuple(self._part(one, room) for one in topic.partitions),
             )
             for topic in request.topics
         )
-        response = FetchResponse(topics=topics)
+        response = FetchResponse(
+            topics=topics,
+            throttle_time_ms=self.throttle_ms.pop(0) if self.throttle_ms else 0,
+            error_code=self.errors.pop(0) if self.errors else 0,
+        )
         is_empty = all(
             not one.records and not one.error_code for t in topics for one in t.partitions
         )
         if is_empty and request.max_wait_ms:
             threading.Event().wait(min(request.max_wait_ms, 20) / 1000)
-        return encode_response(response, version=0, correlation_id=frame.correlation_id)
+        return encode_response(response, version=frame.version, correlation_id=frame.correlation_id)
 
-    def _part(self, asked: FetchPartition) -> FetchedPartition:
+    def _part(self, asked: FetchPartition, room: "_Room | None") -> FetchedPartition:
         log = self.logs[asked.partition]
         error = log.error
         if not error and asked.fetch_offset > log.end:
             error = ErrorCode.OFFSET_OUT_OF_RANGE
+        data = b""
+        if not error:
+            offset, most_bytes = asked.fetch_offset, asked.max_bytes
+            if room is not None:
+                most_bytes = room.for_part(most_bytes, log.first_size(offset))
+            data = log.read(offset, most_bytes)
+            if room is not None:
+                room.take(len(data))
         return FetchedPartition(
             partition=asked.partition,
             error_code=error,
             high_watermark=-1 if error else log.end,
-            records=memoryview(b"" if error else log.read(asked.fetch_offset, asked.max_bytes)),
+            records=memoryview(data),
         )
 
     def _send(self, connected: socket.socket, answer: bytes) -> None:

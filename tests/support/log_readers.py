@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.support.log_broker import LogBroker
-from tests.support.plain_ways import plain_dialer
+from tests.support.plain_ways import assuming_dialer, serving_fetch
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
@@ -68,6 +68,7 @@ class LogReader:
         settings: FetchSettings = SETTINGS,
         max_chunks: int = 1_000,
         max_bytes: int | None = None,
+        version: int = 0,
     ) -> None:
         budget = None if max_bytes is None else ByteBudget(max_bytes)
         self.broker = broker
@@ -79,7 +80,7 @@ class LogReader:
             LoopKey(broker.address, 0),
             lambda _key, lost: self.lost.extend(lost),
             settings=settings,
-            dial=plain_dialer(TcpConnector()).dial,
+            dial=assuming_dialer(TcpConnector(), serving_fetch(version)).dial,
         )
 
     @staticmethod

@@ -15,8 +15,6 @@ from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.observe import Observation
 from zkconsumer.scope import ThreadScope
-from zkconsumer.wire.negotiation import of_generation
-from zkconsumer.wire.versions import OLDEST
 from zkconsumer.zk.registry import GroupRegistry
 
 
@@ -32,8 +30,8 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
 ) -> FetchManager:
     """Everything from the brokers' addresses to the chunk queues; no thread runs yet.
 
-    Streams send what a broker of 0.8 knows and nothing else, so none is asked what it serves; but
-    for one that wants to know who we are.
+    A broker that registered as one of 0.8 or 0.9 is sent what one of 0.8 knows and nothing else, so
+    it is not asked what it serves; but for one that wants to know who we are.
 
     Args:
         config: time-outs, sizes, names.
@@ -44,6 +42,7 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
         on_death: see ``FetchManager``.
         security: of all connections to brokers.
     """
+    brokers = BrokerList(registry)
     dialer = BrokerDialer(
         TcpConnector(receive_buffer_bytes=config.socket_receive_buffer_bytes),
         client_id=config.client_id,
@@ -51,7 +50,7 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
         connect_timeout_ms=config.socket_timeout_ms,
         request_timeout_ms=config.socket_timeout_ms,
         clock=clock,
-        assumed=of_generation(OLDEST),
+        assumed=brokers.versions_of,
     )
     cluster = ClusterClient(
         dialer,
@@ -69,7 +68,7 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
 
     return FetchManager(
         access=ClusterAccess(
-            list_brokers=BrokerList(registry).read,
+            list_brokers=brokers.read,
             read_metadata=cluster.view_by,
             dial=dialer.dial,
             stop=stop,

@@ -1,5 +1,8 @@
 """The Python fetch loop: a thread that runs a ``FetchSession`` against one broker.
 
+It asks in the newest version of Fetch that the broker serves, outside of any fetch session, for all
+that lies in the log; one that can't say what it serves is sent what 0.8 knows.
+
 Source: Kafka 0.8.2.2 ``ConsumerFetcherThread``. It never blocks on a full queue: it asks for the
 other partitions meanwhile, and waits in its mailbox when there is nothing to ask for.
 """
@@ -9,28 +12,42 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.errors import ProtocolError, RequestTimedOut, TransportError, ZkConsumerError
+from zkconsumer.error_codes import error_name
+from zkconsumer.errors import (
+    BrokerError,
+    ProtocolError,
+    RequestTimedOut,
+    TransportError,
+    ZkConsumerError,
+)
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
+from zkconsumer.net.in_flight import InFlight
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation, PositionReset
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import Request
-from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
+from zkconsumer.wire.messages.fetch import (
+    FIRST_SOFT_BOUNDS,
+    FIRST_UNTHROTTLED,
+    LAST_BY_NAME,
+    FetchRequest,
+    FetchResponse,
+)
 from zkconsumer.wire.versions import OLDEST, version_for
 
 log = logging.getLogger(__name__)
 R = TypeVar("R")
 
-FETCH_VERSION = version_for(ApiKey.FETCH, OLDEST)
-LIST_OFFSETS_VERSION = version_for(ApiKey.LIST_OFFSETS, OLDEST)
-
+_OLD_FETCH = version_for(ApiKey.FETCH, OLDEST)
+_OLD_LIST_OFFSETS = version_for(ApiKey.LIST_OFFSETS, OLDEST)
+"""Later versions tell one offset as this does, in another shape."""
 
 _LOOK_AROUND_MS = 1_000
 """A wait for room ends at least so often: a signal handler that raises may swallow the call."""
@@ -48,6 +65,17 @@ class _Wake:
 
 
 _WAKE = _Wake()
+
+
+def _last_fetch(connection: NegotiatedConnection) -> int:
+    """Return the last version of Fetch in which a broker is asked, whatever else it serves."""
+    return LAST_BY_NAME if connection.versions.generation is None else _OLD_FETCH
+
+
+def _begin(connection: NegotiatedConnection, request: Request[R], timeout_ms: int) -> InFlight[R]:
+    is_fetch = isinstance(request, FetchRequest)
+    last = _last_fetch(connection) if is_fetch else _OLD_LIST_OFFSETS
+    return connection.begin(request, timeout_ms=timeout_ms, at_most=last)
 
 
 def deserves_another(error: ZkConsumerError) -> bool:
@@ -83,6 +111,7 @@ class PythonFetchLoop:
         self._repeats = repeats or Repeats(log, self._clock)
         self._about = f"fetching from {key.broker}"
         self._session = FetchSession(settings)
+        self._fetch_version = _OLD_FETCH
         self._mailbox: Mailbox[_Add | _Wake] = Mailbox()
         self._connection: NegotiatedConnection | None = None
         # Of a hedged request, while it is under way.
@@ -94,6 +123,7 @@ class PythonFetchLoop:
         self._added = 0
         self._taken = 0
         self._unpacked = 0
+        self._quiet_until_ms = 0
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
         """See ``FetchLoop``; called by the leader finder only, which therefore may count."""
@@ -145,9 +175,12 @@ class PythonFetchLoop:
         for chunk in list(self._session.pending()):
             self._offer(chunk)
         self._unpack()
+        if self._quiet_ms_left() > 0:
+            self._take(self._mailbox.get(min(self._quiet_ms_left(), _LOOK_AROUND_MS)))
+            return False
         request = self._session.offsets_request()
         if request is not None:
-            offsets = self._exchange(request, LIST_OFFSETS_VERSION)
+            offsets = self._exchange(request)
             if offsets is not None:
                 self._act(self._session.receive_offsets(offsets))
         return request is None
@@ -166,13 +199,19 @@ class PythonFetchLoop:
     def _fetch(self, fetch: FetchRequest) -> bool:
         """Fetch, and hand over what there is room for; whether the answer brought anything."""
         started_ms = self._clock.now_ms()
-        answer = self._exchange(fetch, FETCH_VERSION)
+        answer = self._exchange(fetch)
         if answer is None:
             return False
         return self._take_fetched(fetch, answer, self._clock.now_ms() - started_ms)
 
     def _take_fetched(self, fetch: FetchRequest, answer: FetchResponse, duration_ms: int) -> bool:
         """Hand over what a fetch brought; see ``_fetch``."""
+        if answer.error_code:
+            code = answer.error_code
+            self._give_all_back(BrokerError(code, "Fetch", error_name(code)))
+            return False
+        if self._fetch_version >= FIRST_UNTHROTTLED:
+            self._be_quiet_for(answer.throttle_time_ms)
         outcomes = self._session.receive_fetch(fetch, answer)
         self._act(outcomes)
         self._unpack()
@@ -235,10 +274,18 @@ class PythonFetchLoop:
             self._session.add(command.claim, command.fetch_offset)
             self._taken += 1
 
-    def _exchange(self, request: Request[R], version: int) -> R | None:
+    def _be_quiet_for(self, throttle_ms: int) -> None:
+        """Ask the broker nothing for so long: that is its quota."""
+        if throttle_ms > 0:
+            self._quiet_until_ms = self._clock.now_ms() + throttle_ms
+
+    def _quiet_ms_left(self) -> int:
+        return self._quiet_until_ms - self._clock.now_ms() if self._quiet_until_ms else 0
+
+    def _exchange(self, request: Request[R]) -> R | None:
         """Ask; a second failure in a row gives all partitions back."""
         try:
-            return self._ask(request, version)
+            return self._ask(request)
         except ZkConsumerError as error:
             self._give_all_back(error)
             return None
@@ -250,32 +297,44 @@ class PythonFetchLoop:
             self._repeats.happened(self._about, text)
             self._give_back(self._session.release_all(str(error)))
 
-    def _ask(self, request: Request[R], version: int) -> R:
+    def _ask(self, request: Request[R]) -> R:
         if not self._has_failed:
             try:
-                return self._ask_once(request, version)
+                return self._ask_once(request)
             except ZkConsumerError as error:
                 if self._stopping or not deserves_another(error):
                     raise
         self._has_failed = False
-        return self._ask_once(request, version)
+        return self._ask_once(request)
 
     def _connected(self) -> NegotiatedConnection:
         if self._connection is None:
-            self._connection = self._dial(self._key.broker)
-            if self._stopping:
-                self._connection.close()
+            self._go_on_with(self._dial(self._key.broker))
+        assert self._connection is not None
         return self._connection
 
-    def _ask_once(self, request: Request[R], version: int) -> R:
+    def _go_on_with(self, connection: NegotiatedConnection) -> None:
+        """From here on this is the connection, and its broker is whom we ask."""
+        self._connection = connection
+        if self._stopping:
+            connection.close()
+        self._set_fetch_version(
+            connection.version_of(FetchRequest, at_most=_last_fetch(connection))
+        )
+
+    def _set_fetch_version(self, version: int) -> None:
+        self._fetch_version = version
+        self._session.has_hard_bounds = version < FIRST_SOFT_BOUNDS
+
+    def _ask_once(self, request: Request[R]) -> R:
         waits_ms = self._settings.max_wait_ms if isinstance(request, FetchRequest) else 0
         timeout_ms = self._settings.request_timeout_ms + waits_ms
         connection = self._connected()
         try:
-            in_flight = connection.begin(request, timeout_ms=timeout_ms, at_most=version)
+            in_flight = _begin(connection, request, timeout_ms)
             answered = first_to_answer(
                 Sent(connection, in_flight),
-                lambda failure: self._hedge(request, version, failure),
+                lambda failure: self._hedge(request, failure),
                 quiet_ms=self._pace.quiet_ms + waits_ms,
                 timeout_ms=timeout_ms,
                 clock=self._clock,
@@ -290,7 +349,7 @@ class PythonFetchLoop:
         return response
 
     def _hedge(
-        self, request: Request[R], version: int, failure: ZkConsumerError | None
+        self, request: Request[R], failure: ZkConsumerError | None
     ) -> Sent[NegotiatedConnection, R] | None:
         """Ask again, once, over a second connection, where the first one is silent."""
         if failure is not None or self._second is not None:
@@ -301,16 +360,14 @@ class PythonFetchLoop:
         connection = self._second = self._dial(broker, timeout_ms=quiet_ms)
         if self._stopping:
             connection.close()
-        return Sent(connection, connection.begin(request, timeout_ms=quiet_ms, at_most=version))
+        return Sent(connection, _begin(connection, request, quiet_ms))
 
     def _settle(self, answered: NegotiatedConnection) -> None:
         """Go on with the connection that was answered first; the race closed the other one."""
         second, self._second = self._second, None
         if answered is second:
-            self._connection = answered
+            self._go_on_with(answered)
             self._pace.won()
-            if self._stopping:
-                answered.close()
         elif second is not None:
             self._pace.lost()
         else:
@@ -321,6 +378,8 @@ class PythonFetchLoop:
             if connection is not None:
                 connection.close()
         self._connection = self._second = None
+        # Until it is known what the next one serves: bounds that hold in any version.
+        self._set_fetch_version(_OLD_FETCH)
 
     def _act(self, outcomes: tuple[Outcome, ...]) -> None:
         for outcome in outcomes:

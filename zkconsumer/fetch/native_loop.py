@@ -130,6 +130,7 @@ class NativeFetchLoop(PythonFetchLoop):
         self._pump = _core.Pump()
         self._pump.configure(
             min_bytes=settings.min_bytes,
+            max_bytes=min(settings.response_max_bytes, (1 << 31) - 1),
             max_wait_ms=settings.max_wait_ms,
             timeout_ms=settings.request_timeout_ms + settings.max_wait_ms,
             max_decompressed_bytes=min(settings.max_decompressed_bytes, _MOST_BYTES),
@@ -162,7 +163,8 @@ class NativeFetchLoop(PythonFetchLoop):
     def _turn(self) -> None:
         # In this order: who calls has put something into the mailbox before.
         self._pump.hear()
-        if self._connection is not None and not self._connection.has_descriptor:
+        is_lendable = self._connection is None or self._connection.has_descriptor
+        if not is_lendable or self._quiet_ms_left() > 0:
             super()._turn()
             return
         self._is_whole_turn = False
@@ -183,8 +185,11 @@ class NativeFetchLoop(PythonFetchLoop):
 
     def _run_pump(self, loan: Loan) -> None:
         try:
+            had_hard_bounds = self._session.has_hard_bounds
             connection = self._connected()
-            if connection.has_descriptor:
+            # What it serves may change what is to be asked for.
+            is_as_lent = self._session.has_hard_bounds == had_hard_bounds
+            if connection.has_descriptor and is_as_lent:
                 self._pump_over(connection, loan)
         except ZkConsumerError as error:
             self._close_connection()
@@ -207,6 +212,7 @@ class NativeFetchLoop(PythonFetchLoop):
                     end, second = self._run_hedged(connection, line, end)
             finally:
                 outcomes = self._lender.take_back(loan, map(_returned, self._pump.unload()))
+                self._be_quiet_for(self._pump.quiet_ms())
             self._act(outcomes)
             if second is None and end.kind == _core.PUMP_BROKEN:
                 raise self.failure_of(end)
@@ -233,6 +239,7 @@ class NativeFetchLoop(PythonFetchLoop):
         end = _End(
             *self._pump.run(
                 line.descriptor,
+                version=self._fetch_version,
                 correlation_id=line.correlation_id,
                 client_id=line.client_id,
                 max_response_bytes=line.max_response_bytes,
@@ -258,7 +265,7 @@ class NativeFetchLoop(PythonFetchLoop):
         lent: Runner = _Lent(self, connection, line)
 
         def start(failure: ZkConsumerError | None) -> Runner | None:
-            return self._hedge(request, asked.version, failure)
+            return self._hedge(request, failure)
 
         answered = first_to_answer(
             lent,

@@ -94,15 +94,28 @@ def start_at(position: FetchPosition, offset: int) -> Chunk | None:
 
 
 def take_answer(
-    position: FetchPosition, data: memoryview, asked_bytes: int, settings: FetchSettings
+    position: FetchPosition,
+    data: memoryview,
+    asked_bytes: int,
+    settings: FetchSettings,
+    *,
+    is_passed_over: bool = False,
 ) -> None:
-    """Keep what a fetch from ``position.fetch_offset`` brought, to be unpacked."""
+    """Keep what a fetch from ``position.fetch_offset`` brought, to be unpacked.
+
+    Args:
+        position: that was asked for.
+        data: the record set.
+        asked_bytes: how much of it was asked for.
+        settings: what may be unpacked.
+        is_passed_over: where nothing came: the answer had no room for what there is.
+    """
     offset = position.fetch_offset
     assert offset is not None
     if data:
         position.packed = RecordSet(data, offset, asked_bytes)
         judge_offsets(position, settings)
-    if position.packed is None:
+    if position.packed is None and (data or not is_passed_over):
         # The end of the log. A message that seemed to need more is not there any more.
         position.needed_bytes = 0
 

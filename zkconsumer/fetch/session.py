@@ -43,6 +43,8 @@ from zkconsumer.wire.messages.list_offsets import (
 )
 from zkconsumer.wire.offsets import is_offset
 
+_MOST_BYTES = (1 << 31) - 1
+
 _MIN_FETCH_BYTES = 4096
 """No partition is asked for less, however many there are (unless ``fetch_bytes`` is)."""
 
@@ -81,10 +83,17 @@ Outcome = Deliver | LeaderLost | OffsetReset
 
 
 class FetchSession:
-    """The partitions that one fetcher reads from one broker."""
+    """The partitions that one fetcher reads from one broker.
+
+    Attributes:
+        has_hard_bounds: whether the broker knows no bound for the whole answer, and cuts every
+            partition's part where its bytes end (before version 3 of Fetch). Else it fills its
+            answer in the order of the request, and gives the first entry whole.
+    """
 
     def __init__(self, settings: FetchSettings) -> None:
         self._settings = settings
+        self.has_hard_bounds = True
         self._positions: dict[TopicPartition, FetchPosition] = {}
 
     def __len__(self) -> int:
@@ -190,7 +199,7 @@ class FetchSession:
         sizes = self._sizes(has_room)
         by_topic: dict[str, list[FetchPartition]] = {}
         is_waiting = False
-        for tp, position in self._positions.items():
+        for tp, position in self._in_order(sizes):
             offset, max_bytes = position.fetch_offset, sizes.get(tp)
             if position.is_waiting or (position.ready and max_bytes is None):
                 is_waiting = is_waiting or position.claim.active
@@ -204,11 +213,25 @@ class FetchSession:
         return FetchRequest(
             max_wait_ms=0 if is_waiting else self._settings.max_wait_ms,
             min_bytes=self._settings.min_bytes,
+            max_bytes=min(self._settings.response_max_bytes, _MOST_BYTES),
             topics=tuple(
                 FetchTopic(topic=topic, partitions=tuple(entries))
                 for topic, entries in by_topic.items()
             ),
         )
+
+    def _in_order(
+        self, sizes: dict[TopicPartition, int]
+    ) -> list[tuple[TopicPartition, FetchPosition]]:
+        """The order of a request; where that of the answer follows it, what is large comes first.
+
+        Who got nothing for lack of room stays in front of those who got something: whoever brings
+        something goes to the end of the line.
+        """
+        positions = list(self._positions.items())
+        if not self.has_hard_bounds:
+            positions.sort(key=lambda one: -sizes.get(one[0], 0))
+        return positions
 
     def _sizes(self, has_room: Callable[[ChunkSink], bool]) -> dict[TopicPartition, int]:
         """How much to ask of each partition that is asked now.
@@ -262,7 +285,13 @@ class FetchSession:
         return large
 
     def part_bytes(self, *, has_large: bool) -> int:
-        """How much every partition is asked for, which is less where larger entries are, too."""
+        """How much every partition is asked for, which is less where larger entries are, too.
+
+        Unless the broker bounds the answer itself.
+        """
+        if not self.has_hard_bounds:
+            most_bytes = max(_MIN_FETCH_BYTES, self._settings.response_max_bytes)
+            return min(self._settings.fetch_bytes, most_bytes)
         response_bytes = self._settings.response_max_bytes // (2 if has_large else 1)
         part_bytes = max(_MIN_FETCH_BYTES, response_bytes // max(1, len(self._positions)))
         return min(self._settings.fetch_bytes, part_bytes)
@@ -321,7 +350,14 @@ class FetchSession:
             yield self._take_error(position, ErrorCode.of(answer.error_code), answer.error_code)
         else:
             position.claim.high_watermark = answer.high_watermark
-            take_answer(position, answer.records, wanted.max_bytes, self._settings)
+            is_behind = answer.high_watermark > wanted.fetch_offset
+            take_answer(
+                position,
+                answer.records,
+                wanted.max_bytes,
+                self._settings,
+                is_passed_over=is_behind and not self.has_hard_bounds,
+            )
 
     def _take_error(self, position: FetchPosition, error: ErrorCode, code: int) -> Outcome:
         """Ask again where that may help, maybe another broker; else tell the stream."""

@@ -568,6 +568,7 @@ class Pump:
         self,
         *,
         min_bytes: int,
+        max_bytes: int,
         max_wait_ms: int,
         timeout_ms: int,
         max_decompressed_bytes: int,
@@ -605,19 +606,24 @@ class Pump:
         self,
         socket: int,
         *,
+        version: int,
         correlation_id: int,
         client_id: bytes,
         max_response_bytes: int,
         max_entry_bytes: int,
         quiet_ms: int,
     ) -> tuple[int, int, bool, int, int, str, bool]:
-        """Work until it must come back; also where no byte came for ``quiet_ms`` (0: never then).
+        """Ask in a version of Fetch until it must come back.
+
+        It does so, too, where no byte came for ``quiet_ms`` (0: never then).
 
         Returns:
             A PUMP value; the next correlation id; whether somebody called or something is odd;
             where it is broken how (an IO value), the errno, and a word of explanation; and whether
             something of an answer came.
         """
+    def quiet_ms(self) -> int:
+        """Return for how long from now on the broker wants to be asked nothing."""
     def asked(self) -> bytes:
         """Return the last request, with its length in front."""
     def counts(self) -> tuple[int, int, int, int, int]:

@@ -110,14 +110,6 @@ cdef extern from "walk.h" nogil:
         size_t bound_bytes
         size_t enough_bytes
         size_t piece_bytes
-    ctypedef struct zk_set_result:
-        zk_set_status status
-        size_t position
-        int64_t next_offset
-        size_t room_bytes
-    zk_set_result zk_read_set(
-        zk_buffer *set, size_t position, const zk_set_limits *limits, zk_runs *runs
-    )
     ctypedef struct zk_ahead:
         int64_t next_offset
         size_t needed_bytes
@@ -165,6 +157,14 @@ cdef extern from "batches.h" nogil:
         size_t size
     zk_foreign zk_reader_foreign(const zk_reader *reader)
     zk_set_status zk_reader_take(zk_reader *reader, zk_buffer *body)
+    ctypedef struct zk_set_result:
+        zk_set_status status
+        size_t position
+        int64_t next_offset
+        size_t room_bytes
+    zk_set_result zk_read_set(
+        zk_buffer *set, size_t position, const zk_set_limits *limits, zk_runs *runs
+    )
 
 
 cdef extern from "fetched.h" nogil:

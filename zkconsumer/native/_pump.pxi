@@ -33,11 +33,14 @@ cdef extern from "pump.h" nogil:
         zk_unpack_limits limits
     ctypedef struct zk_asking:
         size_t part_bytes
+        size_t answer_bytes
         int32_t max_wait_ms
         bint has_others_waiting
     ctypedef struct zk_request_head:
+        int version
         int32_t correlation_id
         int32_t min_bytes
+        int32_t max_bytes
     ctypedef struct zk_exchange:
         int error
         bint has_heard
@@ -50,6 +53,7 @@ cdef extern from "pump.h" nogil:
         ZK_IO_CLOSED
     enum:
         ZK_ODD_SET
+        ZK_FETCH_LAST
     ctypedef enum zk_pump_end:
         ZK_PUMP_CALLED
         ZK_PUMP_STOPPED
@@ -90,6 +94,7 @@ cdef extern from "pump.h" nogil:
     bint zk_pump_is_called(zk_pump *pump)
     void zk_pump_hear(zk_pump *pump)
     void zk_pump_stop(zk_pump *pump)
+    int64_t zk_pump_quiet_ms(zk_pump *pump)
 
 
 PUMP_CALLED, PUMP_STOPPED, PUMP_BROKEN = ZK_PUMP_CALLED, ZK_PUMP_STOPPED, ZK_PUMP_BROKEN
@@ -139,6 +144,7 @@ cdef class Pump:
         self,
         *,
         int32_t min_bytes,
+        int32_t max_bytes,
         int32_t max_wait_ms,
         int64_t timeout_ms,
         size_t max_decompressed_bytes,
@@ -146,6 +152,7 @@ cdef class Pump:
         int64_t report_ms,
     ):
         self.pump.head.min_bytes = min_bytes
+        self.pump.head.max_bytes = self.pump.asking.answer_bytes = max_bytes
         self.pump.asking.max_wait_ms = max_wait_ms
         self.pump.timeout_ms = timeout_ms
         self.pump.line.limits.max_decompressed_bytes = max_decompressed_bytes
@@ -252,6 +259,7 @@ cdef class Pump:
         self,
         int socket,
         *,
+        int version,
         int32_t correlation_id,
         bytes client_id not None,
         size_t max_response_bytes,
@@ -261,6 +269,9 @@ cdef class Pump:
         cdef zk_pump_end end
         if not zk_pump_name(self.pump, <const uint8_t *>client_id, len(client_id)):
             raise MemoryError
+        if not 0 <= version <= ZK_FETCH_LAST:
+            raise ValueError(f"no version {version} of Fetch is known here")
+        self.pump.head.version = version
         self.pump.max_frame_bytes = max_response_bytes
         self.pump.max_entry_bytes = max_entry_bytes
         self.pump.head.correlation_id = correlation_id
@@ -280,6 +291,9 @@ cdef class Pump:
             detail,
             <bint>self.pump.exchange.has_heard,
         )
+
+    def quiet_ms(self):
+        return zk_pump_quiet_ms(self.pump)
 
     def asked(self):
         return self.pump.request.data[: self.pump.request.size]

@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import (
@@ -42,6 +42,10 @@ class Dial(Protocol):
         ...
 
 
+Assumed: TypeAlias = BrokerVersions | Callable[[Broker], BrokerVersions | None] | None
+"""What brokers are known to serve without being asked."""
+
+
 class BrokerDialer:
     """Thread: any; several may dial at a time.
 
@@ -57,8 +61,8 @@ class BrokerDialer:
         max_entry_bytes: how large a single entry of a log may be.
         clock: for deadlines.
         traffic: hears of each connection and request.
-        assumed: what every broker is known to serve, at least: then none is asked, but for one that
-            wants SASL, whose exchange depends on what it is. None: each is asked.
+        assumed: what every broker is known to serve, at least, or says so of each: then it is not
+            asked, unless it wants SASL, whose exchange depends on what it is. None: it is asked.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -73,7 +77,7 @@ class BrokerDialer:
         max_entry_bytes: int = LARGEST_ENTRY_BYTES,
         clock: Clock | None = None,
         traffic: Traffic = NO_TRAFFIC,
-        assumed: BrokerVersions | None = None,
+        assumed: Assumed = None,
     ) -> None:
         self._assumed = assumed
         self._traffic = traffic
@@ -203,8 +207,9 @@ class BrokerDialer:
     def _find(
         self, broker: Broker, deadline_ms: int, connect: Callable[[], BrokerConnection]
     ) -> Found:
-        if self._assumed is not None and not self._security.uses_sasl:
-            return Found(self._assumed, self._assumed, None)
+        assumed = self._assumed(broker) if callable(self._assumed) else self._assumed
+        if assumed is not None and not self._security.uses_sasl:
+            return Found(assumed, assumed, None)
         known = self._known.of((broker.host, broker.port))
         if isinstance(known, BrokerVersions):
             return Found(known, known, None)

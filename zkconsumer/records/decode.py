@@ -1,24 +1,20 @@
 """Turns the bytes of one fetched partition into records; never raises, whatever the bytes.
 
 A record set is a row of entries. Each is handed to the reader of its magic, which takes as many
-entries of its own kind as follow each other. A new format is a line in ``_READERS``.
+entries of its own kind as follow each other: messages, batches, or first these and then those, as
+a broker was when it wrote them. What only batches have, ``decode_batches`` gives besides.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from zkconsumer.errors import CorruptRecord, without_frames
 from zkconsumer.model import Record
-from zkconsumer.records import legacy
-from zkconsumer.records.entries import Gathered, cut_off_entry, entry_at
+from zkconsumer.records.batch import GatheredBatches, passed_over, read_batches
+from zkconsumer.records.batch_header import MAGIC, NO_LEADER_EPOCH, corrupt_batch
+from zkconsumer.records.entries import cut_off_entry, entry_at, offset_behind
+from zkconsumer.records.legacy import MAGICS, read_messages
 from zkconsumer.records.rows import Rows, made, plain
-
-Reader = Callable[[bytes, int, Gathered], int]
-"""Reads whole entries of its magic from a position on and returns the position behind them.
-
-It may raise CorruptRecord, after gathering what came before.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +92,11 @@ def decode_rows(
     enough_bytes: int | None = None,
 ) -> DecodedRows:
     """Decode as ``decode_record_set`` does, without making records."""
-    gathered = Gathered(fetch_offset, max_decompressed_bytes, enough_bytes)
+    gathered = GatheredBatches(fetch_offset, max_decompressed_bytes, enough_bytes)
     return decode_rest(bytes(data), 0, gathered)
 
 
-def decode_rest(whole: bytes, position: int, gathered: Gathered) -> DecodedRows:
+def decode_rest(whole: bytes, position: int, gathered: GatheredBatches) -> DecodedRows:
     """Decode a record set of which the front was read already.
 
     Args:
@@ -108,18 +104,7 @@ def decode_rest(whole: bytes, position: int, gathered: Gathered) -> DecodedRows:
         position: where its first entry begins that was not read.
         gathered: what reading came to so far.
     """
-    error: CorruptRecord | None = None
-    try:
-        while not gathered.is_full and (entry := entry_at(whole, position)) is not None:
-            reader = _READERS.get(entry.magic)
-            if reader is None:
-                # Magic 2 exists, and its offset is not that of its last record. All else is damage.
-                reason = f"record format with magic {entry.magic} is not supported"
-                raise entry.corrupt(whole, reason, can_skip=entry.magic != 2)
-            position = reader(whole, position, gathered)
-    except CorruptRecord as corrupt:
-        error = without_frames(corrupt)
-        position = corrupt.position
+    position, error = read_on(whole, position, gathered)
     cut_off = cut_off_entry(whole)
     return DecodedRows(
         records=Rows(gathered.rows),
@@ -131,6 +116,35 @@ def decode_rest(whole: bytes, position: int, gathered: Gathered) -> DecodedRows:
     )
 
 
-_READERS: Mapping[int, Reader] = MappingProxyType(
-    {0: legacy.read_messages, 1: legacy.read_messages}
-)
+def read_on(
+    whole: bytes, position: int, gathered: GatheredBatches
+) -> tuple[int, CorruptRecord | None]:
+    """Read a record set from a position on: gives where it ended, and what is wrong there."""
+    try:
+        while not gathered.is_full:
+            before = position
+            position = _read_alike(whole, position, gathered)
+            if position == before:
+                break
+    except CorruptRecord as corrupt:
+        return corrupt.position, without_frames(corrupt)
+    return position, None
+
+
+def _read_alike(data: bytes, position: int, gathered: GatheredBatches) -> int:
+    """Read the entries of one format from a position on; what can't be read any more is left."""
+    entry = entry_at(data, position)
+    if entry is None:
+        return position
+    if entry.magic == MAGIC:
+        return read_batches(data, position, gathered)
+    if entry.magic in MAGICS:
+        gathered.begin(NO_LEADER_EPOCH)
+        return read_messages(data, position, gathered)
+    error = corrupt_batch(data, entry, f"record format with magic {entry.magic} is not supported")
+    if error.next_offset is None:
+        # Nothing tells that it was a batch: then it is a message, of one offset.
+        error.next_offset = offset_behind(entry.offset)
+    if passed_over(error, gathered.fetch_offset):
+        return entry.stop
+    raise error

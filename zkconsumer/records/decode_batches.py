@@ -1,22 +1,17 @@
-"""Turns the bytes of one fetched partition into records, whatever magics are in it; never raises.
+"""Turns the bytes of one fetched partition into records, with what only batches have; never raises.
 
-For Fetch from version 4 on, where a broker gives its log as it lies there: batches, and before them
-what was written by older brokers. Headers and leader epochs lie *beside* the rows, so that whatever
-carries rows carries these as well; few records have headers.
-
-``decode`` goes on serving older versions, for which brokers turn batches into messages.
+It is ``decode`` with headers and leader epochs *beside* the rows, so that whatever carries rows
+carries these as well (few records have headers), and with transactions that were aborted left out.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from zkconsumer.errors import CorruptRecord, without_frames
-from zkconsumer.records.batch import GatheredBatches, passed_over, read_batches
-from zkconsumer.records.batch_header import MAGIC, NO_LEADER_EPOCH, corrupt_batch
-from zkconsumer.records.decode import DecodedRows
-from zkconsumer.records.entries import cut_off_entry, entry_at
-from zkconsumer.records.legacy import MAGICS, read_messages
+from zkconsumer.records.batch import GatheredBatches
+from zkconsumer.records.batch_header import NO_LEADER_EPOCH
+from zkconsumer.records.decode import DecodedRows, read_on
+from zkconsumer.records.entries import cut_off_entry
 from zkconsumer.records.rows import Headers, Rows
 from zkconsumer.records.transactions import CommittedFilter, IsolationLevel
 from zkconsumer.wire.messages.fetch import AbortedTransaction
@@ -87,16 +82,7 @@ def decode_batches_from(whole: bytes, position: int, gathered: GatheredBatches) 
         position: where its first entry begins that was not read.
         gathered: what reading came to so far.
     """
-    error: CorruptRecord | None = None
-    try:
-        while not gathered.is_full:
-            before = position
-            position = _read_alike(whole, position, gathered)
-            if position == before:
-                break
-    except CorruptRecord as corrupt:
-        error = without_frames(corrupt)
-        position = corrupt.position
+    position, error = read_on(whole, position, gathered)
     cut_off = cut_off_entry(whole)
     return DecodedBatches(
         records=Rows(gathered.rows),
@@ -109,19 +95,3 @@ def decode_batches_from(whole: bytes, position: int, gathered: GatheredBatches) 
         leader_epochs=tuple(gathered.leader_epochs),
         last_leader_epoch=gathered.last_leader_epoch,
     )
-
-
-def _read_alike(data: bytes, position: int, gathered: GatheredBatches) -> int:
-    """Read the entries of one format from a position on; what can't be read any more is left."""
-    entry = entry_at(data, position)
-    if entry is None:
-        return position
-    if entry.magic == MAGIC:
-        return read_batches(data, position, gathered)
-    if entry.magic in MAGICS:
-        gathered.begin(NO_LEADER_EPOCH)
-        return read_messages(data, position, gathered)
-    error = corrupt_batch(data, entry, f"record format with magic {entry.magic} is not supported")
-    if passed_over(error, gathered.fetch_offset):
-        return entry.stop
-    raise error

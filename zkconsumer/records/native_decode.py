@@ -1,4 +1,4 @@
-"""The native core as a decoder: what ``decode`` does, by ``csrc/walk.c``.
+"""The native core as a decoder: what ``decode`` does, by ``csrc/batches.c``.
 
 The core reads what is sound. In front of the first entry that it refuses it stops, and ``decode``,
 the definition, goes on from there: it finds the error, and the records that still count before it.
@@ -13,8 +13,9 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import Record
 from zkconsumer.native import _core
 from zkconsumer.records.decode import DecodedRows, DecodedSet, decode_rest
-from zkconsumer.records.entries import Gathered, cut_off_entry
+from zkconsumer.records.entries import cut_off_entry
 from zkconsumer.records.memory import records_bytes
+from zkconsumer.records.native_reader import gathered_by, read_natively
 from zkconsumer.records.offset_order import Place
 
 _MOST_BYTES = sys.maxsize
@@ -59,19 +60,16 @@ def decode_runs(
         max_decompressed_bytes: see there.
         enough_bytes: see there.
     """
-    bound_bytes = min(max(0, max_decompressed_bytes), _MOST_BYTES)
-    wanted = bound_bytes if enough_bytes is None else enough_bytes
-    runs, status, position, next_offset, room_bytes = _core.read_set(
+    reader, status = read_natively(
         data,
-        position=0,
         fetch_offset=fetch_offset,
-        bound_bytes=bound_bytes,
-        enough_bytes=min(max(0, wanted), _MOST_BYTES),
+        max_decompressed_bytes=max_decompressed_bytes,
+        enough_bytes=enough_bytes,
     )
+    runs = reader.fetched().take(_MOST_BYTES).runs
     if status == _core.REFUSED:
-        gathered = Gathered(fetch_offset, bound_bytes, enough_bytes)
-        gathered.next_offset = next_offset
-        gathered.room_bytes = room_bytes
+        position = reader.position
+        gathered = gathered_by(reader, fetch_offset, max_decompressed_bytes, enough_bytes)
         rest = decode_rest(bytes(data), position, gathered)
         return DecodedRuns(
             runs=runs,
@@ -86,8 +84,8 @@ def decode_runs(
     return DecodedRuns(
         runs=runs,
         tail=[],
-        next_offset=next_offset,
-        valid_bytes=position,
+        next_offset=reader.next_offset,
+        valid_bytes=reader.position,
         first_entry_size_bytes=None if cut_off is None else cut_off.size_bytes,
         error=None,
         refused_at=None,

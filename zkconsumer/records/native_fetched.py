@@ -1,31 +1,25 @@
 """The native core as a decoder for polls: what ``pure_fetched`` does, by ``csrc/batches.c``.
 
-As in ``native_decode``: the core reads what is sound, and in front of anything else it stops, and
-``decode_batches`` goes on from there. Batches of zstd it leaves to Python one by one: they come
-back decompressed, and it goes on with their records. Import this through ``records.fetched`` only.
+As in ``native_decode``: the core reads what is sound (``native_reader``), and in front of anything
+else it stops, and ``decode_batches`` goes on from there. Import this through ``records.fetched``
+only.
 """
 
 import copyreg
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import cast
 
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.native import _core
-from zkconsumer.records.batch import GatheredBatches
-from zkconsumer.records.batch_header import MAGIC
-from zkconsumer.records.bounded import OverBound
-from zkconsumer.records.codecs import Codec, decompress
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, parts_of
 from zkconsumer.records.decode_batches import decode_batches_from
 from zkconsumer.records.entries import cut_off_entry, offset_behind
+from zkconsumer.records.native_reader import gathered_by, read_natively
 from zkconsumer.records.pure_fetched import PureFetched, PureSlice
 from zkconsumer.records.rows import Headers, Row
-from zkconsumer.records.transactions import CommittedFilter, IsolationLevel
+from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.messages.fetch import AbortedTransaction
-
-_MOST_BYTES = sys.maxsize
 
 ConsumerRecord.register(_core.ConsumerRecord)
 for _kind in (_core.ConsumerRecord, _core.DecodedConsumerRecord):
@@ -206,59 +200,18 @@ def decode_fetched(
     aborted: Iterable[AbortedTransaction] | None = None,
 ) -> NativeFetched:
     """Decode as ``pure_fetched.decode_fetched`` does: the same arguments, the same results."""
-    bound_bytes = min(max(0, max_decompressed_bytes), _MOST_BYTES)
-    wanted = bound_bytes if enough_bytes is None else enough_bytes
-    pairs = None
-    if isolation is IsolationLevel.READ_COMMITTED:
-        pairs = [(one.first_offset, one.producer_id) for one in aborted or ()]
-    reader = _core.SetReader(
+    is_committed = isolation is IsolationLevel.READ_COMMITTED
+    reader, status = read_natively(
         data,
         fetch_offset=fetch_offset,
-        bound_bytes=bound_bytes,
-        enough_bytes=min(max(0, wanted), _MOST_BYTES),
-        aborted=pairs,
+        max_decompressed_bytes=max_decompressed_bytes,
+        enough_bytes=enough_bytes,
+        aborted=(aborted or ()) if is_committed else None,
     )
-    while (status := reader.read()) == _core.FOREIGN:
-        status = _take_foreign(reader, data, bound_bytes)
-        if status != _core.ENDS:
-            break
     cut_off = cut_off_entry(data)
     fetched = NativeFetched(reader, None if cut_off is None else cut_off.size_bytes)
     if status == _core.REFUSED:
-        gathered = GatheredBatches(fetch_offset, bound_bytes, enough_bytes, _filter(reader))
-        gathered.next_offset = reader.next_offset
-        gathered.room_bytes = reader.room_bytes
-        gathered.last_leader_epoch = reader.last_leader_epoch
+        gathered = gathered_by(reader, fetch_offset, max_decompressed_bytes, enough_bytes)
         rest = decode_batches_from(bytes(data), reader.position, gathered)
         fetched.go_on_with(PureFetched(rest))
     return fetched
-
-
-def _take_foreign(reader: _core.SetReader, data: bytes | memoryview, bound_bytes: int) -> int:
-    """Decompress the batch at which the core stopped, and give it the records."""
-    codec, start, stop = reader.foreign()
-    if codec != Codec.ZSTD:
-        return _core.REFUSED
-    room_bytes = reader.room_bytes
-    try:
-        body = decompress(
-            Codec.ZSTD, memoryview(data)[start:stop], magic=MAGIC, max_bytes=room_bytes
-        )
-    except OverBound:
-        # With room already used, the next fetch starts at this batch.
-        return _core.REFUSED if room_bytes == bound_bytes else _core.FULL
-    except CorruptRecord:
-        return _core.REFUSED
-    return reader.take(body)
-
-
-def _filter(reader: _core.SetReader) -> CommittedFilter | None:
-    """The filter as it stands in front of the entry at which the core stopped."""
-    found = reader.transactions()
-    if found is None:
-        return None
-    to_come = (
-        AbortedTransaction(producer_id=producer_id, first_offset=offset)
-        for offset, producer_id in found[0]
-    )
-    return CommittedFilter.resumed(to_come, found[1])

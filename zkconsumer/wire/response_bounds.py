@@ -10,7 +10,7 @@ of which there may be many.
 from typing import Any, Final
 
 from zkconsumer.wire.api import ApiKey, Request
-from zkconsumer.wire.messages.fetch import FetchRequest
+from zkconsumer.wire.messages.fetch import FIRST_SOFT_BOUNDS, FetchRequest
 
 DEFAULT_MAX_RESPONSE_BYTES: Final = 1 << 30
 """A gigabyte: 0.8 brokers bound a fetch per partition only, so many of them add up. Each answer is
@@ -41,9 +41,6 @@ _SHORT: Final = frozenset(
 )
 """Those that tell of one thing."""
 
-_FIRST_BOUNDED: Final = 3
-"""The first version of Fetch whose ``max_bytes`` bounds the whole answer."""
-
 
 def response_bound(
     request: Request[Any], version: int, *, entry_bytes: int = LARGEST_ENTRY_BYTES
@@ -63,8 +60,8 @@ def response_bound(
 def _fetch_bound(request: FetchRequest, version: int, entry_bytes: int) -> int:
     sizes = [part.max_bytes for topic in request.topics for part in topic.partitions]
     asked_bytes = sum(sizes)
-    if request.session_epoch > 0 and version >= _FIRST_BOUNDED:
+    if request.session_epoch > 0 and version >= FIRST_SOFT_BOUNDS:
         asked_bytes = request.max_bytes  # of the session's partitions it names those that changed
-    elif version >= _FIRST_BOUNDED:
+    elif version >= FIRST_SOFT_BOUNDS:
         asked_bytes = min(request.max_bytes, asked_bytes)
     return asked_bytes + entry_bytes + FRAME_BYTES + PARTITION_BYTES * len(sizes)

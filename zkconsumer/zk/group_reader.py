@@ -89,6 +89,10 @@ def _expanded(
     return members, malformed
 
 
+_OLD_VERSIONS = (1, 2)
+"""Of the registrations of brokers of 0.8 and 0.9."""
+
+
 def read_brokers(
     store: ZkStore, watch: Watch | None, protocol: SecurityProtocol = "PLAINTEXT"
 ) -> BrokerList:
@@ -100,19 +104,21 @@ def read_brokers(
     if strange:
         malformed[-1] = f"{BROKER_IDS} holds {strange!r}: a broker's name is its number"
     brokers = []
-    versions: set[int | None] = set()
+    versions: dict[int, int | None] = {}
     for broker_id, node in zip(ids, store.get_many([broker_path(one) for one in ids]), strict=True):
         found = None if node is None else parse_broker(broker_id, node.data, protocol)
         if node is not None:
-            versions.add(registration_version(node.data))
+            versions[broker_id] = registration_version(node.data)
         if isinstance(found, Broker):
             brokers.append(found)
         elif isinstance(found, Malformed):
             malformed[broker_id] = found.reason
+    old_ids = frozenset(one for one, version in versions.items() if version in _OLD_VERSIONS)
     return BrokerList(
         brokers=tuple(sorted(brokers)),
         malformed=malformed,
-        are_old=bool(versions) and versions <= {1, 2},
+        are_old=bool(versions) and len(old_ids) == len(versions),
+        old_ids=old_ids,
     )
 
 

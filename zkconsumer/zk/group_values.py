@@ -80,13 +80,14 @@ class GroupWatches:
 class BrokerList:
     """The registered brokers, sorted by id, and the registrations that can't be used.
 
-    ``malformed`` says why, by broker id; -1 stands for names that are no number. ``are_old``: all
-    of them registered as brokers of 0.8 or 0.9 do.
+    ``malformed`` says why, by broker id; -1 stands for names that are no number. ``old_ids``:
+    those that registered as brokers of 0.8 or 0.9 do; ``are_old``: all of them did.
     """
 
     brokers: tuple[Broker, ...]
     malformed: Mapping[int, str]
     are_old: bool = False
+    old_ids: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,6 +74,7 @@ class SilentBroker:
         self.pump: Pump = import_module("zkconsumer.native._core").Pump()
         self.pump.configure(
             min_bytes=1,
+            max_bytes=1 << 30,
             max_wait_ms=100,
             timeout_ms=60_000,
             max_decompressed_bytes=1 << 30,
@@ -90,6 +91,7 @@ class SilentBroker:
     def _run(self) -> None:
         self.pump.run(
             self._ours.fileno(),
+            version=0,
             correlation_id=1,
             client_id=b"c",
             max_response_bytes=1 << 20,

@@ -155,9 +155,18 @@ def test_reading_goes_on_behind_a_corrupt_entry() -> None:
     assert decoded.records == THREE[2:]
 
 
-@pytest.mark.parametrize(("magic", "next_offset"), [(2, None), (3, 11), (127, 11), (-1, 11)])
+def test_a_damaged_batch_behind_messages_does_not_tell_its_end() -> None:
+    """The offset of its head is its first one's."""
+    good = build_message_set(THREE)
+    decoded = decode(good + raw_message(10, bytes(60), magic=2), fetch_offset=4)
+    assert decoded.records == THREE
+    assert decoded.error is not None
+    assert (decoded.error.position, decoded.error.next_offset) == (len(good), None)
+
+
+@pytest.mark.parametrize(("magic", "next_offset"), [(3, 11), (127, 11), (-1, 11)])
 def test_other_formats_are_named(magic: int, next_offset: int | None) -> None:
-    """What no reader knows stops reading. Of magic 2 the end is not known; others are damage."""
+    """What no reader knows stops reading; it is taken for a damaged message."""
     good = build_message_set(THREE)
     decoded = decode(good + raw_message(10, bytes(60), magic=magic), fetch_offset=4)
     assert decoded.records == THREE

@@ -28,6 +28,8 @@ from zkconsumer.model import Broker
 from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.wire.messages.fetch import (
+    FIRST_SOFT_BOUNDS,
+    FIRST_UNTHROTTLED,
     LAST_BY_NAME,
     FetchedPartition,
     FetchRequest,
@@ -35,12 +37,6 @@ from zkconsumer.wire.messages.fetch import (
 )
 
 log = logging.getLogger(__name__)
-
-_FIRST_SOFT_BOUNDS = 3
-"""The first version of Fetch that bounds the whole answer, and cuts no batch."""
-
-_FIRST_UNTHROTTLED = 8
-"""From this version of Fetch on the broker answers at once, and leaves it to us to pause."""
 
 _Fetching = Sent[NegotiatedConnection, FetchResponse]
 
@@ -140,7 +136,7 @@ class FetchLine:
         return AT_ONCE if heard else Rest(plan.rest_ms)
 
     def _plan(self) -> FetchPlan:
-        has_hard_bounds = self._version < _FIRST_SOFT_BOUNDS
+        has_hard_bounds = self._version < FIRST_SOFT_BOUNDS
         return self._desk.change(
             lambda board, now_ms: plan_fetch(
                 board, self._broker, now_ms, has_hard_bounds=has_hard_bounds
@@ -334,7 +330,7 @@ class FetchLine:
     def _pause_for_quota(self, throttle_ms: int) -> None:
         if throttle_ms > 0:
             self._desk.count(lambda counters: _throttled(counters, throttle_ms))
-            if self._version >= _FIRST_UNTHROTTLED:
+            if self._version >= FIRST_UNTHROTTLED:
                 self._paused_until_ms = self._clock.now_ms() + throttle_ms
 
 

@@ -8,7 +8,7 @@ void zk_note_waiting(zk_slots *slots) {
     for (size_t at = 0; at < slots->outlet_count; at++) {
         zk_outlet *outlet = slots->outlets + at;
         outlet->can_ask_early = outlet->waiting == 0;
-        outlet->early_bytes = 0;
+        outlet->early_bytes = outlet->early_parts = 0;
     }
 }
 
@@ -19,10 +19,13 @@ static bool is_in_order(const zk_slot *slot, const zk_set *set) {
                            &place);
 }
 
-static void take_set(zk_line *line, zk_slot *slot) {
+static void take_set(zk_line *line, zk_slot *slot, int version) {
     zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
+    slot->is_passed_over = version >= ZK_FETCH_BOUNDED && !slot->arriving &&
+                           slot->arriving_high_watermark > slot->asked_offset;
     if (!slot->arriving) {
-        slot->needed_bytes = 0; /* a message that seemed to need more is not there any more */
+        if (!slot->is_passed_over)
+            slot->needed_bytes = 0; /* a message that seemed to need more is not there any more */
         return;
     }
     slot->set = (zk_set){slot->arriving, slot->asked_offset, slot->asked_bytes};
@@ -44,7 +47,7 @@ static void take_early_set(zk_slot *slot) {
     slot->arriving = NULL;
 }
 
-void zk_take_answer(zk_line *line, zk_slot *slot) {
+void zk_take_answer(zk_line *line, zk_slot *slot, int version) {
     if (slot->is_answered && !slot->odd && zk_claim_is_active(slot->claim)) {
         const bool is_free = !slot->set.bytes && slot->asked_offset == slot->fetch_offset;
         if (is_free && slot->arriving_error) {
@@ -52,7 +55,7 @@ void zk_take_answer(zk_line *line, zk_slot *slot) {
             slot->odd = ZK_ODD_ERROR;
             line->odd++;
         } else if (is_free) {
-            take_set(line, slot);
+            take_set(line, slot, version);
         } else if (slot->set.bytes && !slot->next.bytes && slot->arriving) {
             take_early_set(slot);
         }
@@ -68,11 +71,31 @@ static bool end(const zk_asking *asking, zk_request *request, zk_request_head *h
     return request->topics && zk_request_end(request, head);
 }
 
-bool zk_ask(const zk_asking *asking, zk_slots *slots, zk_request *request, zk_request_head *head) {
+static zk_slot *slot_from(const zk_slots *slots, size_t first, size_t at) {
+    const size_t place = first + at;
+    return slots->slots + (place < slots->count ? place : place - slots->count);
+}
+
+/* Chooses who stands first: the next of those who were passed over, or else the same as before. */
+static size_t choose_first(zk_asking *asking, const zk_slots *slots) {
+    if (asking->first >= slots->count)
+        asking->first = 0;
+    for (size_t at = 1; at <= slots->count; at++) {
+        const zk_slot *slot = slot_from(slots, asking->first, at);
+        if (slot->is_passed_over) {
+            asking->first = (size_t)(slot - slots->slots);
+            break;
+        }
+    }
+    return asking->first;
+}
+
+bool zk_ask(zk_asking *asking, zk_slots *slots, zk_request *request, zk_request_head *head) {
     bool is_waiting = false;
+    const size_t first = choose_first(asking, slots);
     zk_request_begin(request, head);
     for (size_t at = 0; at < slots->count; at++) {
-        zk_slot *slot = slots->slots + at;
+        zk_slot *slot = slot_from(slots, first, at);
         if (!is_plain(slot))
             continue;
         if (slot->set.bytes || slot->outlet->waiting)
@@ -92,7 +115,7 @@ static void choose_outlets(const zk_asking *asking, zk_line *line) {
         slot->early_offset = -1;
         if (!outlet->can_ask_early || !is_plain(slot))
             continue;
-        outlet->early_bytes += asking->part_bytes;
+        outlet->early_parts += asking->part_bytes;
         slot->early_offset = slot->fetch_offset;
         if (slot->set.bytes) {
             const zk_buffer *set = slot->set.bytes;
@@ -105,6 +128,8 @@ static void choose_outlets(const zk_asking *asking, zk_line *line) {
     }
     for (size_t at = 0; at < slots->outlet_count; at++) {
         zk_outlet *outlet = slots->outlets + at;
+        const size_t parts = outlet->early_parts;
+        outlet->early_bytes += parts < asking->answer_bytes ? parts : asking->answer_bytes;
         outlet->can_ask_early =
             outlet->can_ask_early && outlet->early_bytes &&
             outlet->early_bytes <= zk_queue_room(outlet->queue, line->bell);
@@ -120,16 +145,17 @@ static bool is_any_early(const zk_slots *slots) {
     return false;
 }
 
-bool zk_ask_early(const zk_asking *asking, zk_line *line, zk_request *request,
+bool zk_ask_early(zk_asking *asking, zk_line *line, zk_request *request,
                   zk_request_head *head) {
     choose_outlets(asking, line);
     zk_slots *slots = line->slots;
     if (!is_any_early(slots))
         return false;
     bool is_waiting = false;
+    const size_t first = choose_first(asking, slots);
     zk_request_begin(request, head);
     for (size_t at = 0; at < slots->count; at++) {
-        zk_slot *slot = slots->slots + at;
+        zk_slot *slot = slot_from(slots, first, at);
         if (!is_plain(slot))
             continue;
         const bool is_early = slot->outlet->can_ask_early && slot->early_offset >= 0;

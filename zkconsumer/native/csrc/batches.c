@@ -4,7 +4,7 @@
 
 #include "sink.h"
 
-enum { MAGIC_AT = 16, MOST_CODEC = 3 /* gzip, snappy, lz4 */ };
+enum { MAGIC_AT = 16 };
 
 zk_reader *zk_reader_new(zk_buffer *set, const zk_set_limits *limits, zk_committed *committed) {
     zk_reader *reader = calloc(1, sizeof *reader);
@@ -81,7 +81,7 @@ static zk_set_status take(zk_reader *reader, const zk_batch *batch, zk_buffer *b
     zk_run run;
     if (!zk_batch_check(batch, buffer, start, size, reader->limits.fetch_offset, &run))
         return ZK_SET_REFUSED;
-    if (run.count && !zk_runs_add(&reader->runs, &run, 0))
+    if (run.count && !zk_runs_add(reader->walk.runs, &run, 0))
         return ZK_SET_NO_MEMORY;
     return ZK_SET_ENDS;
 }
@@ -93,7 +93,7 @@ static zk_set_status decompress(zk_reader *reader, const zk_batch *batch, size_t
     zk_buffer *buffer = zk_walker_buffer(walk, 0, left);
     if (!buffer)
         return ZK_SET_NO_MEMORY;
-    const size_t before = buffer->used, runs = reader->runs.count, room = SIZE_MAX / 8 - before;
+    const size_t before = buffer->used, runs = walk->runs->count, room = SIZE_MAX / 8 - before;
     zk_sink sink = {buffer, before + (walk->room_bytes < room ? walk->room_bytes : room)};
     const zk_decoded decoded = zk_decompress(zk_batch_codec(batch), reader->set->data + start, size,
                                              ZK_BATCH_MAGIC, &sink);
@@ -104,7 +104,7 @@ static zk_set_status decompress(zk_reader *reader, const zk_batch *batch, size_t
         if (status == ZK_SET_ENDS)
             walk->room_bytes -= made;
     }
-    if (reader->runs.count == runs)
+    if (walk->runs->count == runs)
         buffer->used = before; /* nobody needs it */
     zk_buffer_drop(buffer);
     if (status == ZK_SET_ENDS)
@@ -127,7 +127,7 @@ static zk_set_status read_batch(zk_reader *reader, const entry *found) {
     if (!dropped && batch.last_offset >= reader->limits.fetch_offset && batch.record_count) {
         if (codec && zk_walker_has_enough(&reader->walk))
             return ZK_SET_FULL;
-        if (codec > MOST_CODEC)
+        if (codec > ZK_MOST_CODEC)
             return ZK_SET_FOREIGN;
         status = codec ? decompress(reader, &batch, start, size)
                        : take(reader, &batch, reader->set, start, size);
@@ -193,4 +193,19 @@ zk_set_status zk_reader_take(zk_reader *reader, zk_buffer *body) {
         pass(reader, &batch, found.size);
     }
     return status;
+}
+
+zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *limits,
+                          zk_runs *runs) {
+    zk_reader reader = {.limits = *limits, .set = set, .position = position};
+    reader.walk = (zk_walker){.limits = &reader.limits,
+                              .runs = runs,
+                              .room_bytes = limits->bound_bytes,
+                              .next_offset = limits->fetch_offset};
+    zk_set_status status = position <= set->used ? zk_reader_read(&reader) : ZK_SET_ENDS;
+    zk_walker_end(&reader.walk);
+    if (status == ZK_SET_FOREIGN)
+        status = ZK_SET_REFUSED;
+    return (zk_set_result){status, reader.position, reader.walk.next_offset,
+                           reader.walk.room_bytes};
 }

@@ -13,7 +13,7 @@
 typedef struct {
     zk_walker walk; /* `walk.next_offset`, `walk.room_bytes`: how far it came */
     zk_set_limits limits;
-    zk_runs runs;
+    zk_runs runs; /* where `walk.runs` points */
     zk_buffer *set;
     zk_committed *committed; /* null: batches of aborted transactions are seen, too */
     size_t position;         /* behind the last entry that was read */
@@ -41,5 +41,16 @@ zk_foreign zk_reader_foreign(const zk_reader *reader);
 /* Takes the records of the batch at the position, decompressed into a buffer of their own: not more
  * than there is room for. ENDS if all is well, as REFUSED else. */
 zk_set_status zk_reader_take(zk_reader *reader, zk_buffer *body);
+
+typedef struct {
+    zk_set_status status; /* not FOREIGN: that is refused, too */
+    size_t position;      /* behind the last entry that was read */
+    int64_t next_offset;  /* behind the last record; never below the fetch offset */
+    size_t room_bytes;    /* what is left of the bound */
+} zk_set_result;
+
+/* Reads a set from a position on at once, without a filter, and adds what it finds to `runs`. */
+zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *limits,
+                          zk_runs *runs);
 
 #endif

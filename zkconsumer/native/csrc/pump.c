@@ -93,7 +93,10 @@ static bool must_return(const zk_pump *pump) {
 
 /* How large the answer may be. Source: `wire.response_bounds`. */
 static size_t frame_bound(const zk_pump *pump) {
-    const size_t bound = pump->request.asked_bytes + pump->max_entry_bytes + FRAME_BYTES +
+    size_t asked_bytes = pump->request.asked_bytes;
+    if (pump->request.version >= ZK_FETCH_BOUNDED && asked_bytes > pump->asking.answer_bytes)
+        asked_bytes = pump->asking.answer_bytes;
+    const size_t bound = asked_bytes + pump->max_entry_bytes + FRAME_BYTES +
                          PARTITION_BYTES * pump->request.asked_count;
     return bound < pump->max_frame_bytes ? bound : pump->max_frame_bytes;
 }
@@ -105,8 +108,8 @@ static void begin_exchange(zk_pump *pump, bool is_early) {
     pump->asked_ms = zk_now_ms();
     pump->exchange.deadline_ms = pump->asked_ms + pump->timeout_ms;
     pump->exchange.moved_ms = pump->asked_ms;
-    zk_response_begin(&pump->response, &pump->slots, pump->head.correlation_id,
-                      frame_bound(pump));
+    zk_response_begin(&pump->response, &pump->slots, pump->request.version,
+                      pump->head.correlation_id, frame_bound(pump));
     pump->head.correlation_id = (pump->head.correlation_id + 1) & INT32_MAX;
 }
 
@@ -121,10 +124,12 @@ static void take_answer(zk_pump *pump) {
     zk_note_waiting(&pump->slots);
     for (size_t at = 0; at < pump->slots.count; at++)
         if (pump->slots.slots[at].is_asked)
-            zk_take_answer(&pump->line, pump->slots.slots + at);
+            zk_take_answer(&pump->line, pump->slots.slots + at, response->version);
     /* After an early one it is first to be asked about all. */
     pump->is_idle = !pump->is_early && pump->head.max_wait_ms == 0 && response->set_bytes == 0;
-    if (response->set_bytes && pump->line.waiting && !must_return(pump) &&
+    if (response->throttle_ms && response->version >= ZK_FETCH_UNTHROTTLED)
+        pump->quiet_until_ms = zk_now_ms() + response->throttle_ms;
+    else if (response->set_bytes && pump->line.waiting && !must_return(pump) &&
         zk_ask_early(&pump->asking, &pump->line, &pump->request, &pump->head)) {
         begin_exchange(pump, true);
         /* Now, not after decoding. What fails here fails again when the answer is waited for. */
@@ -137,6 +142,13 @@ static zk_io exchange(zk_pump *pump) {
     return sent == ZK_IO_DONE ? zk_receive(&pump->exchange, &pump->response) : sent;
 }
 
+int64_t zk_pump_quiet_ms(const zk_pump *pump) {
+    if (!pump->quiet_until_ms)
+        return 0;
+    const int64_t left_ms = pump->quiet_until_ms - zk_now_ms();
+    return left_ms > 0 ? left_ms : 0;
+}
+
 /* Asks, or waits where there is nothing to ask or to hear. */
 static bool ask_or_wait(zk_pump *pump) {
     if (pump->is_idle && pump->asking.max_wait_ms) {
@@ -146,6 +158,11 @@ static bool ask_or_wait(zk_pump *pump) {
         return true;
     }
     pump->is_idle = false;
+    const int64_t quiet_ms = zk_pump_quiet_ms(pump);
+    if (quiet_ms) {
+        zk_bell_wait(pump->bell, quiet_ms < LOOK_AROUND_MS ? (int)quiet_ms : LOOK_AROUND_MS);
+        return true;
+    }
     if (zk_ask(&pump->asking, &pump->slots, &pump->request, &pump->head))
         begin_exchange(pump, false);
     else if (!pump->request.has_failed)

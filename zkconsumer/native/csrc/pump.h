@@ -29,6 +29,8 @@
  *     dropped by queue or stream. A new claim is a new slot, in a new load: nothing in flight is left.
  *   - A full queue: its slots keep their sets and are not asked. The others go on.
  *   - A stop: seen between two pieces, and in every wait.
+ *   - A quota: the broker is asked nothing for as long as it says (from version 8 on; older ones keep
+ *     their answer back). What is there is unpacked meanwhile, and calls and stops are heard.
  *
  * Memory: the queues' budget, and one response: a slot is asked only while it has nothing, or early,
  * and then what waits and what may come fit into its queue. One compressed entry is unpacked whole.
@@ -80,6 +82,7 @@ typedef struct {
     bool is_in_flight;
     bool is_early; /* the last request was: some that had nothing waiting were not asked */
     bool is_idle;  /* the last answer brought nothing, though the broker was not to wait */
+    int64_t quiet_until_ms; /* the broker wants to be asked nothing before (its quota) */
     int64_t asked_ms;
     int64_t report_ms, reported_ms; /* how often to return for the counts; 0: never for them */
     int64_t timeout_ms;             /* for one exchange, the broker's wait included */
@@ -115,6 +118,9 @@ void zk_pump_hear(zk_pump *pump);
 
 /* Whether the loan is for Python to look at: somebody called, or a slot is odd. */
 bool zk_pump_is_called(const zk_pump *pump);
+
+/* For how long from now on the broker is to be asked nothing. */
+int64_t zk_pump_quiet_ms(const zk_pump *pump);
 
 /* Has all runs return at once, for ever. */
 void zk_pump_stop(zk_pump *pump);

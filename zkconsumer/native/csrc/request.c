@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FETCH = 1, VERSION = 0, CONSUMER = -1 };
+enum { FETCH = 1, CONSUMER = -1, NO_SESSION = 0, SESSIONLESS_EPOCH = -1, NOT_KNOWN = -1 };
 
 static bool make_room(zk_request *request, size_t size) {
     if (request->has_failed)
@@ -33,53 +33,125 @@ static void add_number(zk_request *request, uint64_t value, size_t size) {
     request->size += size;
 }
 
-static void add_text(zk_request *request, const uint8_t *text, size_t size) {
-    add_number(request, size, 2);
+static void add_bytes(zk_request *request, const uint8_t *bytes, size_t size) {
     if (size && make_room(request, size)) {
-        memcpy(request->data + request->size, text, size);
+        memcpy(request->data + request->size, bytes, size);
         request->size += size;
     }
 }
 
+static void add_text(zk_request *request, const uint8_t *text, size_t size) {
+    add_number(request, size, 2);
+    add_bytes(request, text, size);
+}
+
+static bool has(const zk_request *request, int version) { return request->version >= version; }
+
+static void add_varint(zk_request *request, size_t value) {
+    for (; value >= 0x80; value >>= 7)
+        add_number(request, (value & 0x7F) | 0x80, 1);
+    add_number(request, value, 1);
+}
+
+static void add_no_tags(zk_request *request) {
+    if (has(request, ZK_FETCH_FLEXIBLE))
+        add_varint(request, 0);
+}
+
+/* A text, as the version has it. */
+static void add_sized(zk_request *request, const uint8_t *text, size_t size) {
+    if (!has(request, ZK_FETCH_FLEXIBLE)) {
+        add_text(request, text, size);
+        return;
+    }
+    add_varint(request, size + 1);
+    add_bytes(request, text, size);
+}
+
 /* Leaves room for a number that is not known yet. */
-static size_t leave_room(zk_request *request) {
+static size_t leave_room(zk_request *request, size_t size) {
     const size_t at = request->size;
-    add_number(request, 0, 4);
+    add_number(request, 0, size);
     return at;
 }
 
+static size_t leave_count(zk_request *request) {
+    return leave_room(request, has(request, ZK_FETCH_FLEXIBLE) ? 1 : 4);
+}
+
+/* Fills in a count; what is behind a compact one makes room for it. */
+static void set_count(zk_request *request, size_t at, size_t count) {
+    if (request->has_failed)
+        return;
+    if (!has(request, ZK_FETCH_FLEXIBLE)) {
+        set_number(request->data + at, count, 4);
+        return;
+    }
+    const size_t behind = at + 1, end = request->size;
+    size_t more = 0;
+    for (size_t rest = (count + 1) >> 7; rest; rest >>= 7)
+        more++;
+    if (!make_room(request, more))
+        return;
+    memmove(request->data + behind + more, request->data + behind, end - behind);
+    request->size = at;
+    add_varint(request, count + 1);
+    request->size = end + more;
+}
+
 void zk_request_begin(zk_request *request, const zk_request_head *head) {
-    *request = (zk_request){.data = request->data, .capacity = request->capacity};
-    leave_room(request); /* the length */
+    *request = (zk_request){
+        .data = request->data, .capacity = request->capacity, .version = head->version};
+    leave_room(request, 4); /* the length */
     add_number(request, FETCH, 2);
-    add_number(request, VERSION, 2);
+    add_number(request, (uint64_t)head->version, 2);
     add_number(request, (uint32_t)head->correlation_id, 4);
     add_text(request, head->client_id, head->client_id_bytes);
+    add_no_tags(request);
     add_number(request, (uint32_t)CONSUMER, 4);
-    request->wait_at = leave_room(request);
+    request->wait_at = leave_room(request, 4);
     add_number(request, (uint32_t)head->min_bytes, 4);
-    request->topics_at = leave_room(request);
+    if (has(request, ZK_FETCH_BOUNDED))
+        add_number(request, (uint32_t)head->max_bytes, 4);
+    if (has(request, ZK_FETCH_TRANSACTIONS))
+        add_number(request, 0, 1); /* all records are seen, whatever became of their transaction */
+    if (has(request, ZK_FETCH_SESSIONS)) {
+        add_number(request, NO_SESSION, 4);
+        add_number(request, (uint32_t)SESSIONLESS_EPOCH, 4);
+    }
+    request->topics_at = leave_count(request);
 }
 
 static void end_topic(zk_request *request) {
-    if (request->topics && !request->has_failed)
-        set_number(request->data + request->partitions_at, request->partitions, 4);
+    if (!request->topics)
+        return;
+    set_count(request, request->partitions_at, request->partitions);
+    add_no_tags(request);
+}
+
+static void begin_topic(zk_request *request, const zk_slots *slots, uint32_t topic) {
+    end_topic(request);
+    add_sized(request, slots->topics[topic].name, slots->topics[topic].size);
+    request->partitions_at = leave_count(request);
+    request->partitions = 0;
+    request->topic = topic;
+    request->topics++;
 }
 
 void zk_request_ask(zk_request *request, const zk_slots *slots, zk_slot *slot, int64_t offset,
                     size_t max_bytes) {
-    if (!request->topics || request->topic != slot->topic) {
-        end_topic(request);
-        const zk_topic *topic = slots->topics + slot->topic;
-        add_text(request, topic->name, topic->size);
-        request->partitions_at = leave_room(request);
-        request->partitions = 0;
-        request->topic = slot->topic;
-        request->topics++;
-    }
+    if (!request->topics || request->topic != slot->topic)
+        begin_topic(request, slots, slot->topic);
     add_number(request, (uint32_t)slot->partition, 4);
+    if (has(request, ZK_FETCH_EPOCHS))
+        add_number(request, (uint32_t)NOT_KNOWN, 4); /* the epoch of the leader */
     add_number(request, (uint64_t)offset, 8);
+    if (has(request, ZK_FETCH_FLEXIBLE))
+        add_number(request, (uint32_t)NOT_KNOWN, 4); /* the epoch that was fetched last */
+    if (has(request, ZK_FETCH_LOG_START))
+        add_number(request, (uint64_t)(int64_t)NOT_KNOWN, 8); /* for replicas */
     add_number(request, max_bytes, 4);
+    add_no_tags(request);
     request->partitions++;
     request->asked_count++;
     request->asked_bytes += max_bytes;
@@ -90,10 +162,15 @@ void zk_request_ask(zk_request *request, const zk_slots *slots, zk_slot *slot, i
 }
 
 bool zk_request_end(zk_request *request, const zk_request_head *head) {
+    end_topic(request);
+    if (has(request, ZK_FETCH_SESSIONS))
+        set_count(request, leave_count(request), 0); /* topics to forget */
+    if (has(request, ZK_FETCH_REPLICAS))
+        add_sized(request, NULL, 0); /* no rack */
+    add_no_tags(request);
+    set_count(request, request->topics_at, request->topics);
     if (request->has_failed || request->size > INT32_MAX)
         return false;
-    end_topic(request);
-    set_number(request->data + request->topics_at, request->topics, 4);
     set_number(request->data + request->wait_at, (uint32_t)head->max_wait_ms, 4);
     set_number(request->data, request->size - 4, 4);
     return true;

@@ -3,22 +3,29 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "varint.h"
 
 enum {
     LENGTH_BYTES = 4,
-    HEAD_BYTES = 8, /* correlation id, count of topics */
-    PARTITION_BYTES = 18,
+    ID_BYTES = 4,
+    LEAST_BYTES = 8, /* correlation id, count of topics */
+    COUNT_BYTES = 4,
+    ERROR_AND_SESSION_BYTES = 6,
+    PARTITION_BYTES = 14, /* its number, error, high watermark */
+    TRANSACTION_BYTES = 16,
     FIRST_SET_BYTES = 1 << 20, /* of a set that is larger than what was asked */
 };
 
 static int32_t be16(const uint8_t *at) { return (int16_t)(at[0] << 8 | at[1]); }
 
-void zk_response_begin(zk_response *response, zk_slots *slots, int32_t correlation_id,
+void zk_response_begin(zk_response *response, zk_slots *slots, int version, int32_t correlation_id,
                        size_t max_frame_bytes) {
     response->slots = slots;
     response->fault = NULL;
     response->max_frame_bytes = max_frame_bytes;
     response->correlation_id = correlation_id;
+    response->version = version;
+    response->throttle_ms = 0;
     response->place = ZK_AT_LENGTH;
     response->frame_left = LENGTH_BYTES;
     response->topics_left = response->partitions_left = 0;
@@ -32,23 +39,115 @@ static zk_parsed nonsense(zk_response *response, const char *fault) {
     return ZK_PARSED_NONSENSE;
 }
 
+static zk_parsed go_on(zk_response *response, zk_place place) {
+    response->place = place;
+    return ZK_PARSED_PART;
+}
+
+static bool is_flexible(const zk_response *response) {
+    return response->version >= ZK_FETCH_FLEXIBLE;
+}
+
+/* Goes on behind the tagged fields, where there are any. */
+static zk_parsed pass_tags(zk_response *response, zk_place place) {
+    response->behind_tags = place;
+    return go_on(response, is_flexible(response) ? ZK_AT_TAGS : place);
+}
+
+static zk_parsed skip(zk_response *response, size_t size, zk_place place) {
+    response->skip_left = size;
+    response->behind_skipped = place;
+    return go_on(response, ZK_AT_SKIPPED);
+}
+
 static size_t staged(const zk_response *response) { return response->to - response->from; }
+
+/* How many bytes a varint has that lies so far behind the stage's begin: one more than there are, as
+ * long as it does not end. */
+static size_t varint_bytes(const zk_response *response, size_t at) {
+    const uint8_t *const start = response->stage + response->from + at;
+    const size_t there = staged(response) > at ? staged(response) - at : 0;
+    size_t size = 0;
+    while (size < there && size < 4 && start[size] & 0x80)
+        size++;
+    return size + 1;
+}
+
+/* Where a count that lies there ends: a length, as versions have it. */
+static size_t count_end(const zk_response *response, size_t at) {
+    return at + (is_flexible(response) ? varint_bytes(response, at) : COUNT_BYTES);
+}
+
+/* Reads a length up to `end`; compact ones are one more, and null is -1. False: it is none. */
+static bool read_length(const zk_response *response, const uint8_t *at, const uint8_t *end,
+                        int64_t *length) {
+    uint64_t found;
+    if (!is_flexible(response)) {
+        *length = zk_int32(at);
+        return *length >= -1;
+    }
+    if (zk_varint_slow(at, end, 32, &found) != end)
+        return false;
+    *length = (int64_t)found - 1;
+    return true;
+}
+
+/* Where a topic's name lies, from the stage's begin on; false: its length must come first. */
+static bool find_name(const zk_response *response, size_t *start, size_t *end) {
+    const uint8_t *const at = response->stage + response->from;
+    int64_t size;
+    *end = *start = is_flexible(response) ? varint_bytes(response, 0) : 2;
+    if (staged(response) < *start)
+        return false;
+    if (!is_flexible(response))
+        size = be16(at);
+    else if (!read_length(response, at, at + *start, &size) || size > INT16_MAX)
+        size = -1;
+    *end = size < 0 ? 0 : *start + (size_t)size;
+    return true;
+}
+
+static size_t head_bytes(const zk_response *response) {
+    const size_t throttle = response->version >= ZK_FETCH_THROTTLE ? 4 : 0;
+    return throttle + (response->version >= ZK_FETCH_SESSIONS ? ERROR_AND_SESSION_BYTES : 0);
+}
+
+static size_t partition_bytes(const zk_response *response) {
+    const size_t stable = response->version >= ZK_FETCH_TRANSACTIONS ? 8 : 0;
+    return PARTITION_BYTES + stable + (response->version >= ZK_FETCH_LOG_START ? 8 : 0);
+}
+
+static size_t replica_bytes(const zk_response *response) {
+    return response->version >= ZK_FETCH_REPLICAS ? 4 : 0;
+}
 
 /* What the next step needs in one piece. */
 static size_t needed(const zk_response *response) {
+    size_t start, end;
     switch (response->place) {
     case ZK_AT_LENGTH:
         return LENGTH_BYTES;
+    case ZK_AT_ID:
+        return ID_BYTES;
     case ZK_AT_HEAD:
-        return HEAD_BYTES;
-    case ZK_AT_TOPIC: {
-        if (staged(response) < 2)
-            return 2;
-        const int32_t size = be16(response->stage + response->from);
-        return size < 0 ? 2 : 2 + (size_t)size + 4;
-    }
+        return head_bytes(response);
+    case ZK_AT_TOPICS:
+    case ZK_AT_TRANSACTIONS:
+        return count_end(response, 0);
+    case ZK_AT_TOPIC:
+        return find_name(response, &start, &end) && end ? count_end(response, end) : start;
     case ZK_AT_PARTITION:
-        return PARTITION_BYTES;
+        return partition_bytes(response);
+    case ZK_AT_TRANSACTION:
+        return response->transactions_left ? TRANSACTION_BYTES : 0;
+    case ZK_AT_SIZE:
+        return count_end(response, replica_bytes(response));
+    case ZK_AT_TAGS:
+        return varint_bytes(response, 0);
+    case ZK_AT_TAG: {
+        const size_t tag = response->tags_left ? varint_bytes(response, 0) : 0;
+        return tag ? tag + varint_bytes(response, tag) : 0;
+    }
     default:
         return 0;
     }
@@ -64,74 +163,100 @@ static const uint8_t *taken(zk_response *response, size_t count) {
 
 static zk_parsed take_length(zk_response *response) {
     const int32_t length = zk_int32(taken(response, LENGTH_BYTES));
-    if (length < HEAD_BYTES || (size_t)length > response->max_frame_bytes)
+    if (length < LEAST_BYTES || (size_t)length > response->max_frame_bytes)
         return nonsense(response, "its length");
     response->frame_left = (size_t)length;
-    response->place = ZK_AT_HEAD;
-    return ZK_PARSED_PART;
+    return go_on(response, ZK_AT_ID);
 }
 
-/* Where the frame stands behind a partition, or behind its head. */
-static zk_parsed go_on(zk_response *response) {
-    if (response->partitions_left)
-        response->place = ZK_AT_PARTITION;
-    else if (response->topics_left)
-        response->place = ZK_AT_TOPIC;
-    else if (response->frame_left)
-        return nonsense(response, "bytes behind its end");
-    else
-        response->place = ZK_AT_END;
-    return ZK_PARSED_PART;
-}
-
-static zk_parsed take_head(zk_response *response) {
-    const uint8_t *at = taken(response, HEAD_BYTES);
-    if (zk_int32(at) != response->correlation_id)
+static zk_parsed take_id(zk_response *response) {
+    if (zk_int32(taken(response, ID_BYTES)) != response->correlation_id)
         return nonsense(response, "its correlation id");
-    response->topics_left = zk_int32(at + 4);
-    if (response->topics_left < 0)
+    return pass_tags(response, ZK_AT_HEAD);
+}
+
+static zk_parsed take_head(zk_response *response, size_t size) {
+    const uint8_t *at = taken(response, size);
+    if (response->version >= ZK_FETCH_THROTTLE) {
+        const int32_t throttle_ms = zk_int32(at);
+        response->throttle_ms = throttle_ms < 0 ? 0 : throttle_ms;
+    }
+    /* Nobody asked for a session. Whoever asks without a pump hears what it is about. */
+    if (response->version >= ZK_FETCH_SESSIONS && be16(at + 4))
+        return nonsense(response, "its error code");
+    return go_on(response, ZK_AT_TOPICS);
+}
+
+static zk_parsed take_topics(zk_response *response, size_t size) {
+    const uint8_t *at = taken(response, size);
+    int64_t count;
+    if (!read_length(response, at, at + size, &count) || count < 0)
         return nonsense(response, "its count of topics");
-    return go_on(response);
+    response->topics_left = (uint32_t)count;
+    return go_on(response, ZK_AT_TOPIC_END);
 }
 
 static zk_parsed take_topic(zk_response *response, size_t size) {
-    if (size < 6)
+    size_t start, end;
+    int64_t count;
+    if (!find_name(response, &start, &end) || !end)
         return nonsense(response, "the name of a topic");
     const uint8_t *at = taken(response, size);
-    response->topic = zk_slots_topic(response->slots, at + 2, size - 6);
+    response->topic = zk_slots_topic(response->slots, at + start, end - start);
     response->topics_left--;
-    response->partitions_left = zk_int32(at + size - 4);
-    if (response->partitions_left < 0)
+    if (!read_length(response, at + end, at + size, &count) || count < 0)
         return nonsense(response, "its count of partitions");
-    return go_on(response);
+    response->partitions_left = (uint32_t)count;
+    return go_on(response, ZK_AT_PARTITION_END);
 }
 
-/* The slot that this answers, if it was asked and not answered yet. */
-static zk_slot *begin_slot(zk_response *response, const uint8_t *at, size_t size) {
+static zk_parsed take_partition(zk_response *response, size_t size) {
+    const uint8_t *at = taken(response, size);
+    response->partitions_left--;
     zk_slot *slot = zk_slots_find(response->slots, response->topic, zk_int32(at));
-    if (!slot || !slot->is_asked || slot->is_answered)
-        return NULL;
-    slot->arriving_error = (int16_t)be16(at + 4);
-    slot->arriving_high_watermark = zk_int64(at + 6);
-    if (size == 0 || slot->arriving_error || !zk_claim_is_active(slot->claim)) {
-        slot->is_answered = true;
-        return NULL;
+    if (slot && (!slot->is_asked || slot->is_answered))
+        slot = NULL;
+    response->slot = slot;
+    if (slot) {
+        slot->arriving_error = (int16_t)be16(at + 4);
+        slot->arriving_high_watermark = zk_int64(at + 6);
     }
-    return slot;
+    const bool has_transactions = response->version >= ZK_FETCH_TRANSACTIONS;
+    return go_on(response, has_transactions ? ZK_AT_TRANSACTIONS : ZK_AT_SIZE);
 }
 
-static zk_parsed take_partition(zk_response *response) {
-    const uint8_t *at = taken(response, PARTITION_BYTES);
-    const int32_t size = zk_int32(at + 14);
-    if (size < -1)
+static zk_parsed take_transactions(zk_response *response, size_t size) {
+    const uint8_t *at = taken(response, size);
+    int64_t count;
+    if (!read_length(response, at, at + size, &count))
+        return nonsense(response, "its count of transactions");
+    response->transactions_left = count < 0 ? 0 : (uint32_t)count;
+    return go_on(response, ZK_AT_TRANSACTION);
+}
+
+static zk_parsed take_transaction(zk_response *response, size_t size) {
+    if (!size)
+        return go_on(response, ZK_AT_SIZE);
+    taken(response, size);
+    response->transactions_left--;
+    return pass_tags(response, ZK_AT_TRANSACTION);
+}
+
+static zk_parsed take_size(zk_response *response, size_t size) {
+    const uint8_t *at = taken(response, size);
+    int64_t set_bytes;
+    if (!read_length(response, at + replica_bytes(response), at + size, &set_bytes))
         return nonsense(response, "the size of a record set");
-    response->set_left = size < 0 ? 0 : (size_t)size; /* null is as good as empty */
+    response->set_left = set_bytes < 0 ? 0 : (size_t)set_bytes; /* null is as good as empty */
     if (response->set_left > response->frame_left)
         return nonsense(response, "a record set that is larger than the answer");
-    response->partitions_left--;
     response->set_count++;
     response->set_bytes += response->set_left;
-    zk_slot *slot = response->slot = begin_slot(response, at, response->set_left);
+    zk_slot *slot = response->slot;
+    if (slot && (!response->set_left || slot->arriving_error || !zk_claim_is_active(slot->claim))) {
+        slot->is_answered = true;
+        slot = response->slot = NULL;
+    }
     if (slot) {
         /* What was asked for is expected; more than that only once it comes. */
         const size_t likely = slot->asked_bytes > FIRST_SET_BYTES ? slot->asked_bytes : FIRST_SET_BYTES;
@@ -139,8 +264,50 @@ static zk_parsed take_partition(zk_response *response) {
         if (!slot->arriving)
             return ZK_PARSED_NO_MEMORY;
     }
-    response->place = ZK_AT_SET;
-    return ZK_PARSED_PART;
+    return go_on(response, ZK_AT_SET);
+}
+
+static zk_parsed take_tags(zk_response *response, size_t size) {
+    const uint8_t *at = taken(response, size);
+    uint64_t count;
+    if (zk_varint_slow(at, at + size, 32, &count) != at + size)
+        return nonsense(response, "its count of tagged fields");
+    response->tags_left = (uint32_t)count;
+    return go_on(response, ZK_AT_TAG);
+}
+
+static zk_parsed take_tag(zk_response *response, size_t size) {
+    if (!size)
+        return go_on(response, response->behind_tags);
+    const uint8_t *at = taken(response, size), *const end = at + size;
+    uint64_t tag, tag_bytes;
+    at = zk_varint_slow(at, end, 32, &tag);
+    if (!at || zk_varint_slow(at, end, 32, &tag_bytes) != end)
+        return nonsense(response, "a tagged field");
+    if (tag_bytes > response->frame_left)
+        return nonsense(response, "a tagged field that is larger than the answer");
+    response->tags_left--;
+    return skip(response, tag_bytes, ZK_AT_TAG);
+}
+
+static zk_parsed take_skipped(zk_response *response) {
+    const size_t there = staged(response);
+    const size_t count = there < response->skip_left ? there : response->skip_left;
+    taken(response, count);
+    response->skip_left -= count;
+    return response->skip_left ? ZK_PARSED_PART : go_on(response, response->behind_skipped);
+}
+
+static zk_parsed end_partition(zk_response *response) {
+    if (response->partitions_left)
+        return go_on(response, ZK_AT_PARTITION);
+    return pass_tags(response, ZK_AT_TOPIC_END);
+}
+
+static zk_parsed end_topic(zk_response *response) {
+    if (response->topics_left)
+        return go_on(response, ZK_AT_TOPIC);
+    return pass_tags(response, ZK_AT_END);
 }
 
 /* So many bytes of the set are where they belong. */
@@ -151,7 +318,7 @@ static zk_parsed count_set(zk_response *response, size_t count) {
     if (response->slot)
         response->slot->is_answered = true;
     response->slot = NULL;
-    return go_on(response);
+    return pass_tags(response, ZK_AT_PARTITION_END);
 }
 
 /* Moves what the stage holds of a set to its buffer. */
@@ -173,20 +340,47 @@ static zk_parsed step(zk_response *response, size_t size) {
     switch (response->place) {
     case ZK_AT_LENGTH:
         return take_length(response);
+    case ZK_AT_ID:
+        return take_id(response);
     case ZK_AT_HEAD:
-        return take_head(response);
+        return take_head(response, size);
+    case ZK_AT_TOPICS:
+        return take_topics(response, size);
     case ZK_AT_TOPIC:
         return take_topic(response, size);
     case ZK_AT_PARTITION:
-        return take_partition(response);
+        return take_partition(response, size);
+    case ZK_AT_TRANSACTIONS:
+        return take_transactions(response, size);
+    case ZK_AT_TRANSACTION:
+        return take_transaction(response, size);
+    case ZK_AT_SIZE:
+        return take_size(response, size);
+    case ZK_AT_PARTITION_END:
+        return end_partition(response);
+    case ZK_AT_TOPIC_END:
+        return end_topic(response);
+    case ZK_AT_TAGS:
+        return take_tags(response, size);
+    case ZK_AT_TAG:
+        return take_tag(response, size);
+    case ZK_AT_SKIPPED:
+        return take_skipped(response);
     default:
         return take_staged_set(response);
     }
 }
 
+/* Whether it stands among bytes that may come in any pieces, and the stage has none of them. */
+static bool must_come(const zk_response *response) {
+    const bool is_set = response->place == ZK_AT_SET && response->set_left;
+    const bool is_skipped = response->place == ZK_AT_SKIPPED && response->skip_left;
+    return (is_set || is_skipped) && !staged(response);
+}
+
 static zk_parsed take_staged(zk_response *response) {
     while (response->place != ZK_AT_END) {
-        if (response->place == ZK_AT_SET && response->set_left && !staged(response))
+        if (must_come(response))
             return ZK_PARSED_PART;
         const size_t size = needed(response);
         if (size > response->frame_left)
@@ -197,7 +391,9 @@ static zk_parsed take_staged(zk_response *response) {
         if (parsed != ZK_PARSED_PART)
             return parsed;
     }
-    return staged(response) ? nonsense(response, "bytes behind its end") : ZK_PARSED_ALL;
+    if (response->frame_left || staged(response))
+        return nonsense(response, "bytes behind its end");
+    return ZK_PARSED_ALL;
 }
 
 /* Room in the stage for the bytes that must lie in one piece, and some more. */

@@ -35,6 +35,7 @@ typedef struct {
     bool is_full;       /* in this pass over the slots */
     struct zk_slot *first; /* its chunk found no room: nothing passes it */
     size_t early_bytes; /* of an early request: what came and what may come */
+    size_t early_parts; /* what is asked for, all together */
     bool can_ask_early;
 } zk_outlet;
 
@@ -64,6 +65,7 @@ typedef struct zk_slot {
 
     /* What is asked and what arrives. */
     bool is_asked, is_answered;
+    bool is_passed_over; /* there was something for it, and the answer brought nothing of it */
     int64_t early_offset; /* where an early request would go on; -1: not known */
     int64_t asked_offset;
     size_t asked_bytes;

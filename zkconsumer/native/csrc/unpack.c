@@ -1,5 +1,7 @@
 #include "unpack.h"
 
+#include "batches.h"
+
 enum {
     PIECE_BYTES = 1 << 20, /* how large chunks of decompressed messages become */
     SMALL_BYTES = 4096,    /* what is held for nothing is not worth a copy below that */

@@ -205,18 +205,6 @@ zk_set_status zk_walk_messages(zk_walker *self, zk_buffer *set, size_t *position
     return read_entries(self, &whole, position);
 }
 
-zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *limits,
-                          zk_runs *runs) {
-    zk_walker self = {limits, runs, NULL, limits->bound_bytes, limits->fetch_offset};
-    zk_set_result result = {.position = position};
-    if (position <= set->used)
-        result.status = zk_walk_messages(&self, set, &result.position);
-    zk_walker_end(&self);
-    result.next_offset = self.next_offset;
-    result.room_bytes = self.room_bytes;
-    return result;
-}
-
 /* The last offset of a batch, whose entry has the first one; false where it can't be told. */
 static bool last_of_batch(const uint8_t *entry, int32_t entry_size, int64_t *offset) {
     if (entry[16] != ZK_BATCH_MAGIC || entry_size < ZK_BATCH_HEAD_BYTES - ZK_ENTRY_HEADER_BYTES)
@@ -243,7 +231,10 @@ zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset) {
         int64_t last = offset;
         if (at[16] > 1 && !last_of_batch(at, entry_size, &last))
             return seen;
-        seen.is_compressed |= (at[at[16] == ZK_BATCH_MAGIC ? 22 : 17] & ZK_CODEC_MASK) != 0;
+        const int codec = at[at[16] == ZK_BATCH_MAGIC ? 22 : 17] & ZK_CODEC_MASK;
+        if (codec > ZK_MOST_CODEC)
+            return seen; /* Python reads it, and asks for what is behind it */
+        seen.is_compressed |= codec != 0;
         if (last >= seen.next_offset)
             seen.next_offset = last + 1;
         at += ZK_ENTRY_HEADER_BYTES + entry_size;

@@ -1,4 +1,4 @@
-/* Reads one fetched record set of magic 0 and 1 into runs of checked messages.
+/* Reads messages of magic 0 and 1 into runs; batches.h has the reader for sets of any magic.
  *
  * `records.decode` defines what a set means. This takes what is sound and within the bounds, and
  * stops in front of the first entry of which that is not certain: that one is for the definition. */
@@ -23,18 +23,6 @@ typedef struct {
     size_t enough_bytes;  /* with so much decompressed no further set is begun */
     size_t piece_bytes;   /* about how large runs and arenas become */
 } zk_set_limits;
-
-typedef struct {
-    zk_set_status status;
-    size_t position;     /* behind the last entry that was read */
-    int64_t next_offset; /* behind the last message; never below the fetch offset */
-    size_t room_bytes;   /* what is left of the bound */
-} zk_set_result;
-
-/* Reads the set in `set` from a position on, and adds what it finds to `runs`. Takes no lock, and
- * calls nothing but malloc: it may run in any thread. */
-zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *limits,
-                          zk_runs *runs);
 
 /* What the headers of a set tell. */
 typedef struct {

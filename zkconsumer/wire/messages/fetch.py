@@ -37,6 +37,12 @@ FETCH = Api(key=ApiKey.FETCH, last=13, flexible=12)
 LAST_BY_NAME = 12
 """The last version that names topics by their names: for those who don't know their ids."""
 
+FIRST_SOFT_BOUNDS = 3
+"""The first version that bounds the whole answer, and cuts no batch off that comes first in it."""
+
+FIRST_UNTHROTTLED = 8
+"""From this version on the broker answers at once, and leaves it to the consumer to pause."""
+
 READ_UNCOMMITTED = 0
 """The isolation level that gives all records up to the high watermark."""
 

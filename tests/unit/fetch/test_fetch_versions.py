@@ -1,0 +1,231 @@
+"""Streams ask in the newest version of Fetch that a broker serves, with either loop."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.support.log_broker import LogBroker
+from tests.support.log_readers import (
+    SETTINGS,
+    LogReader,
+    lost_early,
+    native_reader,
+    offsets_in,
+    wait_until_soon,
+)
+from tests.support.queues import needs_native_engine
+from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.model import TimestampType
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.engine import Engine
+from zkconsumer.records.transactions import Marker
+from zkconsumer.wire.codec import decode_request, decode_response, encode_request, encode_response
+from zkconsumer.wire.framing import LENGTH_BYTES
+from zkconsumer.wire.messages.fetch import (
+    LAST_BY_NAME,
+    AbortedTransaction,
+    CurrentLeader,
+    DivergingEpoch,
+    FetchedPartition,
+    FetchedTopic,
+    FetchRequest,
+    FetchResponse,
+)
+
+VERSIONS = range(LAST_BY_NAME + 1)
+
+
+@pytest.fixture(params=[Engine.PURE, pytest.param(Engine.NATIVE, marks=needs_native_engine)])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """One loop after the other."""
+    chosen: Engine = request.param
+    return chosen
+
+
+@pytest.fixture
+def broker() -> Iterator[LogBroker]:
+    """A broker with two partitions of all formats."""
+    with LogBroker(2) as one:
+        for log in one.logs:
+            for magic in range(3):
+                log.add([b"a", None, b"c"], magic=magic)
+                log.add([b"d", b"e"], Codec.GZIP, magic)
+            log.add_marker()
+            log.add([b"f"], Codec.ZSTD, 2)
+            log.add_marker(Marker.ABORT)
+        yield one
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_all_formats_come_in_any_version(engine: Engine, broker: LogBroker, version: int) -> None:
+    """Records with their times, and the end behind the markers, which nobody sees."""
+    with LogReader(broker, engine, version=version) as reader:
+        reader.add_all()
+        came = reader.read_all()
+    assert set(broker.versions) == {version}
+    for one in came.values():
+        assert [record.offset for record in one.records] == [*range(15), 16]
+        assert one.next_offset == 18
+        assert one.faults == []
+        assert [record.timestamp for record in one.records[-4:-1]] == [1_002, 1_000, 1_001]
+        assert one.records[-1].timestamp_type is TimestampType.CREATE_TIME
+    assert lost_early(reader) == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@needs_native_engine
+def test_the_native_request_is_the_one_of_the_definition(version: int) -> None:
+    """To the byte, with as many topics and partitions as need more than a byte to count."""
+    with LogBroker(200) as broker:
+        with native_reader(broker, version=version) as reader:
+            reader.add_all()
+            wait_until_soon(
+                lambda: any(len(broker.asked(at)) == 200 for at in range(len(broker.requests))),
+                what="a request about all",
+            )
+        frames = broker.frames
+    for frame in frames:
+        read = decode_request(frame[LENGTH_BYTES:])
+        assert read.version == version
+        assert isinstance(read.request, FetchRequest)
+        again = encode_request(
+            read.request,
+            version=version,
+            correlation_id=read.correlation_id,
+            client_id=read.client_id or "",
+        )
+        assert again == frame
+        wanted = SETTINGS.response_max_bytes if version >= 3 else (1 << 31) - 1
+        assert read.request.max_bytes == wanted
+        assert read.request.session_epoch == -1
+
+
+@needs_native_engine
+def test_a_connection_cut_at_any_byte_of_a_flexible_answer_loses_nothing() -> None:
+    """Nothing of half an answer counts; the next connection goes on where the queue ends."""
+    for cut in range(0, 400, 3):
+        with LogBroker(2) as broker:
+            for log in broker.logs:
+                log.add([b"abc"], magic=2)
+            broker.mangle = full
+            broker.cuts = [cut]
+            with native_reader(broker, version=12) as one:
+                one.add_all()
+                came = one.read_all()
+            assert [len(came[number].records) for number in range(2)] == [1, 1]
+            assert lost_early(one) == []
+        if broker.connections == 1:
+            return
+    pytest.fail("no cut was behind the end")
+
+
+def full(frame: bytes, version: int = 12) -> bytes:
+    """An answer that tells of all that an answer may tell of, and of what nobody knows yet."""
+    request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=())
+    correlation_id, response = decode_response(request, version, memoryview(frame)[LENGTH_BYTES:])
+    topics = tuple(
+        FetchedTopic(topic=topic.topic, partitions=tuple(map(_full, topic.partitions)))
+        for topic in response.topics
+    )
+    told = FetchResponse(topics=topics, throttle_time_ms=0, session_id=0)
+    return encode_response(told, version=version, correlation_id=correlation_id)
+
+
+def _full(part: FetchedPartition) -> FetchedPartition:
+    return replace(
+        part,
+        last_stable_offset=3,
+        log_start_offset=1,
+        diverging_epoch=DivergingEpoch(epoch=3, end_offset=1 << 40),
+        current_leader=CurrentLeader(leader_id=7, leader_epoch=300),
+        aborted_transactions=tuple(
+            AbortedTransaction(producer_id=one, first_offset=one) for one in range(2)
+        ),
+    )
+
+
+@pytest.mark.parametrize("pieces", [[], [1], [7, 300]])
+def test_what_a_stream_has_no_use_for_is_passed_over(engine: Engine, pieces: list[int]) -> None:
+    """Aborted transactions, epochs, replicas, tagged fields."""
+    with LogBroker(2) as broker:
+        for log in broker.logs:
+            log.add([b"abc", b"def"], magic=2)
+        broker.mangle = full
+        broker.pieces = pieces
+        with LogReader(broker, engine, version=12) as one:
+            one.add_all()
+            came = one.read_all()
+        assert [len(came[number].records) for number in range(2)] == [2, 2]
+        assert lost_early(one) == []
+
+
+def test_a_quota_is_kept_to(engine: Engine) -> None:
+    """From version 8 on the broker answers at once, and the loop asks nothing meanwhile."""
+    clock = SystemClock()
+    for version, pause_ms in ((7, 0), (8, 300)):
+        with LogBroker() as broker:
+            for _ in range(2):
+                broker.logs[0].add([bytes(1_500)], magic=2)
+            broker.throttle_ms = [300]
+            with LogReader(broker, engine, version=version) as one:
+                began_ms = clock.now_ms()
+                one.add_all()
+                assert len(offsets_in(one)) == 2
+                took_ms = clock.now_ms() - began_ms
+            assert took_ms >= pause_ms
+            assert len(broker.requests) >= 2
+
+
+def test_a_stop_does_not_wait_for_a_quota(engine: Engine) -> None:
+    """Nor does a partition that is given up."""
+    clock = SystemClock()
+    with LogBroker(2) as broker:
+        broker.throttle_ms = [60_000]
+        with LogReader(broker, engine, version=12) as one:
+            claim = one.add(0)
+            wait_until_soon(lambda: not broker.throttle_ms, what="the quota")
+            claim.active = False
+            one.loop.wake()
+            wait_until_soon(lambda: not one.loop.partition_count(), what="the claim to go")
+            assert len(broker.requests) == 1
+            began_ms = clock.now_ms()
+        assert clock.now_ms() - began_ms < 3_000
+
+
+def test_an_error_of_the_whole_answer_gives_all_back(engine: Engine) -> None:
+    """The leader finder judges what becomes of the partitions."""
+    with LogBroker(2) as broker:
+        broker.errors = [ErrorCode.UNKNOWN] * 4
+        with LogReader(broker, engine, version=12) as one:
+            one.add_all()
+            wait_until_soon(lambda: len(one.lost) == 2, what="both to come back")
+            assert len(lost_early(one)) == 2
+
+
+def test_entries_larger_than_their_part_come_of_all_partitions(engine: Engine) -> None:
+    """The first of an answer comes whole; who got nothing stands first in the next request."""
+    settings = replace(SETTINGS, fetch_bytes=1_000, response_max_bytes=5_000)
+    with LogBroker(8) as broker:
+        for log in broker.logs:
+            for _ in range(3):
+                log.add([bytes(4_000)], magic=2)
+        with LogReader(broker, engine, version=12, settings=settings) as one:
+            one.add_all()
+            came = one.read_all()
+        assert [len(one.records) for one in came.values()] == [3] * 8
+
+
+def test_an_old_broker_that_says_nothing_is_asked_as_ever(engine: Engine) -> None:
+    """Each partition has an equal part of the answer, as there is no bound for the whole."""
+    settings = replace(SETTINGS, fetch_bytes=100_000, response_max_bytes=32_768)
+    with LogBroker(4) as broker:
+        for log in broker.logs:
+            log.add([b"a"])
+        with LogReader(broker, engine, version=2, settings=settings) as one:
+            one.add_all()
+            one.read_all()
+        whole = [request for request in broker.requests if len(request.topics[0].partitions) == 4]
+        parts = {part.max_bytes for one in whole for part in one.topics[0].partitions}
+        assert parts == {8_192}
