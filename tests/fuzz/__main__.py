@@ -87,6 +87,9 @@ PLANTS = (
         "room < response->set_left ? room : response->set_left;\n    if",
         "(response->set_left);\n    if",
     ),
+    Plant("response.c", "there < response->skip_left ? there : response->skip_left", "there"),
+    Plant("response.c", "&& end ? count_end(response, end) : start", "&& end ? end : start"),
+    Plant("asking.c", "place < slots->count ? place : place - slots->count", "place"),
     Plant(
         "unpack.c", "fetch_offset = next_offset;\n        line", "at = next_offset;\n        line"
     ),

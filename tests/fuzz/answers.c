@@ -21,7 +21,7 @@ static bytes make_answer(world *self, int32_t correlation_id) {
             parts[count++] = (part){topic->name, topic->size, slot->partition, slot->asked_offset,
                                     slot->asked_bytes};
     }
-    return make_response(correlation_id, parts, count, self->is_sound);
+    return make_response(self->pump->head.version, correlation_id, parts, count, self->is_sound);
 }
 
 /* Feeds a frame in pieces. */
@@ -56,7 +56,7 @@ static bool exchange_once(world *self, bool early) {
                             : zk_ask(&pump->asking, &pump->slots, &pump->request, &pump->head);
     if (!asks)
         return !pump->request.has_failed;
-    zk_response_begin(&pump->response, &pump->slots, 7, MAX_ANSWER_BYTES);
+    zk_response_begin(&pump->response, &pump->slots, pump->head.version, 7, MAX_ANSWER_BYTES);
     if (early)
         zk_line_unpack(&pump->line);
     bytes frame = make_answer(self, 7);
@@ -73,7 +73,7 @@ static bool exchange_once(world *self, bool early) {
     zk_note_waiting(&pump->slots);
     for (size_t at = 0; at < pump->slots.count; at++)
         if (pump->slots.slots[at].is_asked)
-            zk_take_answer(&pump->line, pump->slots.slots + at);
+            zk_take_answer(&pump->line, pump->slots.slots + at, pump->head.version);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* Responses to Fetch v0, made of sound and of damaged sets. */
+/* Responses to Fetch in any version, made of sound and of damaged sets. */
 #ifndef FUZZ_FRAMES_H
 #define FUZZ_FRAMES_H
 
@@ -16,7 +16,8 @@ typedef struct {
 } part;
 
 /* A whole frame, its length included, for parts of which those of one topic stand together. */
-bytes make_response(int32_t correlation_id, const part *parts, size_t count, bool is_sound);
+bytes make_response(int version, int32_t correlation_id, const part *parts, size_t count,
+                    bool is_sound);
 
 /* Flips some bits of it, mostly near its beginning. */
 void damage_frame(bytes frame);

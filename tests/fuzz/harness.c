@@ -35,6 +35,8 @@ static uint64_t rounds, messages, refusals, touched;
 
 bytes a_seed(void) { return seeds[below((size_t)seed_count)]; }
 
+bytes a_batch_seed(void) { return batch_seeds[below((size_t)batch_seed_count)]; }
+
 static void touch(const uint8_t *data, int32_t size) {
     for (int32_t at = 0; at < size; at++)
         touched += data[at];
@@ -132,7 +134,7 @@ static void one_round(void) {
 }
 
 static bytes batches_by_chance(void) {
-    bytes set = copy(batch_seeds[below((size_t)batch_seed_count)]);
+    bytes set = copy(a_batch_seed());
     if (below(4)) {
         set = damaged_batches(set);
         repair(set);

@@ -22,6 +22,7 @@ bytes copy(bytes from);
 
 /* One of the sets to begin with; not to be changed or freed. The harness has it. */
 bytes a_seed(void);
+bytes a_batch_seed(void); /* of magic 2 */
 
 /* These take their argument over. */
 bytes damaged(bytes set);

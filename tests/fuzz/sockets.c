@@ -10,10 +10,11 @@
 
 #include "frames.h"
 #include "shortage.h"
+#include "varint.h"
 #include "world.h"
 
 enum { MAX_REQUEST_BYTES = 4096, SOCKET_BYTES = 8192, MAX_CONNECTIONS = 6, TIMEOUT_MS = 25 };
-enum { HEAD_BYTES = 8, PARTITION_BYTES = 16, BROKER_WAIT_MS = 100, STREAM_WAIT_MS = 1 };
+enum { HEAD_BYTES = 8, BROKER_WAIT_MS = 100, STREAM_WAIT_MS = 1 };
 
 uint64_t connections, requests_received;
 
@@ -48,26 +49,77 @@ static uint64_t number(const uint8_t *at, size_t size) {
     return value;
 }
 
-/* The request's parts, which point into it. What the pump sends is sound, whatever it received. */
+/* What is left of a request. What the pump sends is sound, whatever it received. */
+typedef struct {
+    const uint8_t *at;
+    int version;
+} reading;
+
+static uint64_t take_number(reading *self, size_t size) {
+    self->at += size;
+    return number(self->at - size, size);
+}
+
+/* A number that has to be there, where the version has it. */
+static void skip_number(reading *self, int since, size_t size, uint64_t expected) {
+    if (self->version >= since)
+        require(take_number(self, size) == expected);
+}
+
+static size_t take_length(reading *self, size_t size) {
+    if (self->version < ZK_FETCH_FLEXIBLE)
+        return take_number(self, size);
+    uint64_t length;
+    self->at = zk_varint_slow(self->at, self->at + 5, 32, &length);
+    require(self->at && length);
+    return length - 1;
+}
+
+static part take_part(reading *self, const uint8_t *name, size_t name_bytes) {
+    part one = {.topic = name, .topic_bytes = name_bytes};
+    one.partition = (int32_t)take_number(self, 4);
+    skip_number(self, ZK_FETCH_EPOCHS, 4, UINT32_MAX);
+    one.offset = (int64_t)take_number(self, 8);
+    skip_number(self, ZK_FETCH_FLEXIBLE, 4, UINT32_MAX);
+    skip_number(self, ZK_FETCH_LOG_START, 8, UINT64_MAX);
+    one.most_bytes = take_number(self, 4);
+    skip_number(self, ZK_FETCH_FLEXIBLE, 1, 0);
+    return one;
+}
+
+static void skip_head(reading *self) {
+    self->at += HEAD_BYTES;
+    self->at += take_number(self, 2); /* the client id */
+    skip_number(self, ZK_FETCH_FLEXIBLE, 1, 0);
+    self->at += 12; /* the replica, the wait, the least bytes */
+    if (self->version >= ZK_FETCH_BOUNDED)
+        require(take_number(self, 4) > 0);
+    skip_number(self, ZK_FETCH_TRANSACTIONS, 1, 0);
+    skip_number(self, ZK_FETCH_SESSIONS, 4, 0);
+    skip_number(self, ZK_FETCH_SESSIONS, 4, UINT32_MAX);
+}
+
+/* The request's parts, which point into it. */
 static size_t parse(const uint8_t *request, size_t size, part *parts) {
-    const uint8_t *at = request + HEAD_BYTES, *const end = request + size;
-    at += 2 + number(at, 2) + 12; /* the client id, the replica, the wait, the least bytes */
+    reading self = {request, (int)number(request + 2, 2)};
     size_t count = 0;
-    uint64_t topics = number(at, 4);
-    at += 4;
-    for (; topics; topics--) {
-        const size_t name_bytes = number(at, 2);
-        const uint8_t *const name = at + 2;
-        at = name + name_bytes;
-        uint64_t partitions = number(at, 4);
-        at += 4;
-        for (; partitions; partitions--, at += PARTITION_BYTES) {
+    skip_head(&self);
+    for (size_t topics = take_length(&self, 4); topics; topics--) {
+        const size_t name_bytes = take_length(&self, 2);
+        const uint8_t *const name = self.at;
+        self.at += name_bytes;
+        for (size_t partitions = take_length(&self, 4); partitions; partitions--) {
             require(count < MOST_SLOTS);
-            parts[count++] = (part){name, name_bytes, (int32_t)number(at, 4),
-                                    (int64_t)number(at + 4, 8), number(at + 12, 4)};
+            parts[count++] = take_part(&self, name, name_bytes);
         }
+        skip_number(&self, ZK_FETCH_FLEXIBLE, 1, 0);
     }
-    require(at == end);
+    if (self.version >= ZK_FETCH_SESSIONS)
+        require(take_length(&self, 4) == 0);
+    if (self.version >= ZK_FETCH_REPLICAS)
+        require(take_length(&self, 2) == 0);
+    skip_number(&self, ZK_FETCH_FLEXIBLE, 1, 0);
+    require(self.at == request + size);
     return count;
 }
 
@@ -94,7 +146,8 @@ static bool respond(broker *self, const uint8_t *request, size_t size) {
     if (below(30) == 0) /* until the pump gives up, or is stopped */
         return poll(&(struct pollfd){.fd = self->socket, .events = POLLIN}, 1, BROKER_WAIT_MS) == 0;
     const int32_t correlation_id = (int32_t)number(request + 4, 4);
-    bytes frame = make_response(correlation_id, parts, count, self->is_sound);
+    const int version = (int)number(request + 2, 2);
+    bytes frame = make_response(version, correlation_id, parts, count, self->is_sound);
     if (!self->is_sound && below(6) == 0)
         damage_frame(frame);
     const bool goes_on = send_pieces(self->socket, frame);

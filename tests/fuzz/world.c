@@ -114,6 +114,8 @@ static void set_limits(zk_pump *pump) {
     pump->asking.part_bytes = pump->line.limits.part_bytes = 100 + below(1 << 16);
     pump->line.limits.max_decompressed_bytes = below(2) ? 1 << 22 : 5000;
     pump->line.limits.growth_max_bytes = 1 << 16;
+    pump->asking.answer_bytes = 1 << (10 + below(10));
+    pump->head.max_bytes = (int32_t)pump->asking.answer_bytes;
 }
 
 void begin_world(world *self) {
@@ -125,6 +127,7 @@ void begin_world(world *self) {
     if (!self->pump || !zk_pump_name(self->pump, (const uint8_t *)"fuzz", 4))
         abort();
     set_limits(self->pump);
+    self->pump->head.version = below(3) ? (int)below(ZK_FETCH_LAST + 1) : ZK_FETCH_LAST;
     for (size_t at = 0; at < self->queue_count; at++) {
         self->queues[at] = zk_queue_new(1 + below(20), NULL, NULL);
         if (below(2))

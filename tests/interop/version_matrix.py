@@ -21,7 +21,11 @@ class Cell(StrEnum):
     MAGIC_1 = "yes (1)"
     MAGIC_2 = "yes (2)"
     REFUSED_BY_BROKER = "no ¹"
-    REFUSED_TO_US = "no ²"
+    FETCH_0 = "0"
+    FETCH_3 = "3"
+    FETCH_5 = "5"
+    FETCH_7 = "7"
+    FETCH_12 = "12"
     NO_COORDINATOR = "no ³"
     ABSENT = "-"
 
@@ -104,8 +108,14 @@ FEATURES: Mapping[str, Feature] = {
     ),
     "zstd": Feature(
         "zstd",
-        "test_a_zstd_topic_is_refused_by_the_broker",
-        _from("2.8.2", Cell.ABSENT, Cell.REFUSED_TO_US),
+        "test_a_zstd_topic_is_read",
+        _from("2.8.2", Cell.ABSENT),
+    ),
+    "fetch": Feature(
+        "the version of Fetch that streams ask in ²",
+        "test_streams_ask_in_the_newest_fetch",
+        _from("0.10.2.2", Cell.FETCH_0, Cell.FETCH_12)
+        | {"0.10.2.2": Cell.FETCH_3, "0.11.0.3": Cell.FETCH_5, "1.1.1": Cell.FETCH_7},
     ),
 }
 
@@ -184,18 +194,17 @@ see [decision 0041](decisions/0041-topics-made-anew.md), also for where nothing 
 ¹ These brokers don't know lz4 (it came with 0.8.2): they refuse to store the messages, and the
 producer hears error -1. There is nothing to consume.
 
-² zstd came with magic 2 (Kafka 2.1), and brokers don't unpack it for a consumer of 0.8: each fetch
-is answered with error 76, `UNSUPPORTED_COMPRESSION_TYPE`. The stream raises `PartitionFailed` with
-partition and error, and again after every audit; other partitions are not touched.
+² Brokers of 0.8 and 0.9, which ZooKeeper tells apart, are sent what 0.8 knows, and no question. Of
+others each connection asks what they serve, and fetches in the newest version that names topics by
+their names.
 
 ³ Brokers keep offsets since 0.8.2. Older ones close the connection at the question for a
 coordinator, and the member does not join: it raises `RebalanceFailed`, which says that offsets in
 Kafka need 0.8.2, and what to set instead.
 
-All requests are of the versions that 0.8 knows. From 0.10 on the brokers store other formats than
-0.8's (the number in brackets is the magic byte on disk) and convert what they hand out: to magic 0,
-with keys, values and offsets as they were, and without timestamps. That works as long as a broker
-understands these requests: up to 3.9. Kafka 4 has neither them nor ZooKeeper.
+From 0.10 on the brokers store other formats than 0.8's (the number in brackets is the magic byte on
+disk), and hand them out as they lie there: records have their timestamps, and brokers convert
+nothing. Of transactions a stream sees all records, whatever became of them, as the original does.
 
 By round-robin, wildcards and topics whose names have the same Java hash (`Aa` and `BB`) are shared
 with Kafka 0.8.2's members in the order in which ZooKeeper lists the topics. Servers of an ensemble

@@ -17,10 +17,16 @@ class TcpGate:
     does that drops packets: what was sent meanwhile arrives when it is open again, by TCP's rules.
 
     Use it as a context manager. Clients connect to ``127.0.0.1:port``.
+
+    Attributes:
+        sent: what each client sent, one connection after the other, if that is to be kept.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, *, keeps_sent: bool = False) -> None:
         self._target = (host, port)
+        self.sent: list[bytearray] = []
+        self._keeps_sent = keeps_sent
+        self._sent_by: dict[socket.socket, bytearray] = {}
         self._open = True
         self._stopped = False
         self._swallows = False
@@ -100,6 +106,9 @@ class TcpGate:
         except OSError:
             client.close()
             return
+        if self._keeps_sent:
+            self.sent.append(bytearray())
+            self._sent_by[client] = self.sent[-1]
         for one, other in ((client, server), (server, client)):
             self._peers[one] = other
             self._selector.register(one, selectors.EVENT_READ)
@@ -108,6 +117,8 @@ class TcpGate:
         try:
             data = source.recv(CHUNK_BYTES)
             if data:
+                if source in self._sent_by:
+                    self._sent_by[source] += data
                 self._peers[source].sendall(data)
                 return
         except OSError:
