@@ -12,6 +12,7 @@ from enum import Enum, auto
 
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import CorruptRecord, DataLost, MessageTooLarge, PartitionFailed
+from zkconsumer.fetch.ahead import look_ahead
 from zkconsumer.fetch.range_parts import (
     Aborted,
     LostRange,
@@ -26,13 +27,9 @@ from zkconsumer.fetch.range_parts import (
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.record_set import Reading, RecordSet, after_piece, judged
 from zkconsumer.model import OffsetRange
-from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.entries import HEADER_BYTES
 from zkconsumer.records.transactions import IsolationLevel, readable_end
 from zkconsumer.wire.messages.fetch import FetchedPartition
-
-if ENGINE is Engine.NATIVE:
-    from zkconsumer.native import _core
 
 _MOST_BYTES = 2**31 - 1
 _LEAST_BYTES = 64 * 1024
@@ -118,11 +115,11 @@ class RangeCursor:
         packed = self._packed
         if packed is None or self._decode is not decode_native:
             return None
-        behind, needed_bytes = _core.look_ahead(packed.data, packed.fetch_offset)
-        if behind <= packed.fetch_offset:
+        ahead = look_ahead(packed.data, packed.fetch_offset)
+        if ahead is None:
             return None
-        self._learn(packed, behind, needed_bytes)
-        return self._ask_at(behind)
+        self._learn(packed, ahead.next_offset, ahead.needed_bytes)
+        return self._ask_at(ahead.next_offset)
 
     def receive(self, ask: Ask, answer: FetchedPartition, now_ms: int) -> Verdict:
         """Take an answer, with nothing left to unpack.

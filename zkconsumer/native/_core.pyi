@@ -531,12 +531,10 @@ def read_set(
         MemoryError: there was none.
     """
 
-def look_ahead(data: bytes | memoryview, fetch_offset: int) -> tuple[int, int]:
-    """Find where the next fetch would start, by the headers alone; nothing is checked.
-
-    Returns:
-        That offset, and the whole size of the entry that is cut off there; 0: none is.
-    """
+def look_ahead(
+    data: bytes | memoryview, fetch_offset: int
+) -> tuple[int, int, int, bool] | None:
+    """Find where the next fetch would start; see ``fetch.ahead.Ahead``."""
 
 def offsets_rise(
     data: bytes | memoryview, *, position: int, low: int, is_first: bool, end: int

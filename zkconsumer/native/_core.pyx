@@ -166,8 +166,13 @@ cdef list _runs_of(const zk_runs *runs):
 
 def look_ahead(const uint8_t[::1] data not None, int64_t fetch_offset):
     cdef size_t size = data.shape[0]
-    cdef zk_ahead seen = zk_look_ahead(&data[0] if size else NULL, size, fetch_offset)
-    return seen.next_offset, seen.needed_bytes
+    cdef const uint8_t *start = &data[0] if size else NULL
+    cdef zk_ahead seen
+    with nogil:
+        seen = zk_look_ahead(start, size, fetch_offset)
+    if not seen.is_sound:
+        return None
+    return seen.next_offset, seen.leader_epoch, seen.needed_bytes, bool(seen.is_compressed)
 
 
 def offsets_rise(

@@ -113,6 +113,9 @@ cdef extern from "walk.h" nogil:
     ctypedef struct zk_ahead:
         int64_t next_offset
         size_t needed_bytes
+        bint is_sound
+        bint is_compressed
+        int32_t leader_epoch
     zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset)
 
 

@@ -11,7 +11,7 @@ from tests.support.engines import needs_native
 from tests.support.record_sets import gzip_of, records, wrapper_around
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set, wrap_message_set
-from zkconsumer.records.build_batch import build_batch
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.streams.message import MessageAndMetadata
 
@@ -261,24 +261,28 @@ def test_the_offset_behind_is_read_off_the_headers() -> None:
     packed = build_message_set(MIXED, codec=Codec.GZIP)
     plain = [build_message_set([one]) for one in records(11, 12)]
     data = packed + b"".join(plain)
-    assert core.look_ahead(data, 3) == (13, 0)
-    assert core.look_ahead(data[:-1], 3) == (12, len(plain[1]))
-    assert core.look_ahead(data[:20], 3) == (3, len(packed))
-    assert core.look_ahead(b"", 3) == (3, 0)
+    assert core.look_ahead(data, 3) == (13, -1, 0, True)
+    assert core.look_ahead(data[:-1], 3) == (12, -1, len(plain[1]), True)
+    assert core.look_ahead(plain[0], 3) == (12, -1, 0, False)
+    assert core.look_ahead(data[:20], 3) is None
+    assert core.look_ahead(b"", 3) is None
 
 
 def test_the_offset_behind_a_batch_is_read_off_its_head() -> None:
     """It has its first offset in front, and how far it goes; a damaged head says nothing."""
     core = import_module("zkconsumer.native._core")
-    batches = [build_batch(records(3, 5)), build_batch(records(7), codec=Codec.GZIP)]
+    batches = [
+        build_batch(records(3, 5), traits=BatchTraits(leader_epoch=3)),
+        build_batch(records(7), codec=Codec.GZIP, traits=BatchTraits(leader_epoch=4)),
+    ]
     message = build_message_set(records(2))
     data = message + b"".join(batches)
-    assert core.look_ahead(data, 2) == (8, 0)
-    assert core.look_ahead(data[:-1], 2) == (6, len(batches[1]))
+    assert core.look_ahead(data, 2) == (8, 4, 0, True)
+    assert core.look_ahead(data[:-1], 2) == (6, 3, len(batches[1]), False)
     negative = bytearray(batches[0])
     negative[23:27] = b"\xff" * 4
-    assert core.look_ahead(bytes(negative), 3) == (3, 0)
+    assert core.look_ahead(bytes(negative), 3) is None
     endless = bytearray(batches[0])
     endless[:8] = (2**63 - 2).to_bytes(8, "big")
-    assert core.look_ahead(bytes(endless), 3) == (3, 0)
-    assert core.look_ahead(batches[0][:12] + b"\0" * 40, 3)[0] == 3
+    assert core.look_ahead(bytes(endless), 3) is None
+    assert core.look_ahead(batches[0][:12] + b"\0" * 40, 3) is None

@@ -49,7 +49,6 @@ class Arrivals:
         self, state: PartitionState, asked: Asked, answer: FetchedPartition, unpacked: Unpacked
     ) -> None:
         """Take a broker's answer to a fetch, with what its records came to."""
-        state.asked = None
         code = answer.error_code
         if code == ErrorCode.NONE:
             state.high_watermark = answer.high_watermark

@@ -68,7 +68,8 @@ class Board:
         for tp in partitions:
             state = self.states.pop(tp, None)
             if state is not None:
-                state.asked = state.question = None
+                state.drop_asked()
+                state.question = None
                 self.line.pop(tp, None)
                 self._heard_of(state)
                 self._move(state, None)
@@ -137,6 +138,7 @@ class Board:
             if len(answer.records):
                 self._end_turn(state)
             self._place(state, now_ms)
+            state.answered()
             self.touch(state)
 
     def unanswered(self, all_asked: Iterable[Asked]) -> None:
@@ -144,7 +146,9 @@ class Board:
         for asked in all_asked:
             state = self.states.get(asked.topic_partition)
             if state is not None and state.asked is asked:
-                state.asked = None
+                state.answered()
+            elif state is not None and state.early is asked:
+                state.early = None
 
     def counts(self, asked: Asked) -> bool:
         """Whether an answer to it would still be taken."""
@@ -281,7 +285,7 @@ class Board:
     def _move(self, state: PartitionState, source: Broker | None) -> None:
         """What the last fetcher has in flight counts no more: that broker may never answer."""
         tp = state.topic_partition
-        state.asked = None
+        state.drop_asked()
         if state.source is not None:
             of_source = self._sources[state.source]
             of_source.pop(tp, None)

@@ -1,10 +1,12 @@
 """The line to one broker: asks for what may be asked, and hands over what comes, turn by turn.
 
 It connects, keeps the session's book, unpacks, and says after each turn how long to rest. The
-thread around it is in ``broker_fetcher``.
+thread around it is in ``broker_fetcher``. Where the headers of what came tell what to ask for next,
+that is sent before anything is unpacked, and its answer is the next turn's.
 """
 
 import logging
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +14,7 @@ from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError, without_frames
+from zkconsumer.fetch.ahead import look_ahead
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.completed import Asked, Unpacked, unpack
 from zkconsumer.fetch.polled.desk import Counters, Desk
@@ -21,7 +24,7 @@ from zkconsumer.fetch.polled.incremental import (
     SessionStep,
     without_session,
 )
-from zkconsumer.fetch.polled.planning import FetchPlan, plan_fetch
+from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch
 from zkconsumer.fetch.polled.requests import answers_of, fetch_request
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.model import Broker
@@ -65,6 +68,25 @@ class Rest:
 AT_ONCE: Final = Rest(0)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asking:
+    """A request that was sent.
+
+    Attributes:
+        plan: what is asked.
+        step: its part of the session.
+        version: of Fetch.
+        sent_ms: when.
+        sent: it, under way.
+    """
+
+    plan: FetchPlan
+    step: SessionStep
+    version: int
+    sent_ms: int
+    sent: _Fetching
+
+
 class FetchLine:
     """Thread: its fetcher's, but for ``stop``.
 
@@ -93,6 +115,7 @@ class FetchLine:
         self._book = FetchSessionBook()
         self._connection: NegotiatedConnection | None = None
         self._second: NegotiatedConnection | None = None  # while a hedged request is under way
+        self._early: _Asking | None = None
         self._pace = HedgePace(settings.request_timeout_ms)
         self._version = 0
         self._failures = 0
@@ -109,14 +132,20 @@ class FetchLine:
                 connection.close()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Let go of the connection, and of what is asked over it."""
+        early, self._early = self._early, None
+        if early is not None:
+            self._unanswered(early.plan)
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
             self._book.lost()
 
     def turn(self) -> Rest:
-        """Connect, or ask once, if there is something to ask."""
+        """Connect, or ask once, if there is something to ask; or take what was asked for early."""
+        early, self._early = self._early, None
+        if early is not None:
+            return self._heard(early)
         left_ms = self._paused_until_ms - self._clock.now_ms()
         if left_ms > 0:
             return Rest(left_ms, can_wake=False)
@@ -129,23 +158,29 @@ class FetchLine:
             due_ms = plan.due_ms
             return Rest(None if due_ms is None else max(1, due_ms - self._clock.now_ms()))
         if connection is None or not connection.is_idle:
-            self._give_back(plan)
+            self._give_back(plan.wanted.values())
             self._connect()
             return AT_ONCE
-        heard = self._fetch(connection, plan)
-        return AT_ONCE if heard else Rest(plan.rest_ms)
+        asking = self._begin(connection, plan)
+        return AT_ONCE if asking is None else self._heard(asking)
 
-    def _plan(self) -> FetchPlan:
+    def _plan(self, arriving: Collection[Arriving] = ()) -> FetchPlan:
         has_hard_bounds = self._version < FIRST_SOFT_BOUNDS
         return self._desk.change(
             lambda board, now_ms: plan_fetch(
-                board, self._broker, now_ms, has_hard_bounds=has_hard_bounds
+                board, self._broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving
             )
         )
 
-    def _give_back(self, plan: FetchPlan) -> None:
+    def _give_back(self, all_asked: Iterable[Asked]) -> None:
         """What was asked and is not answered may be asked again."""
-        self._desk.change(lambda board, _: board.unanswered(plan.wanted.values()))
+        self._desk.change(lambda board, _: board.unanswered(all_asked))
+
+    def _unanswered(self, plan: FetchPlan) -> None:
+        """Nobody answers what was sent."""
+        self._desk.count(_failed)
+        self._book.lost()
+        self._give_back(plan.wanted.values())
 
     def _connect(self) -> None:
         self.close()
@@ -160,8 +195,8 @@ class FetchLine:
         except ZkConsumerError as error:
             self._refused(error)
 
-    def _fetch(self, connection: NegotiatedConnection, plan: FetchPlan) -> bool:
-        """Ask, and hand over what came; whether anything did."""
+    def _begin(self, connection: NegotiatedConnection, plan: FetchPlan) -> _Asking | None:
+        """Send a request; None where it can't be sent, which is seen to."""
         version = self._version
         if not all(one.topic_id for one in plan.wanted.values()):
             version = min(version, LAST_BY_NAME)
@@ -170,38 +205,50 @@ class FetchLine:
             has_sessions=self._settings.sessions and version >= FIRST_VERSION,
             by_id=version > LAST_BY_NAME,
         )
-        started_ms = self._clock.now_ms()
         self._desk.count(_begun)
         try:
-            step, answer = self._ask(connection, step, version, plan.max_wait_ms)
+            sent = self._sent(connection, step, version, plan.max_wait_ms)
         except ZkConsumerError as error:
-            self._desk.count(_failed)
-            self._book.lost()
-            self._give_back(plan)
-            if isinstance(error, TransportError | ProtocolError):
-                self._lost(error, was_connected=True)
-            else:
-                self._refused(error)
-            return False
-        duration_ms = self._clock.now_ms() - started_ms
+            self._unanswered(plan)
+            self._broke_off(error)
+            return None
+        return _Asking(plan, step, version, self._clock.now_ms(), sent)
+
+    def _sent(
+        self, connection: NegotiatedConnection, step: SessionStep, version: int, max_wait_ms: int
+    ) -> _Fetching:
+        request = fetch_request(step, self._settings, max_wait_ms=max_wait_ms)
+        timeout_ms = self._settings.request_timeout_ms + max_wait_ms
+        return Sent(connection, connection.begin(request, timeout_ms=timeout_ms, at_most=version))
+
+    def _heard(self, asking: _Asking) -> Rest:
+        """Wait for the answer, and hand over what came."""
+        try:
+            step, answer = self._answer(asking)
+        except ZkConsumerError as error:
+            self._unanswered(asking.plan)
+            self._broke_off(error)
+            return Rest(asking.plan.rest_ms)
+        duration_ms = self._clock.now_ms() - asking.sent_ms
         self._desk.count(lambda counters: _ended(counters, duration_ms))
         try:
-            return self._take(step, answer, duration_ms)
+            heard = self._take(step, answer, duration_ms)
         finally:
-            self._give_back(plan)
+            self._give_back(asking.plan.wanted.values())
             self._pause_for_quota(answer.throttle_time_ms)
+        return AT_ONCE if heard else Rest(asking.plan.rest_ms)
 
-    def _ask(
-        self, connection: NegotiatedConnection, step: SessionStep, version: int, max_wait_ms: int
-    ) -> tuple[SessionStep, FetchResponse]:
-        """Ask; where the broker is silent, once more; what was answered first, and the answer."""
-        timeout_ms = self._settings.request_timeout_ms + max_wait_ms
+    def _broke_off(self, error: ZkConsumerError) -> None:
+        if isinstance(error, TransportError | ProtocolError):
+            self._lost(error, was_connected=True)
+        else:
+            self._refused(error)
+
+    def _answer(self, asking: _Asking) -> tuple[SessionStep, FetchResponse]:
+        """Wait; where the broker is silent, ask once more; what was answered first, and how."""
+        max_wait_ms = asking.plan.max_wait_ms
         # Of its session nobody knows how far the broker is.
-        again = without_session(step.all_asked, step.topic_ids)
-
-        def begin(on: NegotiatedConnection, asked: SessionStep) -> _Fetching:
-            request = fetch_request(asked, self._settings, max_wait_ms=max_wait_ms)
-            return Sent(on, on.begin(request, timeout_ms=timeout_ms, at_most=version))
+        again = without_session(asking.step.all_asked, asking.step.topic_ids)
 
         def hedge(failure: ZkConsumerError | None) -> _Fetching | None:
             if failure is not None or self._second is not None:
@@ -211,19 +258,19 @@ class FetchLine:
             self._second = second
             if self._stopping:
                 second.close()
-            return begin(second, again)
+            return self._sent(second, again, asking.version, max_wait_ms)
 
         self._second = None
         answered: _Fetching = first_to_answer(
-            begin(connection, step),
+            asking.sent,
             hedge,
             quiet_ms=self._pace.quiet_ms + max_wait_ms,
-            timeout_ms=timeout_ms,
+            timeout_ms=self._settings.request_timeout_ms + max_wait_ms,
             clock=self._clock,
             whom=self._broker,
         )
         is_second = self._settle(answered.connection)
-        return again if is_second else step, answered.answer()
+        return again if is_second else asking.step, answered.answer()
 
     def _settle(self, answered: NegotiatedConnection) -> bool:
         """Go on with the connection that was answered first; whether it is the second."""
@@ -242,6 +289,7 @@ class FetchLine:
         return False
 
     def _take(self, step: SessionStep, answer: FetchResponse, duration_ms: int) -> bool:
+        """Hand over what came; whether anything did."""
         answers = answers_of(answer, step)
         if not self._book.answered(step, answer.error_code, answer.session_id, answers.keys()):
             log.info("%s: the fetch session ends: error %d", self._broker, answer.error_code)
@@ -250,11 +298,34 @@ class FetchLine:
             return True
         self._failures = 0
         self._desk.repeats.works(self._about)
+        parts = [(step.all_asked[tp], part) for tp, part in answers.items() if tp in step.all_asked]
+        sets = [one for one in parts if _has_set(one[1])]
+        for asked, part in parts:
+            if not _has_set(part):
+                self._hand_over(asked, part, Unpacked())
+        if not answer.throttle_time_ms:
+            self._ask_early(step, sets)
+        self._unpack_all(sets, duration_ms)
+        return any(len(part.records) or part.error_code for part in answers.values())
+
+    def _ask_early(self, step: SessionStep, sets: Sequence[tuple[Asked, FetchedPartition]]) -> None:
+        """Ask for what follows, if headers tell what that is."""
+        connection = self._connection
+        if not sets or connection is None or not connection.is_idle:
+            return
+        arriving = [_arriving(asked, part) for asked, part in sets]
+        here = {one.asked.topic_partition for one in arriving}
+        # There is nothing new of these.
+        self._give_back(one for tp, one in step.all_asked.items() if tp not in here)
+        plan = self._plan(arriving)
+        if plan.wanted:
+            self._early = self._begin(connection, plan)
+
+    def _unpack_all(self, sets: Sequence[tuple[Asked, FetchedPartition]], duration_ms: int) -> None:
         enough_bytes = 2 * self._settings.max_bytes
         size_bytes = records = 0
-        for tp, part in answers.items():
-            asked = step.all_asked.get(tp)
-            if asked is None or not self._counts(asked):
+        for asked, part in sets:
+            if not self._counts(asked):
                 continue
             unpacked = self._unpack(asked, part, enough_bytes)
             enough_bytes -= 0 if unpacked.chunk is None else unpacked.chunk.memory_bytes
@@ -262,14 +333,11 @@ class FetchLine:
             records += unpacked.count
             self._hand_over(asked, part, unpacked)
         self._desk.fetched(size_bytes, records, duration_ms)
-        return any(len(part.records) or part.error_code for part in answers.values())
 
     def _counts(self, asked: Asked) -> bool:
         return self._desk.look(lambda board: board.counts(asked))
 
     def _unpack(self, asked: Asked, part: FetchedPartition, enough_bytes: int) -> Unpacked:
-        if part.error_code != ErrorCode.NONE:
-            return Unpacked()
         return unpack(
             asked,
             part.records,
@@ -332,6 +400,18 @@ class FetchLine:
             self._desk.count(lambda counters: _throttled(counters, throttle_ms))
             if self._version >= FIRST_UNTHROTTLED:
                 self._paused_until_ms = self._clock.now_ms() + throttle_ms
+
+
+def _has_set(part: FetchedPartition) -> bool:
+    return part.error_code == ErrorCode.NONE and len(part.records) > 0
+
+
+def _arriving(asked: Asked, part: FetchedPartition) -> Arriving:
+    """What came of a partition, as long as it is packed."""
+    ahead = look_ahead(part.records, asked.start.offset)
+    if ahead is not None and ahead.next_offset > part.high_watermark:
+        ahead = None  # what lies behind that is not read yet, see ``offset_order``
+    return Arriving(asked, len(part.records), ahead)
 
 
 def _begun(counters: Counters) -> None:

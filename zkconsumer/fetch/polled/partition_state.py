@@ -92,7 +92,8 @@ class PartitionState:
         replica_until_ms: until when.
         source: whom to fetch from: the replica, else the leader.
         unproven: the leader's log is to be compared with what was read.
-        asked: what is in flight.
+        asked: what is in flight, or came and is being unpacked.
+        early: what was asked for behind that, before it was unpacked.
         question: what the positions thread is asking.
         needed_bytes: what the next request must ask for at least.
         suspect_offset: where the last answer was corrupt; a second time it is believed.
@@ -121,6 +122,7 @@ class PartitionState:
     source: Broker | None = None
     unproven: bool = False
     asked: Asked | None = None
+    early: Asked | None = None
     question: Question | None = None
     needed_bytes: int = 0
     suspect_offset: int | None = None
@@ -199,13 +201,39 @@ class PartitionState:
     def get_stuck(self, trouble: Trouble) -> None:
         """Tell the caller of an error, behind what waits."""
         self.phase, self.trouble = Phase.STUCK, trouble
-        self.asked = self.question = None
+        self.drop_asked()
+        self.question = None
 
     def heard(self) -> None:
         """The caller was told; what passes is tried again."""
         if self.trouble is not None and self.trouble.passes:
             self.trouble = None
             self.phase = Phase.RESETTING if self.fetched is None else Phase.FETCHING
+
+    def drop_asked(self) -> None:
+        """Let no answer that is on its way count."""
+        self.asked = self.early = None
+
+    def answered(self) -> None:
+        """What was asked has its answer, or gets none.
+
+        What was asked for early counts from here on, if it is what would be asked for now.
+        """
+        early, self.asked, self.early = self.early, None, None
+        if early is not None and self.is_at(early):
+            self.asked = early
+
+    def is_at(self, asked: Asked) -> bool:
+        """Whether this is what is to be asked for next."""
+        return (
+            self.phase is Phase.FETCHING
+            and not self.unproven
+            and self.fetched == asked.start
+            and self.suspect_offset != asked.start.offset
+            and self.needed_bytes <= asked.max_bytes
+            and (self.source, self.named_epoch) == (asked.broker, asked.leader_epoch)
+            and self.topic_id == asked.topic_id
+        )
 
     def prove(self) -> None:
         """Ask the leader whether its log is the one that was read, where that can be asked."""
@@ -250,7 +278,8 @@ class PartitionState:
     def _forget(self) -> None:
         """Drop what waits, what is under way, and all that was found out about the old place."""
         self.waiting.clear()
-        self.asked = self.question = None
+        self.drop_asked()
+        self.question = None
         self.policy = self.trouble = None
         self.unproven = False
         self.needed_bytes = 0

@@ -3,15 +3,21 @@
 A partition is asked for ahead of the caller until ``max_partition_bytes`` of it wait, and all that
 waits is bounded, too; one with nothing waiting may always be asked for, so that what waits of
 paused or slow partitions never keeps others from coming.
+
+What came and is not unpacked yet waits as well, and may be asked for behind where its headers say
+that it ends: early, so that the broker works while it is unpacked.
 """
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from zkconsumer.fetch.ahead import Ahead
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.completed import Asked
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, Question
-from zkconsumer.fetch.polled.starts import ResetPolicy
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import PositionView, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
 
 _MIN_PART_BYTES: Final = 4096
@@ -19,6 +25,26 @@ _MIN_PART_BYTES: Final = 4096
 
 _SOON_MS: Final = 50
 """How long a broker may wait for data while a partition of its is about to be fetched as well."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arriving:
+    """A set that came and is not unpacked yet.
+
+    Attributes:
+        asked: what it answers.
+        size_bytes: how much came.
+        ahead: what its headers tell; None: that it has to be unpacked first.
+    """
+
+    asked: Asked
+    size_bytes: int
+    ahead: Ahead | None
+
+    @property
+    def memory_bytes(self) -> int:
+        """What it will take in memory, about."""
+        return self.size_bytes if self.ahead is None else self.ahead.memory_bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +66,12 @@ class FetchPlan:
 
 
 def plan_fetch(
-    board: Board, broker: Broker, now_ms: int, *, has_hard_bounds: bool = False
+    board: Board,
+    broker: Broker,
+    now_ms: int,
+    *,
+    has_hard_bounds: bool = False,
+    arriving: Collection[Arriving] = (),
 ) -> FetchPlan:
     """Plan the next request to a broker; from here on its partitions count as asked.
 
@@ -50,23 +81,32 @@ def plan_fetch(
         now_ms: the time.
         has_hard_bounds: whether the broker knows no bound for the whole answer, and cuts in the
             middle of a batch (before Fetch version 3).
+        arriving: what came of the last one. Without anything to be asked behind these there is no
+            request: it is early for the others, too.
     """
     settings = board.settings
     board.expire_replicas(broker, now_ms)
+    came = {one.asked.topic_partition: one for one in arriving if board.counts(one.asked)}
     ready: list[PartitionState] = []
     due_ms: int | None = None
-    is_held = is_soon = False
-    has_room = _has_room(board)
+    is_held = is_soon = is_early = False
+    has_room = _has_room(board, came.values())
     for state in board.of(broker).values():
-        if not state.may_fetch or state.asked is not None:
+        front = came.get(state.topic_partition)
+        if not state.may_fetch or (state.asked is not None and front is None):
             is_soon = is_soon or state.is_asking
         elif state.retry_at_ms > now_ms:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
-        elif state.waiting and not (has_room and wants_more(board, state)):
+        elif not _is_ready(board, state, front, has_room=has_room):
             is_held = True
         else:
             ready.append(state)
-    sizes = _sizes(board, ready, has_hard_bounds=has_hard_bounds)
+            is_early = is_early or front is not None
+    if arriving and not is_early:
+        return FetchPlan({}, 0, 0, None)
+    # Their turn is over.
+    ready.sort(key=lambda one: one.topic_partition in came)
+    sizes = _sizes(board, ready, came, has_hard_bounds=has_hard_bounds)
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if is_soon else settings.max_wait_ms
     if board.fresh and any(one.topic_partition in board.fresh for one in ready):
         # Others may be held back until it is known whether there is anything.
@@ -74,38 +114,57 @@ def plan_fetch(
     if due_ms is not None:
         max_wait_ms = min(max_wait_ms, due_ms - now_ms)
     return FetchPlan(
-        wanted={tp: _ask(board.states[tp], broker, size) for tp, size in sizes.items()},
+        wanted={
+            tp: _ask(board.states[tp], broker, size, came.get(tp)) for tp, size in sizes.items()
+        },
         max_wait_ms=0 if is_held or len(sizes) < len(ready) else max_wait_ms,
         rest_ms=max_wait_ms if is_held and len(sizes) == len(ready) else 0,
         due_ms=due_ms,
     )
 
 
-def wants_more(board: Board, state: PartitionState) -> bool:
+def wants_more(board: Board, state: PartitionState, arriving_bytes: int = 0) -> bool:
     """Whether so little of it waits that more may be fetched ahead."""
-    return state.unread_bytes <= board.settings.max_partition_bytes
+    return state.unread_bytes + arriving_bytes <= board.settings.max_partition_bytes
 
 
-def _has_room(board: Board) -> bool:
+def _is_ready(
+    board: Board, state: PartitionState, front: Arriving | None, *, has_room: bool
+) -> bool:
+    """Whether it may be asked for now, behind what waits and what came."""
+    if front is None:
+        return not state.waiting or (has_room and wants_more(board, state))
+    return front.ahead is not None and has_room and wants_more(board, state, front.size_bytes)
+
+
+def _has_room(board: Board, arriving: Iterable[Arriving]) -> bool:
     """Whether all that waits leaves room for fetching ahead."""
     waiting_bytes = sum(state.memory_bytes for state in board.states.values() if state.waiting)
+    waiting_bytes += sum(one.memory_bytes for one in arriving)
     return waiting_bytes < board.settings.max_bytes * max(1, len(list(board.sources())))
 
 
 def _sizes(
-    board: Board, ready: list[PartitionState], *, has_hard_bounds: bool
+    board: Board,
+    ready: list[PartitionState],
+    arriving: Mapping[TopicPartition, Arriving],
+    *,
+    has_hard_bounds: bool,
 ) -> dict[TopicPartition, int]:
     """How much to ask of each; where bounds are hard, larger entries take turns."""
     settings = board.settings
     if not has_hard_bounds:
         part_bytes = settings.max_partition_bytes
-        return {one.topic_partition: max(part_bytes, one.needed_bytes) for one in ready}
+        return {
+            one.topic_partition: max(part_bytes, _needed_bytes(settings, one, arriving))
+            for one in ready
+        }
     part_bytes = max(_MIN_PART_BYTES, settings.max_bytes // max(1, len(ready)))
     part_bytes = min(part_bytes, settings.max_partition_bytes)
     sizes: dict[TopicPartition, int] = {}
     left_bytes = settings.max_bytes
     for state in ready:
-        size = max(part_bytes, state.needed_bytes)
+        size = max(part_bytes, _needed_bytes(settings, state, arriving))
         is_large = size > part_bytes
         if is_large and sizes and size > left_bytes:
             continue
@@ -114,20 +173,36 @@ def _sizes(
     return sizes
 
 
-def _ask(state: PartitionState, broker: Broker, size: int) -> Asked:
+def _needed_bytes(
+    settings: PollFetchSettings, state: PartitionState, arriving: Mapping[TopicPartition, Arriving]
+) -> int:
+    """What the request must ask for at least."""
+    came = arriving.get(state.topic_partition)
+    if came is None or came.ahead is None:
+        return state.needed_bytes
+    needed_bytes = came.ahead.needed_bytes
+    return needed_bytes if needed_bytes <= settings.growth_max_bytes else 0
+
+
+def _ask(state: PartitionState, broker: Broker, size: int, came: Arriving | None) -> Asked:
     fetched = state.fetched
     assert fetched is not None
-    is_again = state.suspect_offset == fetched.offset
+    start = fetched
+    if came is not None and came.ahead is not None:
+        start = PositionView(came.ahead.next_offset, came.ahead.leader_epoch)
     asked = Asked(
         state.topic_partition,
-        fetched,
+        start,
         size,
         state.named_epoch,
         broker,
-        is_again=is_again,
+        is_again=state.suspect_offset == start.offset,
         topic_id=state.topic_id,
     )
-    state.asked = asked
+    if came is None:
+        state.asked = asked
+    else:
+        state.early = asked
     return asked
 
 

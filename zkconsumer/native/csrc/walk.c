@@ -218,7 +218,7 @@ static bool last_of_batch(const uint8_t *entry, int32_t entry_size, int64_t *off
 
 zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset) {
     const uint8_t *at = data, *end = data + size;
-    zk_ahead seen = {.next_offset = fetch_offset};
+    zk_ahead seen = {.next_offset = fetch_offset, .leader_epoch = ZK_NO_LEADER_EPOCH};
     while (end - at >= ZK_ENTRY_HEADER_BYTES) {
         const int64_t offset = zk_int64(at);
         const int32_t entry_size = zk_int32(at + 8);
@@ -235,6 +235,7 @@ zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset) {
         if (codec > ZK_MOST_CODEC)
             return seen; /* Python reads it, and asks for what is behind it */
         seen.is_compressed |= codec != 0;
+        seen.leader_epoch = at[16] == ZK_BATCH_MAGIC ? zk_int32(at + 12) : ZK_NO_LEADER_EPOCH;
         if (last >= seen.next_offset)
             seen.next_offset = last + 1;
         at += ZK_ENTRY_HEADER_BYTES + entry_size;

@@ -30,6 +30,7 @@ typedef struct {
     size_t needed_bytes; /* by the entry that is cut off at its end */
     bool is_sound;       /* it can be relied on: something whole is in it, and nothing odd */
     bool is_compressed;
+    int32_t leader_epoch; /* that the last whole entry names */
 } zk_ahead;
 
 /* A look at the headers alone, so that the next request can leave before this answer is decoded. */
