@@ -32,32 +32,45 @@ class ModelConnection:
 
     def __init__(self, world: "PollWorld", broker: Broker) -> None:
         self.broker = broker
-        self.is_idle = True
+        self._is_open = True
+        self._sent: InFlight[FetchResponse] | None = None
         self._answer: Any = None
         self._silences = 0
         self._world = world
+
+    @property
+    def is_idle(self) -> bool:
+        return self._is_open and self._sent is None
 
     def version_of(self, _: object, **__: int) -> int:
         return self._world.version
 
     def close(self) -> None:
-        self.is_idle = False
+        self._is_open = False
 
     def begin(
         self, request: FetchRequest, *, timeout_ms: int, at_most: int
     ) -> InFlight[FetchResponse]:
         assert timeout_ms > 0
-        return InFlight(request, at_most, 1)
+        assert self._sent is None
+        world = self._world
+        if not self._is_open or world.chance.random() < world.trouble / 4:
+            self._is_open = False
+            raise ConnectionLost("model: nothing can be sent")
+        sent = self._sent = InFlight(request, at_most, 1)
+        if world.chance.random() < 0.5:
+            # Before anybody waits for it.
+            self._answer = self._call(sent)
+        return sent
 
     def hear(self, in_flight: InFlight[FetchResponse], *, timeout_ms: int) -> Heard:
         assert timeout_ms > 0
-        request = in_flight.request
-        assert isinstance(request, FetchRequest)
+        assert self._sent is in_flight
         if self._answer is None:
-            self._answer = self._call(request, in_flight.version)
-            # Silent for good, or for a while; the broker has had it.
-            is_lost = self._world.chance.random() < self._world.trouble / 2
-            self._silences = self._world.chance.choice((1, 2, 3, 1 << 30)) if is_lost else 0
+            self._answer = self._call(in_flight)
+        if isinstance(self._answer, ConnectionLost) or not self._is_open:
+            self._is_open = False
+            raise ConnectionLost(f"model: {self._answer}")
         if self._silences:
             self._silences -= 1
             self._world.clock.advance(timeout_ms)
@@ -65,19 +78,32 @@ class ModelConnection:
             return Heard.NOTHING
         return Heard.ALL
 
-    def finish(self, _: InFlight[FetchResponse], *, timeout_ms: int) -> Any:
+    def finish(self, in_flight: InFlight[FetchResponse], *, timeout_ms: int) -> Any:
         assert timeout_ms == 0
-        answer, self._answer = self._answer, None
+        assert self._sent is in_flight
+        answer, self._answer, self._sent = self._answer, None, None
         return answer
 
-    def _call(self, request: FetchRequest, at_most: int) -> Any:
+    def _call(self, in_flight: InFlight[FetchResponse]) -> Any:
+        """The answer, or how the connection ends."""
+        request = in_flight.request
+        assert isinstance(request, FetchRequest)
+        try:
+            answer = self._answered(request, in_flight.version)
+        except ConnectionLost as error:
+            return error
+        # Silent for good, or for a while; the broker has had it.
+        is_lost = self._world.chance.random() < self._world.trouble / 2
+        self._silences = self._world.chance.choice((1, 2, 3, 1 << 30)) if is_lost else 0
+        return answer
+
+    def _answered(self, request: FetchRequest, at_most: int) -> Any:
         world, model = self._world, self._world.brokers[self.broker.id]
         frame = encode_request(request, version=at_most, correlation_id=1, client_id="c")
         is_late = world.chance.random() < 0.5
         if is_late:
             world.meanwhile()
         if world.chance.random() < world.trouble / 2:
-            self.is_idle = False
             raise ConnectionLost("model: before the broker had it")
         got = decode_request(memoryview(frame)[LENGTH_BYTES:]).request
         assert isinstance(got, FetchRequest)
@@ -86,7 +112,6 @@ class ModelConnection:
         if not is_late:
             world.meanwhile()
         if world.chance.random() < world.trouble / 2:
-            self.is_idle = False
             raise ConnectionLost("model: after the broker had it")
         return decode_response(request, at_most, memoryview(answer)[LENGTH_BYTES:])[1]
 

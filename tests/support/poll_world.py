@@ -20,6 +20,7 @@ from zkconsumer.errors import (
     PartitionFailed,
     ZkConsumerError,
 )
+from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.fetch.polled.positions import PositionAsker
@@ -380,6 +381,7 @@ class PollWorld:
     def _collect(self) -> None:
         """Poll once, and judge what comes."""
         self.rung = False
+        self.engine._desk.look(self._judge_what_waits)
         if self.chance.random() < 0.3:
             self.engine.ready()
         try:
@@ -402,6 +404,12 @@ class PollWorld:
             self._judge(tp, got, None if at is None else at.offset)
         assert not taken.keys() - self.engine.partitions()
         assert all(len(piece) for piece in taken.values())
+
+    def _judge_what_waits(self, board: Board) -> None:
+        """Nothing was asked for behind more than may wait."""
+        for state in board.states.values():
+            before = [chunk.unread_bytes for chunk in state.waiting][:-1]
+            assert sum(before) <= board.settings.max_partition_bytes
 
     def _is_told(self, error: OffsetOutOfRange | LogTruncated | PartitionFailed) -> None:
         tp = error.topic_partition

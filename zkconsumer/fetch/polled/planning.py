@@ -108,7 +108,7 @@ def plan_fetch(
     ready.sort(key=lambda one: one.topic_partition in came)
     sizes = _sizes(board, ready, came, has_hard_bounds=has_hard_bounds)
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if is_soon else settings.max_wait_ms
-    if board.fresh and any(one.topic_partition in board.fresh for one in ready):
+    if board.fresh.keys() & {one.topic_partition for one in ready} - came.keys():
         # Others may be held back until it is known whether there is anything.
         max_wait_ms = 0
     if due_ms is not None:

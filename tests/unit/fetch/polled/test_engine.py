@@ -13,6 +13,7 @@ import pytest
 from tests.support.manual_clock import ManualClock
 from tests.support.poll_rig import PollRig
 from tests.support.polled import BROKER, TP, batch, part, view
+from tests.support.queues import needs_native_engine
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
@@ -22,6 +23,8 @@ from zkconsumer.errors import (
     OffsetOutOfRange,
     ZkConsumerError,
 )
+from zkconsumer.fetch.polled import fetch_line
+from zkconsumer.fetch.polled.completed import unpack
 from zkconsumer.fetch.polled.desk import Desk
 from zkconsumer.fetch.polled.effects import Effects
 from zkconsumer.fetch.polled.fetch_line import AT_ONCE, FetchLine, Rest
@@ -324,6 +327,76 @@ def test_a_line_connects_and_then_fetches() -> None:
     assert second.topics[0].partitions[0].fetch_offset == 2
     counters = one.desk.counters
     assert (counters.fetches, counters.fetched_records, counters.in_flight) == (2, 2, 0)
+
+
+@needs_native_engine
+def test_what_follows_is_asked_for_before_what_came_is_unpacked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the session's next step; the answer is the next turn's, and brings what follows."""
+    one = Line(response(batch(0, 2), session_id=5), response(batch(2, 1), session_id=5))
+    sent = []
+
+    def spy(*arguments: Any) -> Any:
+        sent.append(len(one.paper.requests))
+        return unpack(*arguments)
+
+    monkeypatch.setattr(fetch_line, "unpack", spy)
+    one.line.turn()
+    one.line.turn()
+    assert sent == [2]
+    assert one.desk.counters.in_flight == 1
+    assert one.line.turn() == AT_ONCE
+    _, early, third = one.paper.requests
+    assert (early.session_epoch, third.session_epoch) == (1, 2)
+    assert early.topics[0].partitions[0].fetch_offset == 2
+    assert early.max_wait_ms == third.max_wait_ms == 500
+    assert one.desk.look(lambda board: board.states[TP].fetched) == PositionView(3, 0)
+
+
+@needs_native_engine
+def test_what_was_asked_for_early_in_vain_is_asked_for_where_reading_goes_on() -> None:
+    """A seek in between, or a set that can't be read to its end: that answer is nobody's."""
+    damaged = bytearray(batch(0, 2))
+    damaged[-1] ^= 1
+    for back in (True, False):
+        first = batch(0, 2) if back else bytes(damaged)
+        one = Line(response(first), response(batch(2, 1)), response())
+        one.line.turn()
+        one.line.turn()
+        if back:
+            one.desk.change(lambda board, _: board.seek(TP, At(1)))
+        one.clock.advance(1_000)
+        assert one.line.turn() == AT_ONCE
+        assert one.desk.counters.fetched_records == (2 if back else 0)
+        one.line.turn()
+        again = one.paper.requests[-1].topics[0].partitions[0]
+        assert again.fetch_offset == (1 if back else 0)
+
+
+@needs_native_engine
+def test_what_was_asked_for_early_over_a_connection_that_ends_is_asked_for_again() -> None:
+    """Over the next one; nobody waits for the old one's answer."""
+    one = Line(response(batch(0, 2)), ConnectionLost("gone"), response(batch(2, 1)))
+    for _ in range(5):
+        one.line.turn()
+    counters = one.desk.counters
+    assert (counters.failed_fetches, counters.in_flight) == (1, 1)
+    assert one.desk.look(lambda board: board.states[TP].fetched) == PositionView(3, 0)
+    one.line.close()
+    assert (counters.failed_fetches, counters.in_flight) == (2, 0)
+    assert one.desk.look(lambda board: board.states[TP].asked) is None
+
+
+@needs_native_engine
+def test_nothing_is_asked_for_early_while_a_quota_wants_rest() -> None:
+    """Nor where the headers claim more than the log has."""
+    throttled = response(batch(0, 1), throttle_time_ms=700)
+    for told in (throttled, response(batch(0, 101))):
+        one = Line(told)
+        one.line.turn()
+        one.line.turn()
+        assert len(one.paper.requests) == 1
 
 
 def test_a_quota_makes_it_rest() -> None:

@@ -1,5 +1,7 @@
 """What is asked next: who, how much, and how long the broker may wait."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.polled import (
@@ -17,9 +19,11 @@ from tests.support.polled import (
 )
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.polled.planning import plan_fetch, plan_questions
+from zkconsumer.fetch.ahead import Ahead
+from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch, plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, At, Reset
+from zkconsumer.fetch.polled.starts import EARLIEST, At, PositionView, Reset
 from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.model import TopicPartition
 
@@ -36,6 +40,53 @@ def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
     collect(board, 3, 0, None)
     assert board.take_effects().wake == {BROKER}
     assert plan(board).wanted[TP].start.offset == 4
+
+
+def arriving(board: Board, planned: FetchPlan, came: dict[TopicPartition, Ahead | None]) -> Any:
+    """The plan while these are unpacked, 60 bytes of each."""
+    sets = [Arriving(planned.wanted[tp], 60, ahead) for tp, ahead in came.items()]
+    others = [one for tp, one in planned.wanted.items() if tp not in came]
+    board.unanswered(others)
+    return plan_fetch(board, BROKER, 0, arriving=sets)
+
+
+def test_what_follows_a_set_is_asked_for_while_that_is_unpacked() -> None:
+    """Behind the others, whose turn it is; with room for the entry that was cut off."""
+    board = board_of(TP, TP1)
+    planned = plan(board)
+    early = arriving(board, planned, {TP: Ahead(7, 3, 2 << 20, 60)})
+    assert list(early.wanted) == [TP1, TP]
+    asked = early.wanted[TP]
+    assert (asked.start, asked.max_bytes) == (PositionView(7, 3), 2 << 20)
+    assert board.states[TP].asked is planned.wanted[TP]
+    assert board.states[TP].early is asked
+    assert board.states[TP1].asked is early.wanted[TP1]
+    assert early.max_wait_ms == 500
+
+
+def test_where_nothing_can_be_asked_early_nobody_is() -> None:
+    """Odd headers, no room for another one, too much of all, a seek meanwhile."""
+    odd, sound = None, Ahead(7, 3, 0, 60)
+    for ahead, settings, seeks in (
+        (odd, PollFetchSettings(), False),
+        (sound, PollFetchSettings(max_partition_bytes=59), False),
+        (sound, PollFetchSettings(max_bytes=60), False),
+        (sound, PollFetchSettings(), True),
+    ):
+        board = board_of(TP, TP1, settings=settings)
+        planned = plan(board)
+        if seeks:
+            board.seek(TP, At(3))
+        assert not arriving(board, planned, {TP: ahead}).wanted
+        assert board.states[TP1].asked is None
+
+
+def test_a_partition_that_has_to_wait_for_its_set_lets_the_others_not_wait() -> None:
+    """The answer to the early request comes at once, so that it can be asked for behind it."""
+    board = board_of(TP, TP1)
+    early = arriving(board, plan(board), {TP: Ahead(7, 3, 0, 60), TP1: None})
+    assert list(early.wanted) == [TP]
+    assert early.max_wait_ms == 0
 
 
 def test_where_too_much_waits_only_what_has_nothing_waiting_is_asked() -> None:
