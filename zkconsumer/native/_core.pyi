@@ -176,13 +176,6 @@ class DecodedConsumerRecord(ConsumerRecord):
     """The same of an origin with decoders, which are called for each access."""
 
 @final
-class ConsumerRecords(Iterator[ConsumerRecord]):
-    """Makes the records of a slice while it is iterated."""
-
-    def __iter__(self) -> Iterator[ConsumerRecord]: ...
-    def __next__(self) -> ConsumerRecord: ...
-
-@final
 class SetReader:
     """Reads a record set of any magic from its first byte on, without the GIL.
 
@@ -278,7 +271,6 @@ class Slice:
         Raises:
             BufferError: somebody changed the bytes after they were checked.
         """
-    def iterate(self, origin: Origin[Any, Any]) -> ConsumerRecords: ...
     def headers(self) -> dict[int, tuple[tuple[str, bytes | None], ...]]: ...
     def leader_epochs(self) -> tuple[tuple[int, int], ...]: ...
 
@@ -531,9 +523,7 @@ def read_set(
         MemoryError: there was none.
     """
 
-def look_ahead(
-    data: bytes | memoryview, fetch_offset: int
-) -> tuple[int, int, int, bool] | None:
+def look_ahead(data: bytes | memoryview, fetch_offset: int) -> tuple[int, int, int, bool] | None:
     """Find where the next fetch would start; see ``fetch.ahead.Ahead``."""
 
 def offsets_rise(

@@ -206,14 +206,6 @@ cdef class Slice:
             _raise_broken()
         return made
 
-    def iterate(self, Origin origin not None):
-        cdef ConsumerRecords made = ConsumerRecords.__new__(ConsumerRecords)
-        made.slice = self
-        made.origin = origin
-        if self.held.count:
-            made.cursor = zk_run_begin(self.held.items)
-        return made
-
     def headers(self):
         cdef dict made = {}
         cdef Py_ssize_t place = 0
@@ -265,41 +257,3 @@ cdef _add_headers(dict made, Py_ssize_t place, const zk_run *run):
         if found.header_count:
             made[place] = tuple(_headers(_packed_headers(&found)))
         place += 1
-
-
-@cython.final
-cdef class ConsumerRecords:
-    cdef Slice slice
-    cdef Origin origin
-    cdef size_t index
-    cdef zk_cursor cursor
-
-    def __init__(self):
-        raise TypeError("use Slice.iterate")
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        cdef zk_message found
-        cdef int64_t offset = 0
-        cdef zk_step step
-        cdef size_t index = self.index
-        cdef zk_cursor cursor = self.cursor
-        while True:
-            step = zk_run_next(&cursor, &offset, &found)
-            if step != ZK_RUN_ENDS or index + 1 >= self.slice.held.count:
-                break
-            index += 1
-            cursor = zk_run_begin(self.slice.held.items + index)
-        if step != ZK_MESSAGE:
-            if step == ZK_RUN_BROKEN:
-                _raise_broken()
-            raise StopIteration
-        cdef ConsumerRecord record = _consumer_record(
-            self.slice.held.items + index, offset, &found, self.origin
-        )
-        # Nothing is called from here on: no signal handler can part the two.
-        self.cursor = cursor
-        self.index = index
-        return record

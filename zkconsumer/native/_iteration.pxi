@@ -1,5 +1,27 @@
 # How a poll consumer is iterated, record by record; a part of _core.pyx. `consumer.steps` and `walk` are the definition.
 
+cdef extern from *:
+    """
+    /* What Cython makes of __next__ is a plain method, so that a class that inherits it in Python looks it up
+     * and calls it for each record. What the interpreter makes of a slot is inherited as that slot, unless
+     * somebody overrides it. */
+    static int zk_inherit_next(PyTypeObject *type, PyObject *theirs) {
+        if (!Py_IS_TYPE(theirs, &PyWrapperDescr_Type)) {
+            PyErr_SetString(PyExc_SystemError, "this is no wrapper of __next__");
+            return -1;
+        }
+        struct wrapperbase *wrapper = ((PyWrapperDescrObject *)theirs)->d_base;
+        PyObject *descriptor = PyDescr_NewWrapper(type, wrapper, (void *)type->tp_iternext);
+        if (!descriptor)
+            return -1;
+        int done = PyDict_SetItemString(type->tp_dict, "__next__", descriptor);
+        Py_DECREF(descriptor);
+        PyType_Modified(type);
+        return done;
+    }
+    """
+    int zk_inherit_next(PyTypeObject *type, object theirs) except -1
+
 
 @cython.final
 cdef class Steps:
@@ -61,3 +83,6 @@ cdef class RecordIterator:
             if not self._look_around():
                 raise StopIteration
             walk = self._walk
+
+
+zk_inherit_next(<PyTypeObject *>RecordIterator, type(iter(())).__dict__["__next__"])

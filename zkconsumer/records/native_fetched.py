@@ -6,8 +6,8 @@ only.
 """
 
 import copyreg
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from zkconsumer.errors import CorruptRecord
@@ -77,11 +77,6 @@ class NativeSlice:
         if self._tail is not None:
             made += self._tail.records(origin)
         return made
-
-    def iterate(self, origin: RecordOrigin) -> Iterator[ConsumerRecord]:
-        """See there."""
-        made = cast("Iterator[ConsumerRecord]", self._runs.iterate(native_origin(origin)))
-        return made if self._tail is None else chain(made, self._tail.iterate(origin))
 
     def parts(self) -> "list[_core.Run | Sequence[Row]]":
         """See there."""

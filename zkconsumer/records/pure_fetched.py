@@ -1,7 +1,7 @@
 """Fetched records and their slices in Python: the definition of what ``slices`` describes."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from zkconsumer.errors import CorruptRecord
@@ -69,7 +69,7 @@ class PureSlice:
         return sum(len(row[1] or b"") + len(row[2] or b"") for row in self._rows())
 
     def records(self, origin: RecordOrigin) -> list[ConsumerRecord]:
-        """See there; not by ``iterate``, whose steps would be a fifth of the time."""
+        """See there."""
         headers, index = self._decoded.headers, self._start
         made: list[ConsumerRecord] = []
         for stop, epoch in self._stretches():
@@ -83,14 +83,6 @@ class PureSlice:
                 made += [consumer_record(origin, row, (), epoch) for row in rows]
             index = stop
         return made
-
-    def iterate(self, origin: RecordOrigin) -> Iterator[ConsumerRecord]:
-        """See there."""
-        headers, index = self._decoded.headers, self._start
-        for stop, epoch in self._stretches():
-            for row in self._decoded.records.plain[index:stop]:
-                yield consumer_record(origin, row, headers.get(index, ()), epoch)
-                index += 1
 
     def parts(self) -> "list[_core.Run | Sequence[Row]]":
         """See there."""

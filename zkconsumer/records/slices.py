@@ -4,7 +4,7 @@ Fetched records wait as whatever their engine made of them. Objects are made whe
 over: what nobody asks for costs no object.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from zkconsumer.errors import CorruptRecord
@@ -54,9 +54,6 @@ class RecordSlice(Protocol):
         Args:
             origin: of which partition they are, and what makes keys and values.
         """
-
-    def iterate(self, origin: RecordOrigin) -> Iterator[ConsumerRecord]:
-        """Make its records one by one, each when it is asked for."""
 
     def parts(self) -> "list[_core.Run | Sequence[Row]]":
         """The same for columns: stretches of records, native runs or plain rows, in their order."""

@@ -1,10 +1,13 @@
 """Iterations beside each other, and beside what may not be handed out at the moment."""
 
 from collections.abc import Collection
+from types import WrapperDescriptorType
+from typing import Any
 
 import pytest
 
 from tests.support.poll_callers import A, B, Make, joined, offsets_of
+from tests.support.queues import needs_native_engine
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 
 
@@ -108,3 +111,19 @@ def test_who_stood_still_amid_a_call_hands_nothing_out(make: Make, how: str, sur
             seen[tp] += offsets
     assert seen == {A: list(range(10)), B: list(range(10))}
     assert given_at[0] > sure + 4
+
+
+@needs_native_engine
+def test_a_record_costs_no_look_up_of_a_method() -> None:
+    """Consumers inherit what makes the next record as a slot; who overrides it is called."""
+    assert isinstance(KafkaConsumer.__next__, WrapperDescriptorType)
+
+    class Own(KafkaConsumer):
+        def __next__(self) -> Any:
+            return "own"
+
+    class Patched(KafkaConsumer):
+        pass
+
+    Patched.__next__ = Own.__next__
+    assert [next(kind.__new__(kind)) for kind in (Own, Patched)] == ["own", "own"]

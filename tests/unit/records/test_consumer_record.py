@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from tests.support.batches import NOW, ROOM, records
+from tests.support.batches import NOW, ROOM
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
@@ -199,14 +199,3 @@ def test_a_record_can_not_be_changed(decode: FetchedDecoder) -> None:
     for name in ("offset", "key", "value", "headers", "topic", "anything"):
         with pytest.raises(AttributeError):
             setattr(first, name, 1)
-
-
-@engines
-def test_iterating_gives_what_making_all_gives(decode: FetchedDecoder) -> None:
-    """One by one or at once, and again."""
-    data = build_batch(records(3, 4, 9)) + build_message_set(records(12, 13), magic=1)
-    fetched = decode(data, fetch_offset=4, max_decompressed_bytes=ROOM)
-    taken = fetched.take(10)
-    origin = RecordOrigin(TP)
-    assert [one.offset for one in taken.iterate(origin)] == [4, 9, 12, 13]
-    assert list(taken.iterate(origin)) == taken.records(origin) == taken.records(origin)

@@ -51,10 +51,6 @@ class JoinedSlice:
         """See there."""
         return list(chain.from_iterable(piece.records(origin) for piece in self._pieces))
 
-    def iterate(self, origin: RecordOrigin) -> Iterator[ConsumerRecord]:
-        """See there."""
-        return chain.from_iterable(piece.iterate(origin) for piece in self._pieces)
-
     def parts(self) -> "list[_core.Run | Sequence[Row]]":
         """See there."""
         return list(chain.from_iterable(piece.parts() for piece in self._pieces))
