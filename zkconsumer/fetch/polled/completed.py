@@ -7,6 +7,7 @@ so each is unpacked once, from its start: what does not fit into memory is fetch
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from zkconsumer.errors import CorruptRecord, MessageTooLarge
 from zkconsumer.fetch.polled.settings import PollFetchSettings
@@ -40,6 +41,22 @@ class Asked:
     topic_id: bytes | None = None
 
 
+_MOST_SHARED: Final = 8
+"""A set that is a smaller part of its answer is copied: else little could keep much in memory."""
+
+
+class Frame(NamedTuple):
+    """An answer in whose bytes records lie, together with those of other partitions.
+
+    Attributes:
+        key: tells it from others.
+        size_bytes: all of it stays in memory as long as any record of it waits.
+    """
+
+    key: int
+    size_bytes: int
+
+
 class Chunk:
     """Records that wait for the caller, and how far they reach.
 
@@ -47,13 +64,17 @@ class Chunk:
         records: what is left of them.
         end: the position of a caller that has taken all of it.
         memory_bytes: what it takes in memory as long as anything of it is there.
+        frame: the answer that it lies in; None: it has bytes of its own.
     """
 
-    __slots__ = ("_count", "_wire_bytes", "end", "memory_bytes", "records")
+    __slots__ = ("_count", "_wire_bytes", "end", "frame", "memory_bytes", "records")
 
-    def __init__(self, records: FetchedRecords, end: PositionView) -> None:
+    def __init__(
+        self, records: FetchedRecords, end: PositionView, frame: Frame | None = None
+    ) -> None:
         self.records = records
         self.end = end
+        self.frame = frame
         self.memory_bytes = records.memory_bytes
         self._count = len(records)
         self._wire_bytes = records.valid_bytes
@@ -109,6 +130,10 @@ def unpack(
         # The end of the log. A message that seemed to need more is not there any more.
         return Unpacked()
     offset, limit = asked.start.offset, settings.growth_max_bytes
+    frame = _frame_of(data)
+    if frame is not None:
+        # Nobody writes to an answer that came: what is made of it may point into it.
+        data = data.toreadonly()
     sound = judged(
         RecordSet(data, offset, asked.max_bytes),
         high_watermark=high_watermark,
@@ -130,7 +155,7 @@ def unpack(
         asked.topic_partition, offset, reading.too_large.size_bytes, limit
     )
     return Unpacked(
-        chunk=_chunk(fetched, reading) if reading.next_offset > offset else None,
+        chunk=_chunk(fetched, reading, frame) if reading.next_offset > offset else None,
         needed_bytes=reading.needed_bytes,
         corrupt=reading.damage,
         too_large=too_large,
@@ -139,7 +164,15 @@ def unpack(
     )
 
 
-def _chunk(fetched: FetchedRecords, reading: Reading) -> Chunk:
+def _frame_of(data: memoryview) -> Frame | None:
+    """The answer that a set lies in, if it is a large part of it."""
+    frame = data.obj
+    if isinstance(frame, bytearray) and len(frame) <= _MOST_SHARED * len(data):
+        return Frame(id(frame), len(frame))
+    return None
+
+
+def _chunk(fetched: FetchedRecords, reading: Reading, frame: Frame | None) -> Chunk:
     """What waits, up to where reading goes on; in front of damage nobody knows the epoch."""
     epoch = fetched.last_leader_epoch if reading.damage is None else NO_EPOCH
-    return Chunk(fetched, PositionView(reading.next_offset, epoch))
+    return Chunk(fetched, PositionView(reading.next_offset, epoch), frame)

@@ -144,11 +144,6 @@ class PartitionState:
         return sum(chunk.unread_bytes for chunk in self.waiting)
 
     @property
-    def memory_bytes(self) -> int:
-        """What waits for the caller takes so much memory."""
-        return sum(chunk.memory_bytes for chunk in self.waiting)
-
-    @property
     def has_news(self) -> bool:
         """Whether the caller is to hear something."""
         if self.is_paused:

@@ -14,7 +14,7 @@ from typing import Final
 
 from zkconsumer.fetch.ahead import Ahead
 from zkconsumer.fetch.polled.board import Board
-from zkconsumer.fetch.polled.completed import Asked
+from zkconsumer.fetch.polled.completed import Asked, Frame
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, Question
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import PositionView, ResetPolicy
@@ -139,8 +139,16 @@ def _is_ready(
 
 def _has_room(board: Board, arriving: Iterable[Arriving]) -> bool:
     """Whether all that waits leaves room for fetching ahead."""
-    waiting_bytes = sum(state.memory_bytes for state in board.states.values() if state.waiting)
-    waiting_bytes += sum(one.memory_bytes for one in arriving)
+    waiting_bytes = sum(one.memory_bytes for one in arriving)
+    by_frame: dict[Frame, int] = {}
+    for state in board.states.values():
+        for chunk in state.waiting:
+            if chunk.frame is None:
+                waiting_bytes += chunk.memory_bytes
+            else:
+                by_frame[chunk.frame] = by_frame.get(chunk.frame, 0) + chunk.memory_bytes
+    # What is decompressed lies elsewhere, and may be larger.
+    waiting_bytes += sum(max(frame.size_bytes, made) for frame, made in by_frame.items())
     return waiting_bytes < board.settings.max_bytes * max(1, len(list(board.sources())))
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.polled import TP, asked_of, batch
+from tests.support.queues import RUNS_NATIVE
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.polled.completed import Chunk, Unpacked, unpack
 from zkconsumer.fetch.polled.settings import PollFetchSettings
@@ -141,3 +142,23 @@ def test_a_chunk_without_records_takes_no_room() -> None:
     """All of it was of aborted transactions, for one."""
     empty: FetchedRecords = Records(0, 0, 1_000)  # type: ignore[assignment]
     assert Chunk(empty, PositionView(3)).unread_bytes == 0
+
+
+def test_a_large_part_of_an_answer_is_not_copied() -> None:
+    """It keeps the whole answer in memory; little of it must not, and is copied."""
+    data = batch(0, 4)
+    for times, is_shared in ((1, True), (8, True), (9, False)):
+        answer = bytearray(data * times)
+        found = unpack(
+            asked_of(), memoryview(answer)[: len(data)], None, PollFetchSettings(), 1 << 20, 1_000
+        )
+        frame = chunk_of(found).frame
+        assert (frame is not None) is is_shared
+        if frame is not None:
+            assert frame.size_bytes == len(answer)
+        if RUNS_NATIVE and is_shared:
+            with pytest.raises(BufferError):
+                answer.append(0)
+        else:
+            answer.append(0)
+        assert len(chunk_of(found).records.take(9)) == 4

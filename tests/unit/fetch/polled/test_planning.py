@@ -21,6 +21,7 @@ from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.ahead import Ahead
 from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.completed import Frame
 from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch, plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, At, PositionView, Reset
@@ -223,3 +224,15 @@ def test_questions_wait_for_a_leader_and_for_their_pause() -> None:
     board.answer_code(question, ErrorCode.NOT_LEADER_FOR_PARTITION, 0)
     assert plan_questions(board, 0).due_ms == 100
     assert plan_questions(board, 100).resets
+
+
+def test_an_answer_counts_as_a_whole_as_long_as_any_of_it_waits() -> None:
+    """Once for all partitions of which it has records; what is unpacked elsewhere counts, too."""
+    settings = PollFetchSettings(max_bytes=900)
+    for size_bytes, memory_bytes, may in ((899, 60, True), (901, 60, False), (500, 500, False)):
+        board = board_of(TP, TP1, settings=settings)
+        fetched(board, {TP: batch(0, 1), TP1: batch(0, 1)})
+        for state in board.states.values():
+            state.waiting[0].frame = Frame(1, size_bytes)
+            state.waiting[0].memory_bytes = memory_bytes
+        assert bool(plan(board).wanted) is may
