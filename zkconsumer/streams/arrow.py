@@ -154,20 +154,12 @@ class _UntilQuiet(Generic[K, V]):
 def column_of(name: str, columns: RecordColumns, tp: TopicPartition) -> pa.Array:
     """One column of ``SCHEMA`` for records of one partition."""
     match name:
-        case "key":
-            return columns.keys
-        case "value":
-            return columns.values
         case "topic":
             return pa.repeat(pa.scalar(tp.topic, pa.string()), len(columns))
         case "partition":
             return pa.repeat(pa.scalar(tp.partition, pa.int32()), len(columns))
-        case "offset":
-            return columns.offsets
-        case "timestamp":
-            return columns.timestamps
         case _:
-            return columns.timestamp_types
+            return columns.column(name)
 
 
 def _batch_of(hand: Hand[K, V], most: int, schema: pa.Schema) -> tuple[pa.RecordBatch, Any, int]:

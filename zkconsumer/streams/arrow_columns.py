@@ -52,6 +52,20 @@ class RecordColumns:
     def __len__(self) -> int:
         return self.count
 
+    def column(self, name: str) -> pa.Array:
+        """The one of a name in ``OF_RECORDS``."""
+        match name:
+            case "key":
+                return self.keys
+            case "value":
+                return self.values
+            case "offset":
+                return self.offsets
+            case "timestamp":
+                return self.timestamps
+            case _:
+                return self.timestamp_types
+
 
 def run_bytes(runs: "Sequence[_core.Run]") -> int:
     """What the larger column of data takes."""

@@ -3,7 +3,7 @@
 Source: none; Spark 3 ``KafkaRecordToRowConverter`` for names and types, with ``includeHeaders``.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 try:
@@ -16,7 +16,7 @@ except ModuleNotFoundError as error:
 from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.slices import RecordSlice
-from zkconsumer.streams.arrow import MOST_BYTES, column_of
+from zkconsumer.streams.arrow import MOST_BYTES
 from zkconsumer.streams.arrow import SCHEMA as SCHEMA_OF_STREAMS
 from zkconsumer.streams.arrow_capsule import capsule_of, chosen
 from zkconsumer.streams.arrow_columns import RecordColumns, columns_of_rows, columns_of_runs
@@ -30,6 +30,7 @@ SCHEMA: Final = SCHEMA_OF_STREAMS.append(pa.field("headers", HEADERS))
 RecordBatch = pa.RecordBatch
 Schema = pa.Schema
 Slices = Mapping[TopicPartition, RecordSlice]
+Pieces = Sequence[tuple[TopicPartition, RecordSlice]]
 
 
 def schema_of(columns: object) -> pa.Schema:
@@ -72,23 +73,22 @@ def batch_of(slices: Slices, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
     Raises:
         OverflowError: the first one alone has more data than an int32 can count.
     """
-    parts = [part for tp, one in slices.items() for part in _parts_of(tp, one, schema)]
-    if not parts:
+    pieces = list(slices.items())
+    found = _columns_of([part for _, one in pieces for part in one.parts()], schema.names)
+    if not found:
         return pa.RecordBatch.from_pylist([], schema=schema)
-    return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
-
-
-def _parts_of(tp: TopicPartition, one: RecordSlice, schema: pa.Schema) -> list[pa.RecordBatch]:
-    """A slice, in as many batches as it has kinds of stretches: runs, and lists of rows."""
-    found: list[pa.RecordBatch] = []
-    headers = one.headers() if "headers" in schema.names else None
+    # One column each for all partitions: what each gave is copied once.
+    whole = {name: make(pieces) for name, make in _OF_PARTITIONS.items() if name in schema.names}
+    batches: list[pa.RecordBatch] = []
     begin = 0
-    for columns in _columns_of(one.parts(), schema.names):
-        end = begin + len(columns)
-        names = None if not headers else [headers.get(index) for index in range(begin, end)]
-        found.append(_batch(columns, tp, names, schema))
-        begin = end
-    return found
+    for columns in found:
+        arrays = [
+            whole[name].slice(begin, len(columns)) if name in whole else columns.column(name)
+            for name in schema.names
+        ]
+        batches.append(pa.RecordBatch.from_arrays(arrays, schema=schema))
+        begin += len(columns)
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def _columns_of(parts: Any, wanted: Collection[str]) -> list[RecordColumns]:
@@ -122,21 +122,29 @@ def _columns_of(parts: Any, wanted: Collection[str]) -> list[RecordColumns]:
     return found
 
 
-def _batch(
-    columns: RecordColumns, tp: TopicPartition, headers: Any, schema: pa.Schema
-) -> pa.RecordBatch:
-    def array(name: str) -> pa.Array:
-        if name != "headers":
-            return column_of(name, columns, tp)
-        return pa.nulls(len(columns), HEADERS) if headers is None else _headers(headers)
-
-    return pa.RecordBatch.from_arrays([array(name) for name in schema.names], schema=schema)
+def _topics(pieces: Pieces) -> pa.Array:
+    return pa.concat_arrays(
+        [pa.repeat(pa.scalar(tp.topic, pa.string()), len(one)) for tp, one in pieces]
+    )
 
 
-def _headers(headers: list[Any]) -> pa.Array:
+def _partitions(pieces: Pieces) -> pa.Array:
+    return pa.concat_arrays(
+        [pa.repeat(pa.scalar(tp.partition, pa.int32()), len(one)) for tp, one in pieces]
+    )
+
+
+def _headers(pieces: Pieces) -> pa.Array:
     """Of every record; None where it has none."""
-    plain = [
-        None if one is None else [{"key": name, "value": value} for name, value in one]
-        for one in headers
-    ]
-    return pa.array(plain, HEADERS)
+    plain: list[Any] = [None] * sum(len(one) for _, one in pieces)
+    begin, is_any = 0, False
+    for _, piece in pieces:
+        for index, found in piece.headers().items():
+            is_any = True
+            plain[begin + index] = [{"key": name, "value": value} for name, value in found]
+        begin += len(piece)
+    return pa.array(plain, HEADERS) if is_any else pa.nulls(len(plain), HEADERS)
+
+
+_OF_PARTITIONS: Final = {"topic": _topics, "partition": _partitions, "headers": _headers}
+"""What makes the columns that are the same whatever records are made of."""
