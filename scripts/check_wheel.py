@@ -25,6 +25,11 @@ def main() -> int:
         return complain(f"this is the checkout, not what was installed: {home}")
     if ENGINE is not Engine.NATIVE:
         return complain(f"the native core does not run: {WHY}")
+    from zkconsumer.native import _core  # noqa: PLC0415 - it is there
+
+    lacking = [name for name, version in _core.LIBRARIES.items() if not version]
+    if lacking:
+        return complain(f"the core was built without {', '.join(lacking)}")
     written = [Record(at, b"key", b"value %d" % at * 20) for at in range(1000)]
     for codec in CODECS:
         data = build_message_set(written, magic=0, codec=codec)

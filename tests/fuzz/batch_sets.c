@@ -66,7 +66,7 @@ bytes packed_batch(bytes set) {
     bytes body = room(size - ZK_BATCH_HEAD_BYTES);
     memcpy(body.data, set.data + ZK_BATCH_HEAD_BYTES, body.size);
     const int codec = 1 + (int)below(4);
-    bytes packed = codec > 3 ? body : compressed(codec, body);
+    bytes packed = compressed(codec, body);
     const size_t rest = set.size - size;
     bytes made = room(ZK_BATCH_HEAD_BYTES + packed.size + rest);
     memcpy(made.data, set.data, ZK_BATCH_HEAD_BYTES);
@@ -74,8 +74,7 @@ bytes packed_batch(bytes set) {
     memcpy(made.data + ZK_BATCH_HEAD_BYTES + packed.size, set.data + size, rest);
     put32(made.data + 8, (uint32_t)(ZK_BATCH_HEAD_BYTES + packed.size - ZK_ENTRY_HEADER_BYTES));
     made.data[22] |= (uint8_t)codec;
-    if (packed.data != body.data)
-        free(packed.data);
+    free(packed.data);
     free(body.data);
     free(set.data);
     return made;

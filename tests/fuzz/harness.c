@@ -203,10 +203,9 @@ int main(int count, char **words) {
     }
     printf("%llu sets, %llu messages read, %llu sets refused (%llx)\n", (unsigned long long)rounds,
            (unsigned long long)messages, (unsigned long long)refusals, (unsigned long long)touched);
-    printf("%llu sets of batches, %llu records, %llu headers, %llu refused, %llu foreign\n",
+    printf("%llu sets of batches, %llu records, %llu headers, %llu refused\n",
            (unsigned long long)batch_sets, (unsigned long long)batch_records,
-           (unsigned long long)headers_read, (unsigned long long)batch_refusals,
-           (unsigned long long)foreign_batches);
+           (unsigned long long)headers_read, (unsigned long long)batch_refusals);
     printf("%llu responses, %llu chunks, %llu connections, %llu requests over them\n",
            (unsigned long long)answers_taken, (unsigned long long)chunks_taken,
            (unsigned long long)connections, (unsigned long long)requests_received);

@@ -11,7 +11,7 @@
 
 enum { MOST_ABORTED = 6 };
 
-uint64_t batch_sets, batch_records, batch_refusals, foreign_batches, headers_read;
+uint64_t batch_sets, batch_records, batch_refusals, headers_read;
 static uint64_t touched;
 
 static void require(bool holds) {
@@ -74,21 +74,6 @@ static zk_committed *some_filter(void) {
     return filter;
 }
 
-/* Gives the reader what it asked for: here the bytes of the batch as they lie there. */
-static zk_set_status give_foreign(zk_reader *reader) {
-    const zk_foreign found = zk_reader_foreign(reader);
-    require(found.start + found.size <= reader->set->used && found.codec > 3);
-    zk_buffer *body = zk_buffer_exact(found.size);
-    if (!body)
-        return ZK_SET_NO_MEMORY;
-    if (found.size)
-        memcpy(body->data, reader->set->data + found.start, found.size);
-    const zk_set_status status = zk_reader_take(reader, body);
-    zk_buffer_drop(body);
-    foreign_batches++;
-    return status;
-}
-
 static void drop(void *data) { free(data); }
 
 /* Takes one; without memory nothing is taken, and it is taken again. */
@@ -129,20 +114,12 @@ static void take_slices(zk_fetched *fetched, int64_t fetch_offset) {
     batch_records += count;
 }
 
-/* Reads to the end, giving foreign batches as they lie there. */
-static zk_set_status read_all(zk_reader *reader) {
-    zk_set_status status = zk_reader_read(reader);
-    while (status == ZK_SET_FOREIGN && (status = give_foreign(reader)) == ZK_SET_ENDS)
-        status = zk_reader_read(reader);
-    return status;
-}
-
 /* A reading of which some allocations fail: it ends with that word, or not before its first one. */
 static void read_without_memory(zk_buffer *set, const zk_set_limits *limits) {
     zk_committed *filter = some_filter();
     begin_shortage(chance(), 1 + below(12));
     zk_reader *reader = zk_reader_new(set, limits, filter);
-    const zk_set_status status = reader ? read_all(reader) : ZK_SET_NO_MEMORY;
+    const zk_set_status status = reader ? zk_reader_read(reader) : ZK_SET_NO_MEMORY;
     require(end_shortage() || status != ZK_SET_NO_MEMORY);
     if (!reader)
         zk_committed_free(filter);
@@ -168,7 +145,7 @@ void read_batches(bytes set) {
     if (below(4) == 0)
         read_without_memory(buffer, &limits);
     zk_buffer_drop(buffer);
-    const zk_set_status status = read_all(reader);
+    const zk_set_status status = zk_reader_read(reader);
     require(status != ZK_SET_NO_MEMORY && reader->position <= set.size);
     require(reader->walk.next_offset >= fetch_offset && reader->walk.room_bytes <= bound);
     batch_refusals += status == ZK_SET_REFUSED;

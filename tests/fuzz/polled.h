@@ -9,6 +9,6 @@
 void read_batches(bytes set);
 
 /* What came of it so far. */
-extern uint64_t batch_sets, batch_records, batch_refusals, foreign_batches, headers_read;
+extern uint64_t batch_sets, batch_records, batch_refusals, headers_read;
 
 #endif

@@ -21,6 +21,7 @@ if IS_BUILT:
 
 pytestmark = needs_native
 COMPRESSING = st.sampled_from([Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
+COMPRESSED = st.sampled_from([Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
 MAGICS = st.sampled_from([0, 1])
 BOUNDS = st.sampled_from([1 << 20, 1 << 20, 300, 2000, 0])
 WORDS = [
@@ -177,7 +178,7 @@ def check_codec(codec: Codec, data: bytes, magic: int, max_bytes: int) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(texts(), COMPRESSING, MAGICS)
+@given(texts(), COMPRESSED, MAGICS)
 def test_sound_compressed_data(text: bytes, codec: Codec, magic: int) -> None:
     """What our own encoders write comes back, with just enough room and not with less."""
     core = import_module("zkconsumer.native._core")
@@ -218,8 +219,27 @@ def test_every_kind_of_lz4_frame(
     assert core.decompress(3, data, magic=1, max_bytes=len(text)) == text
 
 
+@settings(max_examples=150, deadline=None)
+@given(texts(), texts(), st.booleans(), st.booleans(), st.integers(1, 19), st.binary(max_size=6))
+def test_every_kind_of_zstd_frame(
+    text: bytes, other: bytes, checksum: bool, sized: bool, level: int, skipped: bytes
+) -> None:
+    """With sums and sizes or without, several of them, and frames to be skipped between."""
+    core = import_module("zkconsumer.native._core")
+    library = pytest.importorskip("zstandard")
+    packer = library.ZstdCompressor(level=level, write_checksum=checksum, write_content_size=sized)
+    skip = b"\x5a\x2a\x4d\x18" + len(skipped).to_bytes(4, "little") + skipped
+    data = packer.compress(text) + skip + packer.compress(other)
+    made = text + other
+    assert core.decompress(4, data, magic=2, max_bytes=len(made)) == made
+    assert core.decompress(4, data[:-1], magic=2, max_bytes=1 << 20) is None
+    assert core.decompress(4, data + b"behind", magic=2, max_bytes=1 << 20) is None
+    if made:
+        assert core.decompress(4, data, magic=2, max_bytes=len(made) - 1) is None
+
+
 @settings(max_examples=600, deadline=None)
-@given(texts(), COMPRESSING, MAGICS, st.data())
+@given(texts(), COMPRESSED, MAGICS, st.data())
 def test_damaged_compressed_data(
     text: bytes, codec: Codec, magic: int, data: st.DataObject
 ) -> None:

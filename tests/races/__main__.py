@@ -11,7 +11,7 @@ import sys
 from itertools import product
 from pathlib import Path
 
-from tests.fuzz.__main__ import ROOT, SOURCES, Plant, write_seeds
+from tests.fuzz.__main__ import LIBRARIES, LINKED, ROOT, SOURCES, Plant, write_seeds
 
 HERE = Path(__file__).parent
 WORK = ROOT / ".fuzz" / "races"
@@ -62,8 +62,15 @@ def run(
     """Compile with a sanitizer, and let it run."""
     built = WORK / program.removesuffix(".c")
     files = [HERE / program, *sorted(sources.glob("*.c"))]
-    command = ["gcc", *FLAGS, f"-fsanitize={sanitizer}", f"-I{sources}", *map(str, files)]
-    subprocess.run([*command, "-o", str(built)], check=True)
+    command = [
+        "gcc",
+        *FLAGS,
+        *LIBRARIES,
+        f"-fsanitize={sanitizer}",
+        f"-I{sources}",
+        *map(str, files),
+    ]
+    subprocess.run([*command, "-o", str(built), *LINKED], check=True)
     words = [str(built), str(rounds), *map(str, seeds)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 

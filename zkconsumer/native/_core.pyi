@@ -13,6 +13,9 @@ CRC32_NAME: Final[str]
 """How CRC-32 is computed on this CPU: pclmul, armv8 or portable."""
 CRC32C_NAME: Final[str]
 """How CRC-32C is: sse4.2, armv8 or portable."""
+LIBRARIES: Final[dict[str, str | None]]
+"""The libraries that decompress, by name, with the version that runs; None: the core was built
+without it, and refuses what only it could read."""
 
 ENDS: Final[int]
 """A set's status: all its whole entries were read."""
@@ -20,8 +23,6 @@ FULL: Final[int]
 """Enough is decompressed: from the position on the set is for another call."""
 REFUSED: Final[int]
 """The entry at the position is not sound, or not for the native core to judge."""
-FOREIGN: Final[int]
-"""The batch at the position has a codec that the core does not have; of ``SetReader`` only."""
 
 @final
 class Origin(Generic[K, V]):
@@ -208,11 +209,7 @@ class SetReader:
         piece_bytes: int = ...,
     ) -> None: ...
     def read(self) -> int:
-        """Read on: ENDS, FULL, REFUSED or FOREIGN."""
-    def foreign(self) -> tuple[int, int, int]:
-        """After FOREIGN: the codec, and from where to where the records of that batch lie."""
-    def take(self, body: bytes) -> int:
-        """Take the decompressed records of that batch: ENDS, or REFUSED."""
+        """Read on: ENDS, FULL or REFUSED."""
     @property
     def position(self) -> int: ...
     @property

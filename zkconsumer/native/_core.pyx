@@ -31,12 +31,21 @@ cdef extern from *:
     """
     object zk_new_tuple(PyTypeObject *kind, Py_ssize_t size)
 
+
+cdef object _version_or_none(const char *version):
+    return None if version == NULL else version.decode()
+
+
 zk_crc32_choose()
 zk_crc32c_choose()
 CRC32_NAME = zk_crc32_name().decode()
 CRC32C_NAME = zk_crc32c_name().decode()
+LIBRARIES = {
+    "zlib": _version_or_none(zk_zlib_version()),
+    "lz4": _version_or_none(zk_lz4_version()),
+    "zstd": _version_or_none(zk_zstd_version()),
+}
 ENDS, FULL, REFUSED = ZK_SET_ENDS, ZK_SET_FULL, ZK_SET_REFUSED
-FOREIGN = ZK_SET_FOREIGN
 
 cdef object _NO_TYPE = _TimestampType.NONE
 cdef object _CREATED = _TimestampType.CREATE_TIME

@@ -42,6 +42,9 @@ cdef extern from "sink.h" nogil:
     zk_decoded zk_decompress(
         int codec, const uint8_t *data, size_t size, int magic, zk_sink *sink
     )
+    const char *zk_zlib_version()
+    const char *zk_lz4_version()
+    const char *zk_zstd_version()
 
 
 cdef extern from "run.h" nogil:
@@ -104,7 +107,6 @@ cdef extern from "walk.h" nogil:
         ZK_SET_FULL
         ZK_SET_REFUSED
         ZK_SET_NO_MEMORY
-        ZK_SET_FOREIGN
     ctypedef struct zk_set_limits:
         int64_t fetch_offset
         size_t bound_bytes
@@ -154,12 +156,6 @@ cdef extern from "batches.h" nogil:
     )
     void zk_reader_free(zk_reader *reader)
     zk_set_status zk_reader_read(zk_reader *reader)
-    ctypedef struct zk_foreign:
-        int codec
-        size_t start
-        size_t size
-    zk_foreign zk_reader_foreign(const zk_reader *reader)
-    zk_set_status zk_reader_take(zk_reader *reader, zk_buffer *body)
     ctypedef struct zk_set_result:
         zk_set_status status
         size_t position

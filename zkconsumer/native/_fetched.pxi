@@ -68,20 +68,6 @@ cdef class SetReader:
             raise MemoryError
         return <int>status
 
-    def foreign(self):
-        cdef zk_foreign found = zk_reader_foreign(self.reader)
-        return found.codec, found.start, found.start + found.size
-
-    def take(self, bytes body not None):
-        cdef zk_buffer *buffer = _buffer_around(body)
-        cdef zk_set_status status
-        with nogil:
-            status = zk_reader_take(self.reader, buffer)
-            zk_buffer_drop(buffer)
-        if status == ZK_SET_NO_MEMORY:
-            raise MemoryError
-        return <int>status
-
     @property
     def position(self):
         return self.reader.position

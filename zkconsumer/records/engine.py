@@ -5,6 +5,7 @@ one in Python. This is the only place that decides, once, when it is imported.
 """
 
 import os
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -31,7 +32,15 @@ def _choose() -> tuple[Engine, str, str]:
         from zkconsumer.native import _core  # noqa: PLC0415 - it may be missing, or not be wanted
     except ImportError as error:
         return Engine.PURE, checksum.NAME, f"the native core is not there: {error}; {_PURE_CRC}"
-    return Engine.NATIVE, _core.CRC32_NAME, f"CRC-32 by {_core.CRC32_NAME}"
+    return Engine.NATIVE, _core.CRC32_NAME, _how(_core.CRC32_NAME, _core.LIBRARIES)
+
+
+def _how(crc: str, libraries: Mapping[str, str | None]) -> str:
+    """Say what the native core was built with, and what that leaves to Python."""
+    linked = [f"{name} {version}" for name, version in libraries.items() if version]
+    missing = [name for name, version in libraries.items() if not version]
+    left = f"built without {', '.join(missing)}: Python decompresses" if missing else ""
+    return "; ".join(filter(None, (f"CRC-32 by {crc}", ", ".join(linked), left)))
 
 
 _choice = _choose()

@@ -1,8 +1,8 @@
 """The native core as a decoder for polls: what ``pure_fetched`` does, by ``csrc/batches.c``.
 
 As in ``native_decode``: the core reads what is sound (``native_reader``), and in front of anything
-else it stops, and ``decode_batches`` goes on from there. Import this through ``records.fetched``
-only.
+else it stops, and ``decode_batches`` goes on from there. So it does for a codec whose library the
+core was built without. Import this through ``records.fetched`` only.
 """
 
 import copyreg

@@ -11,7 +11,6 @@ enum {
     ZK_BATCH_HEAD_BYTES = 61, /* up to the first record */
     ZK_TRANSACTIONAL_MASK = 0x10,
     ZK_CONTROL_MASK = 0x20,
-    ZK_MOST_CODEC = 3, /* gzip, snappy, lz4: what is decompressed here */
 };
 
 typedef struct {

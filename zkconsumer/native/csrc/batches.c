@@ -127,8 +127,6 @@ static zk_set_status read_batch(zk_reader *reader, const entry *found) {
     if (!dropped && batch.last_offset >= reader->limits.fetch_offset && batch.record_count) {
         if (codec && zk_walker_has_enough(&reader->walk))
             return ZK_SET_FULL;
-        if (codec > ZK_MOST_CODEC)
-            return ZK_SET_FOREIGN;
         status = codec ? decompress(reader, &batch, start, size)
                        : take(reader, &batch, reader->set, start, size);
     }
@@ -173,28 +171,6 @@ zk_set_status zk_reader_read(zk_reader *reader) {
     return status;
 }
 
-zk_foreign zk_reader_foreign(const zk_reader *reader) {
-    const uint8_t *bytes = reader->set->data + reader->position;
-    const size_t size = (size_t)zk_be32(bytes + 8) + ZK_ENTRY_HEADER_BYTES;
-    return (zk_foreign){bytes[22] & ZK_CODEC_MASK, reader->position + ZK_BATCH_HEAD_BYTES,
-                        size - ZK_BATCH_HEAD_BYTES};
-}
-
-zk_set_status zk_reader_take(zk_reader *reader, zk_buffer *body) {
-    entry found;
-    zk_batch batch;
-    if (find_entry(reader, &found) != ZK_SET_ENDS || !found.bytes ||
-        body->used > reader->walk.room_bytes ||
-        !zk_batch_begin(found.bytes, found.size, &batch))
-        return ZK_SET_REFUSED;
-    const zk_set_status status = take(reader, &batch, body, 0, body->used);
-    if (status == ZK_SET_ENDS) {
-        reader->walk.room_bytes -= body->used;
-        pass(reader, &batch, found.size);
-    }
-    return status;
-}
-
 zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *limits,
                           zk_runs *runs) {
     zk_reader reader = {.limits = *limits, .set = set, .position = position};
@@ -204,8 +180,6 @@ zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *
                               .next_offset = limits->fetch_offset};
     zk_set_status status = position <= set->used ? zk_reader_read(&reader) : ZK_SET_ENDS;
     zk_walker_end(&reader.walk);
-    if (status == ZK_SET_FOREIGN)
-        status = ZK_SET_REFUSED;
     return (zk_set_result){status, reader.position, reader.walk.next_offset,
                            reader.walk.room_bytes};
 }

@@ -1,16 +1,32 @@
 #include "sink.h"
 
-enum { GZIP = 1, SNAPPY = 2, LZ4 = 3 };
-
 zk_decoded zk_decompress(int codec, const uint8_t *data, size_t size, int magic, zk_sink *sink) {
     switch (codec) {
-    case GZIP:
+    case ZK_GZIP:
         return zk_gunzip(data, size, sink);
-    case SNAPPY:
+    case ZK_SNAPPY:
         return zk_unsnap(data, size, sink);
-    case LZ4:
+    case ZK_LZ4:
         return zk_unlz4(data, size, magic, sink);
+    case ZK_ZSTD:
+        return zk_unzstd(data, size, sink);
     default:
         return ZK_REFUSED;
+    }
+}
+
+bool zk_can_decompress(int codec) {
+    switch (codec) {
+    case 0: /* nothing to decompress */
+    case ZK_SNAPPY:
+        return true;
+    case ZK_GZIP:
+        return zk_zlib_version() != NULL;
+    case ZK_LZ4:
+        return zk_lz4_version() != NULL;
+    case ZK_ZSTD:
+        return zk_zstd_version() != NULL;
+    default:
+        return false;
     }
 }

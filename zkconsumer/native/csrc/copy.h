@@ -1,24 +1,13 @@
-/* Copying bytes in strides, as every codec does.
+/* Copying bytes in strides.
  *
- * Most copies are short, so what counts is to have no loop and no call for them. Both functions write
- * up to 31 bytes behind the end: see ZK_SLACK_BYTES. */
+ * Most copies are short, so what counts is to have no loop and no call for them. What is written
+ * behind the end lies in the slack: see ZK_SLACK_BYTES. */
 #ifndef ZK_COPY_H
 #define ZK_COPY_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-/* Copies `length` bytes of input, of which `readable` (at least as many) are there. */
-static inline void zk_copy_literals(uint8_t *to, const uint8_t *from, size_t length,
-                                    size_t readable) {
-    if (length <= 32 && readable >= 32) {
-        memcpy(to, from, 16);
-        memcpy(to + 16, from + 16, 16);
-    } else {
-        memcpy(to, from, length);
-    }
-}
 
 /* Copies `length` bytes that begin `offset` bytes before `to`, and may overlap with what they make. */
 static inline void zk_copy_back(uint8_t *to, size_t offset, size_t length) {

@@ -1,84 +1,101 @@
-/* gzip (RFC 1952): one member or several; what follows the last one is ignored, as Java does. */
-#include <stdbool.h>
-#include <string.h>
+/* gzip by zlib: one member or several; what follows the last one is ignored, as Java does. */
+#include "sink.h"
+
+#ifdef ZK_WITH_ZLIB
+
+#include <stdlib.h>
+
+#define ZLIB_CONST
+#include <zlib.h>
 
 #include "bytes.h"
 #include "crc32.h"
-#include "inflate.h"
 
-enum { HEADER_BYTES = 10, TRAILER_BYTES = 8, DEFLATED = 8 };
-enum { HAS_HEADER_CRC = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16, RESERVED = 0xE0 };
+/* zlib's `windowBits` for a gzip wrapper around a window of 32 KiB. */
+enum { GZIP_WINDOW = 31 };
+enum { HEADER_BYTES = 10, TRAILER_BYTES = 8, HAS_HEADER_CRC = 2, LIKELY_EXPANSION = 20 };
 
 static bool begins_member(const uint8_t *data, size_t size) {
     return size >= 2 && data[0] == 0x1F && data[1] == 0x8B;
 }
 
-/* Passes over a text that ends with a zero byte. */
-static bool skip_text(const uint8_t *data, size_t size, size_t *at) {
-    const uint8_t *end = *at < size ? memchr(data + *at, 0, size - *at) : NULL;
-    if (!end)
-        return false;
-    *at = (size_t)(end - data) + 1;
-    return true;
+static voidpf get_memory(voidpf unused, uInt count, uInt size) {
+    (void)unused;
+    return malloc((size_t)count * size);
 }
 
-/* Returns the size of a member's header, or 0: not one, or one with a checksum of its own, which
- * nobody writes. */
-static size_t header_size(const uint8_t *data, size_t size) {
-    if (size < HEADER_BYTES || !begins_member(data, size) || data[2] != DEFLATED)
-        return 0;
-    const int flags = data[3];
-    size_t at = HEADER_BYTES;
-    if (flags & (RESERVED | HAS_HEADER_CRC))
-        return 0;
-    if (flags & HAS_EXTRA) {
-        if (size - at < 2)
-            return 0;
-        const uint32_t extra = zk_le16(data + at); /* once: see `zk_run_next` about changing bytes */
-        at += 2;
-        if (size - at < extra)
-            return 0;
-        at += extra;
+static void give_back(voidpf unused, voidpf memory) {
+    (void)unused;
+    free(memory);
+}
+
+/* Runs zlib to the end of one member. */
+static zk_decoded inflate_member(z_stream *stream, size_t likely, zk_sink *sink) {
+    for (size_t wanted = likely;; wanted = 1) {
+        zk_piece piece;
+        if (!zk_sink_space(sink, wanted, &piece))
+            return ZK_NO_MEMORY;
+        const size_t most = piece.size < UINT32_MAX ? piece.size : UINT32_MAX;
+        stream->next_out = piece.data;
+        stream->avail_out = (uInt)most;
+        const int outcome = inflate(stream, Z_NO_FLUSH);
+        sink->buffer->used += most - stream->avail_out;
+        if (outcome == Z_STREAM_END)
+            return ZK_DECODED;
+        if (outcome == Z_MEM_ERROR)
+            return ZK_NO_MEMORY;
+        /* Cut off, if there is space left; without any, more than may come. */
+        if (outcome != Z_OK || stream->avail_out || !most)
+            return ZK_REFUSED;
     }
-    if ((flags & HAS_NAME) && !skip_text(data, size, &at))
-        return 0;
-    if ((flags & HAS_COMMENT) && !skip_text(data, size, &at))
-        return 0;
-    return at;
 }
 
-/* Room for what the last member says it becomes, if that is believable. */
-static bool reserve(const uint8_t *data, size_t size, zk_sink *sink) {
-    const size_t promised = zk_le32(data + size - 4), likely = size * 20;
-    size_t wanted = promised < likely ? promised : likely;
-    if (wanted > zk_sink_room(sink))
-        wanted = zk_sink_room(sink);
-    return zk_buffer_reserve(sink->buffer, wanted + ZK_SLACK_BYTES);
+/* Decodes the members one after the other. Checksums are ours, which are quicker than zlib's; of
+ * one in a header, which nobody writes, the definition may judge. */
+static zk_decoded inflate_members(z_stream *stream, zk_sink *sink) {
+    do {
+        const uint8_t *member = stream->next_in;
+        const size_t size = stream->avail_in, start = sink->buffer->used;
+        if (size < HEADER_BYTES + TRAILER_BYTES || member[3] & HAS_HEADER_CRC ||
+            inflateReset(stream) != Z_OK || inflateValidate(stream, 0) != Z_OK)
+            return ZK_REFUSED;
+        const size_t promised = zk_le32(member + size - 4), likely = size * LIKELY_EXPANSION;
+        const zk_decoded outcome =
+            inflate_member(stream, promised < likely ? promised : likely, sink);
+        if (outcome != ZK_DECODED)
+            return outcome;
+        const uint8_t *trailer = stream->next_in - TRAILER_BYTES;
+        const size_t length = sink->buffer->used - start;
+        if (zk_le32(trailer) != zk_crc32(0, sink->buffer->data + start, length) ||
+            zk_le32(trailer + 4) != (uint32_t)length)
+            return ZK_REFUSED;
+    } while (begins_member(stream->next_in, stream->avail_in));
+    return ZK_DECODED;
 }
 
 zk_decoded zk_gunzip(const uint8_t *data, size_t size, zk_sink *sink) {
-    if (size < HEADER_BYTES + TRAILER_BYTES)
+    z_stream stream = {.zalloc = get_memory, .zfree = give_back};
+    if (size > UINT32_MAX)
         return ZK_REFUSED;
-    if (!reserve(data, size, sink))
-        return ZK_NO_MEMORY;
-    do {
-        const size_t header = header_size(data, size);
-        const size_t start = sink->buffer->used;
-        size_t consumed = 0;
-        if (!header)
-            return ZK_REFUSED;
-        const zk_decoded outcome = zk_inflate(data + header, size - header, sink, &consumed);
-        if (outcome != ZK_DECODED)
-            return outcome;
-        data += header + consumed;
-        size -= header + consumed;
-        const uint8_t *made = sink->buffer->data + start;
-        const size_t length = sink->buffer->used - start;
-        if (size < TRAILER_BYTES || zk_le32(data) != zk_crc32(0, made, length) ||
-            zk_le32(data + 4) != (uint32_t)length)
-            return ZK_REFUSED;
-        data += TRAILER_BYTES;
-        size -= TRAILER_BYTES;
-    } while (begins_member(data, size));
-    return ZK_DECODED;
+    const int outcome = inflateInit2(&stream, GZIP_WINDOW);
+    if (outcome != Z_OK)
+        return outcome == Z_MEM_ERROR ? ZK_NO_MEMORY : ZK_REFUSED;
+    stream.next_in = data;
+    stream.avail_in = (uInt)size;
+    const zk_decoded decoded = inflate_members(&stream, sink);
+    inflateEnd(&stream);
+    return decoded;
 }
+
+const char *zk_zlib_version(void) { return zlibVersion(); }
+
+#else
+
+zk_decoded zk_gunzip(const uint8_t *data, size_t size, zk_sink *sink) {
+    (void)data, (void)size, (void)sink;
+    return ZK_REFUSED;
+}
+
+const char *zk_zlib_version(void) { return NULL; }
+
+#endif

@@ -232,7 +232,7 @@ zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset) {
         if (at[16] > 1 && !last_of_batch(at, entry_size, &last))
             return seen;
         const int codec = at[at[16] == ZK_BATCH_MAGIC ? 22 : 17] & ZK_CODEC_MASK;
-        if (codec > ZK_MOST_CODEC)
+        if (!zk_can_decompress(codec))
             return seen; /* Python reads it, and asks for what is behind it */
         seen.is_compressed |= codec != 0;
         seen.leader_epoch = at[16] == ZK_BATCH_MAGIC ? zk_int32(at + 12) : ZK_NO_LEADER_EPOCH;

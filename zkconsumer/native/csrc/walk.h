@@ -14,7 +14,6 @@ typedef enum {
     ZK_SET_FULL,    /* enough is decompressed: the rest is for another call */
     ZK_SET_REFUSED, /* the entry at the position is not sound, or not for us to judge */
     ZK_SET_NO_MEMORY,
-    ZK_SET_FOREIGN, /* a batch whose codec is not one of ours: see batches.h */
 } zk_set_status;
 
 typedef struct {

@@ -1,0 +1,104 @@
+"""What the core decompresses by libraries: bounded in memory, and told by name."""
+
+import subprocess
+import sys
+import zlib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.support.engines import needs_native
+from tests.support.record_sets import gzip_of_zeros
+from zkconsumer.records import engine
+from zkconsumer.records.codecs import Codec, compress, decompress
+
+pytestmark = needs_native
+
+MEBIBYTE = 1 << 20
+IN_LITTLE_MEMORY = """
+import resource, sys
+from pathlib import Path
+from zkconsumer.native import _core
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+here = pages * resource.getpagesize()
+packed = Path(sys.argv[2]).read_bytes()
+resource.setrlimit(resource.RLIMIT_AS, (here + (48 << 20), resource.RLIM_INFINITY))
+try:
+    print(_core.decompress(int(sys.argv[1]), packed, magic=2, max_bytes=int(sys.argv[3])))
+except MemoryError:
+    print("no memory")
+"""
+
+
+def in_little_memory(codec: Codec, packed: bytes, folder: Path, *, max_bytes: int) -> str:
+    """What a process makes of it that gets 48 MiB more than it has when it begins."""
+    file = folder / "packed"
+    file.write_bytes(packed)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_LITTLE_MEMORY, str(int(codec)), str(file), str(max_bytes)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def bomb(codec: Codec) -> bytes:
+    """A frame of 200 MiB of zeros that does not say what it becomes."""
+    if codec is Codec.GZIP:
+        return gzip_of_zeros(200)
+    if codec is Codec.ZSTD:
+        packer = pytest.importorskip("zstandard").ZstdCompressor().compressobj()
+        return bytes(packer.compress(bytes(200 * MEBIBYTE)) + packer.flush())
+    return compress(codec, bytes(200 * MEBIBYTE), magic=2)
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
+def test_memory_is_taken_for_what_came(codec: Codec, tmp_path: Path) -> None:
+    """A bomb is refused at the bound; where even that is not to be had, it is no crash."""
+    packed = bomb(codec)
+    assert in_little_memory(codec, packed, tmp_path, max_bytes=MEBIBYTE) == "None"
+    assert in_little_memory(codec, packed, tmp_path, max_bytes=1 << 30) == "no memory"
+
+
+def test_a_window_that_is_too_large_is_refused() -> None:
+    """As Python refuses it: memory for more than 128 MiB is not even asked for."""
+    core = import_module("zkconsumer.native._core")
+    library = pytest.importorskip("zstandard")
+    for log, expected in ((27, b"text"), (28, None)):
+        # magic, no size and no sum, the window, and one last raw block.
+        frame = b"\x28\xb5\x2f\xfd\x00" + bytes([(log - 10) << 3]) + b"\x21\x00\x00text"
+        assert core.decompress(4, frame, magic=2, max_bytes=1 << 20) == expected
+    with pytest.raises(library.ZstdError):
+        library.ZstdDecompressor(max_window_size=1 << 27).stream_reader(frame).read()
+
+
+def test_a_header_with_a_sum_of_its_own_is_left_to_python() -> None:
+    """Nobody writes such gzip headers; the definition reads them."""
+    core = import_module("zkconsumer.native._core")
+    head = b"\x1f\x8b\x08\x02\x00\x00\x00\x00\x00\x03"
+    head += (zlib.crc32(head) & 0xFFFF).to_bytes(2, "little")
+    packed = head + compress(Codec.GZIP, b"text", magic=0)[10:]
+    assert core.decompress(1, packed, magic=0, max_bytes=4) is None
+    assert decompress(Codec.GZIP, packed, magic=0, max_bytes=4) == b"text"
+
+
+@pytest.mark.parametrize("codec", [0, 5, 6, 7, -1])
+def test_unknown_codecs_are_refused(codec: int) -> None:
+    """The definition says what is wrong with them."""
+    core = import_module("zkconsumer.native._core")
+    assert core.decompress(codec, b"text", magic=2, max_bytes=4) is None
+
+
+def test_what_was_linked_is_told() -> None:
+    """And what was not, with what that means."""
+    core = import_module("zkconsumer.native._core")
+    assert list(core.LIBRARIES) == ["zlib", "lz4", "zstd"]
+    assert all(core.LIBRARIES.values())
+    told = engine._how("pclmul", {"zlib": "1.3", "lz4": "1.10.0", "zstd": "1.5.7"})
+    assert told == "CRC-32 by pclmul; zlib 1.3, lz4 1.10.0, zstd 1.5.7"
+    told = engine._how("pclmul", {"zlib": "1.3", "lz4": None, "zstd": None})
+    assert told == "CRC-32 by pclmul; zlib 1.3; built without lz4, zstd: Python decompresses"
+    told = engine._how("pclmul", {"zlib": None})
+    assert told == "CRC-32 by pclmul; built without zlib: Python decompresses"
