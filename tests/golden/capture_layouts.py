@@ -24,6 +24,7 @@ APIS = (
     "Fetch",
     "FindCoordinator",
     "Heartbeat",
+    "InitProducerId",
     "JoinGroup",
     "LeaveGroup",
     "ListGroups",

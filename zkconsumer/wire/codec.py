@@ -25,6 +25,7 @@ from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
 from zkconsumer.wire.messages.fetch import FetchRequest
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.init_producer_id import InitProducerIdRequest
 from zkconsumer.wire.messages.join_group import JoinGroupRequest
 from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
@@ -76,6 +77,7 @@ REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
         SaslHandshakeRequest,
         ApiVersionsRequest,
         CreateTopicsRequest,
+        InitProducerIdRequest,
         OffsetForLeaderEpochRequest,
         SaslAuthenticateRequest,
         DeleteGroupsRequest,

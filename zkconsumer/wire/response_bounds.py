@@ -36,6 +36,7 @@ _SHORT: Final = frozenset(
         ApiKey.HEARTBEAT,
         ApiKey.SASL_HANDSHAKE,
         ApiKey.API_VERSIONS,
+        ApiKey.INIT_PRODUCER_ID,
         ApiKey.SASL_AUTHENTICATE,
     }
 )

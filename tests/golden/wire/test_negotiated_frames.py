@@ -24,7 +24,12 @@ FRAMES: dict[str, Frame] = {
 }
 WITH_API_VERSIONS = VERSIONS[1:]
 SASL = {ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
-WRITING = {ApiKey.PRODUCE, ApiKey.CREATE_TOPICS, ApiKey.DELETE_GROUPS}
+WRITING = {
+    ApiKey.PRODUCE,
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.CREATE_TOPICS,
+    ApiKey.DELETE_GROUPS,
+}
 """What consumers do without; real brokers are written to in ``tests/integration/produce``."""
 
 

@@ -65,6 +65,7 @@ FLOOR_OF_4 = {
     ApiKey.SASL_AUTHENTICATE: (0, 2),
     ApiKey.API_VERSIONS: (0, 4),
     ApiKey.CREATE_TOPICS: (2, 7),
+    ApiKey.INIT_PRODUCER_ID: (0, 5),
     ApiKey.DELETE_GROUPS: (0, 2),
     ApiKey.CONSUMER_GROUP_DESCRIBE: (0, 1),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (2, 4),

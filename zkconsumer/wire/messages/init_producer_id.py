@@ -1,0 +1,42 @@
+"""InitProducerId (from 0.11 on): gives an idempotent producer its id (KIP-98).
+
+Any broker gives one to a producer without transactions. v3 (2.5) can raise the epoch of an id
+instead (KIP-360), v4 (2.7) and v5 (3.7) are about transactions alone. Kafka 4 serves all of them.
+Source: Kafka 3.9 ``InitProducerIdRequest``.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import Int16, Int32, Int64, NullableString, Since
+
+INIT_PRODUCER_ID = Api(key=ApiKey.INIT_PRODUCER_ID, last=4, flexible=2)
+
+NO_TRANSACTION_TIMEOUT_MS = (1 << 31) - 1
+"""What producers without transactions ask for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitProducerIdResponse(Response):
+    """The id; with an error both are -1."""
+
+    API: ClassVar[Api] = INIT_PRODUCER_ID
+
+    throttle_time_ms: Int32 = 0
+    error_code: Int16
+    producer_id: Int64
+    producer_epoch: Int16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitProducerIdRequest(Request[InitProducerIdResponse]):
+    """Asks for an id; with a transactional id only its coordinator answers."""
+
+    API: ClassVar[Api] = INIT_PRODUCER_ID
+    RESPONSE: ClassVar[type[Response]] = InitProducerIdResponse
+
+    transactional_id: NullableString = None
+    transaction_timeout_ms: Int32 = NO_TRANSACTION_TIMEOUT_MS
+    producer_id: Annotated[Int64, Since(3)] = -1
+    producer_epoch: Annotated[Int16, Since(3)] = -1
