@@ -1,11 +1,12 @@
-"""A connection to one broker: requests out, their answers in, one at a time.
+"""A connection to one broker: requests out, their answers in, in the same order.
 
 Any failure closes it: half an answer, or a late one, must never be taken for the next one.
 A request may be sent before its answer is waited for (``begin``, ``finish``), so that the broker
-works while we do; still there is one in flight at most.
+works while we do. One is in flight at most, unless ``begin`` is told otherwise.
 """
 
 import contextlib
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -100,7 +101,7 @@ class BrokerConnection:
         self._max_entry_bytes = max_entry_bytes
         self._clock = clock or SystemClock()
         self._correlation_id = 0
-        self._in_flight: InFlight[Any] | None = None
+        self._in_flight: deque[InFlight[Any]] = deque()
         self._length = _Incoming(LENGTH_BYTES)
         self._frame: _Incoming | None = None
         self._closed = False
@@ -110,7 +111,7 @@ class BrokerConnection:
     @property
     def is_idle(self) -> bool:
         """Whether it can take a request: open, as far as we know, and with nothing in flight."""
-        return not self._closed and self._in_flight is None
+        return not self._closed and not self._in_flight
 
     def request(self, request: Request[R], *, version: int, timeout_ms: int) -> R:
         """Send a request and wait for its answer.
@@ -125,22 +126,25 @@ class BrokerConnection:
         in_flight = self.begin(request, version=version, timeout_ms=timeout_ms)
         return self._take_answer(in_flight, deadline_ms)
 
-    def begin(self, request: Request[R], *, version: int, timeout_ms: int) -> InFlight[R]:
-        """Send a request; ``finish`` gives its answer. Nothing else may be sent in between.
+    def begin(
+        self, request: Request[R], *, version: int, timeout_ms: int, most_in_flight: int = 1
+    ) -> InFlight[R]:
+        """Send a request; ``finish`` gives its answer.
 
         Args:
             request: one that the broker answers.
             version: in which to send it.
             timeout_ms: for the sending.
+            most_in_flight: how many requests may be in flight then, this one among them.
 
         Raises:
-            LocalProtocolError: the request can't be encoded in that version, or another one is in
-                flight; nothing was sent.
+            LocalProtocolError: the request can't be encoded in that version, or too many others are
+                in flight; nothing was sent.
             TransportError: it could not be sent; the connection is closed.
         """
-        correlation_id = self._send(request, version, timeout_ms)
+        correlation_id = self._send(request, version, timeout_ms, most_in_flight - 1)
         in_flight = InFlight(request, version, correlation_id, self._clock.now_ms())
-        self._in_flight = in_flight
+        self._in_flight.append(in_flight)
         return in_flight
 
     def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
@@ -152,7 +156,7 @@ class BrokerConnection:
 
         Raises:
             AuthenticationFailed: as ``exchange``, to the first request of a connection.
-            LocalProtocolError: that request is not in flight.
+            LocalProtocolError: that request is not the first one in flight.
             DecodeError: the answer is not one; the connection is closed.
             TransportError: no answer in time, or none at all; the connection is closed.
         """
@@ -290,19 +294,22 @@ class BrokerConnection:
         except BaseException:
             self.close()
             raise
-        self._in_flight, self._frame, self._length = None, None, _Incoming(LENGTH_BYTES)
+        self._in_flight.popleft()
+        self._frame, self._length = None, _Incoming(LENGTH_BYTES)
         took_ms = self._clock.now_ms() - in_flight.sent_ms
         throttle_ms = getattr(response, "throttle_time_ms", 0)
         self._traffic.answered(self.broker, request.API.key, len(frame), took_ms, throttle_ms)
         return response
 
     def _require_in_flight(self, in_flight: InFlight[Any]) -> None:
-        if self._in_flight is not in_flight:
+        if not self._in_flight or self._in_flight[0] is not in_flight:
             name = type(in_flight.request).__name__
             raise LocalProtocolError(f"{self.broker}: this {name} is not in flight (field -)")
 
-    def _send(self, request: Request[R], version: int, timeout_ms: int) -> int:
-        self._require_none_in_flight(type(request).__name__)
+    def _send(
+        self, request: Request[R], version: int, timeout_ms: int, most_in_front: int = 0
+    ) -> int:
+        self._require_none_in_flight(type(request).__name__, most_in_front)
         correlation_id = self._correlation_id
         self._correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         data = encode_request(
@@ -317,8 +324,8 @@ class BrokerConnection:
         self._traffic.sent(self.broker, len(data))
         return correlation_id
 
-    def _require_none_in_flight(self, name: str) -> None:
-        if self._in_flight is not None and not self._closed:
+    def _require_none_in_flight(self, name: str, most: int = 0) -> None:
+        if len(self._in_flight) > most and not self._closed:
             raise LocalProtocolError(
                 f"{self.broker}: {name} can't be sent while another request is in flight (field -)"
             )

@@ -46,7 +46,7 @@ class NegotiatedConnection:
     """What a ``BrokerDialer`` gives. Thread: one at a time, but for ``close``.
 
     Whoever dialled it closes it. As with ``BrokerConnection``, every failure of the network closes
-    it, and one request is in flight at most.
+    it, and one request is in flight at most, unless ``begin`` is told otherwise.
 
     Attributes:
         broker: whom it leads to.
@@ -100,16 +100,32 @@ class NegotiatedConnection:
             return self._connection.request(request, version=version, timeout_ms=left_ms)
 
     def begin(
-        self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
+        self,
+        request: Request[R],
+        *,
+        timeout_ms: int,
+        at_least: int = 0,
+        at_most: int | None = None,
+        most_in_flight: int = 1,
     ) -> InFlight[R]:
-        """Send a request; ``finish`` gives its answer. Nothing else may be sent in between.
+        """Send a request; ``finish`` gives its answer, to each in the order of their sending.
+
+        ``most_in_flight``: how many may be in flight then. While something is in flight, nothing
+        but this may be called that sends, and not where ``is_renewal_due``.
 
         Raises as ``call``; what it gives names the version that was chosen.
         """
         version = self.version_of(request, at_least=at_least, at_most=at_most)
         with self._watched():
             self._renew_if_due(timeout_ms)
-            return self._connection.begin(request, version=version, timeout_ms=timeout_ms)
+            return self._connection.begin(
+                request, version=version, timeout_ms=timeout_ms, most_in_flight=most_in_flight
+            )
+
+    @property
+    def is_renewal_due(self) -> bool:
+        """Whether we have to say again who we are, for which nothing may be in flight."""
+        return self._renewal is not None and self._renewal.is_due(self._clock.now_ms())
 
     def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
         """Wait for the answer to what ``begin`` sent, ``timeout_ms`` from now on at most.
