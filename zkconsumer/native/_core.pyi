@@ -454,6 +454,56 @@ class Hand(Generic[K, V]):
         As ``look``: nothing is handed over by that.
         """
 
+BUILT: int
+BUILD_HEADERS: int
+BUILD_TIMES: int
+BUILD_TOO_LARGE: int
+
+def build_records(
+    runs: list[Run], *, magic: int, with_headers: bool, now_ms: int, front_bytes: int = 0
+) -> tuple[int, bytes, int, int, int]:
+    """Build the records of a set to produce, numbered from 0; without the GIL.
+
+    Args:
+        runs: whose records, in their order.
+        magic: of the entries to make: 0, 1 or 2 (records without their batch).
+        with_headers: keep headers.
+        now_ms: the time of records that have none.
+        front_bytes: so many zeros come first.
+
+    Returns:
+        BUILT, or why it stopped (a BUILD value: headers in front of magic 2, times that lie too far
+        apart for a batch, a record that is too large); the bytes; how many records they are; the
+        first one's time; the newest time.
+    """
+
+def seal_batch(
+    records: bytes,
+    *,
+    attributes: int,
+    count: int,
+    base_time: int,
+    max_time: int,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+) -> bytes:
+    """Make a batch of magic 2: a head, its CRC, and the records, compressed or not."""
+
+def cut_runs(
+    runs: list[Run], max_bytes: int, max_count: int = ...
+) -> tuple[list[Run], list[Run], int]:
+    """Cut runs in two, which share their bytes; the given ones stay as they are.
+
+    Returns:
+        Those in front, which take at most ``max_bytes`` in a log of magic 0 (with their headers as
+        ``outgoing_bytes`` counts) and are at most ``max_count`` records, or one larger record; the
+        rest; how many records the front has.
+    """
+
+def offsets_of(runs: list[Run]) -> list[tuple[int, int]]:
+    """Offsets as ``[from, until)`` ranges without a gap, ascending as the runs are."""
+
 def arrow_columns(
     runs: list[Run],
     *,

@@ -1,7 +1,7 @@
 """Requests to produce, and what their answers say of each set. Pure."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
@@ -56,7 +56,7 @@ def produce_request(
 
 
 def outcomes_of(
-    leader: Broker, sets: Mapping[TopicPartition, bytes], response: ProduceResponse
+    leader: Broker, sets: Collection[TopicPartition], response: ProduceResponse
 ) -> dict[TopicPartition, Outcome]:
     """What became of each set; silence about one is a failure of it."""
     outcomes: dict[TopicPartition, Outcome] = {

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from zkconsumer.errors import LocalProtocolError
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.build_batch import build_batch
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.rows import Headers
 from zkconsumer.wire.messages.produce import (
@@ -62,7 +62,31 @@ def least_version(codec: Codec) -> int:
     return 0 if codec in CODECS_OF_MESSAGES else FIRST_WITH_ZSTD
 
 
-def build_set(records: Sequence[Outgoing], *, version: int, codec: Codec, now_ms: int) -> bytes:
+class ProducerSequence(NamedTuple):
+    """What an idempotent producer says in a batch, by which a broker knows it again (KIP-98).
+
+    Attributes:
+        producer_id: the producer's, -1 for none.
+        epoch: of that id, -1 for none.
+        first: the number of the batch's first record in its partition, -1 for none.
+    """
+
+    producer_id: int = -1
+    epoch: int = -1
+    first: int = -1
+
+
+NO_SEQUENCE = ProducerSequence()
+
+
+def build_set(
+    records: Sequence[Outgoing],
+    *,
+    version: int,
+    codec: Codec,
+    now_ms: int,
+    sequence: ProducerSequence = NO_SEQUENCE,
+) -> bytes:
     """What a partition gets in a request of that version.
 
     Args:
@@ -70,6 +94,7 @@ def build_set(records: Sequence[Outgoing], *, version: int, codec: Codec, now_ms
         version: of Produce.
         codec: what they are compressed with.
         now_ms: the timestamp of those that have none.
+        sequence: of an idempotent producer; only from version 3 on.
 
     Raises:
         LocalProtocolError: they can't be written in the format of that version.
@@ -84,13 +109,20 @@ def build_set(records: Sequence[Outgoing], *, version: int, codec: Codec, now_ms
             headers[place] = its_headers
         chosen.append(_numbered(record, place, now_ms, has_time=has_time))
     if version >= FIRST_WITH_BATCHES:
-        return build_batch(chosen, codec=codec, headers=headers)
+        producer_id, epoch, first = sequence
+        traits = BatchTraits(producer_id=producer_id, producer_epoch=epoch, base_sequence=first)
+        return build_batch(chosen, codec=codec, headers=headers, traits=traits)
     if headers:
-        raise LocalProtocolError(
-            f"record {min(headers)} of the set has headers, which brokers before Kafka 0.11 can't "
-            f"keep (Produce version {version}): write it without them"
-        )
+        raise headers_refused(min(headers), version)
     return build_message_set(chosen, magic=int(version >= FIRST_WITH_TIMESTAMPS), codec=codec)
+
+
+def headers_refused(place: int, version: int) -> LocalProtocolError:
+    """The error of a set whose record at this place has headers, for a broker before 0.11."""
+    return LocalProtocolError(
+        f"record {place} of the set has headers, which brokers before Kafka 0.11 can't "
+        f"keep (Produce version {version}): write it without them"
+    )
 
 
 def _numbered(record: Record, place: int, now_ms: int, *, has_time: bool) -> Record:

@@ -1,11 +1,18 @@
-"""What is still to be written to each partition, in the order it has to be written in. Pure."""
+"""What is still to be written to each partition, in the order it has to be written in. Pure.
+
+Several sets of a partition may be under way. They are acknowledged in their order, whatever the
+order of the answers; behind one that failed nothing more is sent before it is written, and what was
+under way behind it goes again after it.
+"""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.produce.outgoing import Outgoing, outgoing_bytes
+from zkconsumer.produce.identity import sequence_behind
+from zkconsumer.produce.outgoing import NO_SEQUENCE, Outgoing, ProducerSequence
+from zkconsumer.produce.outgoing_sets import OutgoingRecords, OutgoingSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +30,48 @@ class WrittenSet:
     count: int
 
 
+@dataclass(slots=True, eq=False)
+class PendingSet:
+    """A set that was cut off, until it is written.
+
+    Attributes:
+        records: what it holds.
+        sequence: as it was sent, or is to be sent again.
+        base_offset: where it was written; None where it is not.
+        is_under_way: a request with it waits for its answer.
+    """
+
+    records: OutgoingSet
+    sequence: ProducerSequence = NO_SEQUENCE
+    base_offset: int | None = None
+    is_under_way: bool = False
+
+
+class _Partition:
+    """What goes to one of them.
+
+    Attributes:
+        sets: those that were cut off and are not acknowledged, in order.
+        left: what was not cut off yet.
+        has_failed: one of ``sets`` failed: none is sent before nothing is under way.
+    """
+
+    __slots__ = ("has_failed", "left", "sets")
+
+    def __init__(self, left: OutgoingRecords) -> None:
+        self.left = left
+        self.sets: deque[PendingSet] = deque()
+        self.has_failed = False
+
+    @property
+    def under_way(self) -> int:
+        """How many sets are."""
+        return sum(one.is_under_way for one in self.sets)
+
+    def __len__(self) -> int:
+        return len(self.left) + sum(len(one.records) for one in self.sets)
+
+
 class Pending:
     """Sets that wait for their acknowledgement, in each partition one behind the other.
 
@@ -32,55 +81,93 @@ class Pending:
     """
 
     def __init__(
-        self, records: Mapping[TopicPartition, Sequence[Outgoing]], *, set_bytes: int
+        self,
+        records: Mapping[TopicPartition, Sequence[Outgoing] | OutgoingRecords],
+        *,
+        set_bytes: int,
     ) -> None:
         self.written: list[WrittenSet] = []
-        self._sets = {
-            tp: deque(_cut(wanted, set_bytes)) for tp, wanted in records.items() if wanted
+        self._set_bytes = set_bytes
+        self._partitions = {
+            tp: _Partition(
+                wanted.copy() if isinstance(wanted, OutgoingRecords) else OutgoingRecords(wanted)
+            )
+            for tp, wanted in records.items()
+            if wanted
         }
 
     def __bool__(self) -> bool:
-        return bool(self._sets)
+        return bool(self._partitions)
 
-    def heads(self) -> dict[TopicPartition, tuple[Outgoing, ...]]:
-        """The next set of each partition."""
-        return {tp: sets[0] for tp, sets in self._sets.items()}
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """Those to which something is still to be written."""
+        return tuple(self._partitions)
 
-    def acknowledge(self, tp: TopicPartition, base_offset: int) -> None:
-        """The partition's next set is written."""
-        sets = self._sets[tp]
-        done = sets.popleft()
-        self.written.append(
-            WrittenSet(topic_partition=tp, base_offset=base_offset, count=len(done))
-        )
-        if not sets:
-            del self._sets[tp]
+    def next_set(self, tp: TopicPartition, depth: int = 1) -> PendingSet | None:
+        """The set that may be sent to a partition now; None: there is none.
+
+        Args:
+            tp: the partition.
+            depth: how many of its sets may be under way.
+        """
+        found = self._partitions.get(tp)
+        if found is None:
+            return None
+        under_way = found.under_way
+        if under_way and (found.has_failed or under_way >= depth):
+            return None
+        found.has_failed = False
+        for one in found.sets:
+            if not one.is_under_way and one.base_offset is None:
+                return one
+        if not len(found.left):
+            return None
+        made = PendingSet(found.left.cut(self._set_bytes))
+        found.sets.append(made)
+        return made
+
+    def acknowledge(self, tp: TopicPartition, one: PendingSet, base_offset: int) -> None:
+        """A set is written; what stands in front of it may not be yet."""
+        one.is_under_way, one.base_offset = False, base_offset
+        found = self._partitions[tp]
+        while found.sets and (base := found.sets[0].base_offset) is not None:
+            count = len(found.sets.popleft().records)
+            self.written.append(WrittenSet(topic_partition=tp, base_offset=base, count=count))
+        if not len(found):
+            del self._partitions[tp]
+
+    def fail(self, tp: TopicPartition, one: PendingSet) -> bool:
+        """A set is not written, or nobody knows.
+
+        Returns:
+            Whether that is its own failure: nothing in front of it in the partition failed.
+        """
+        one.is_under_way = False
+        found = self._partitions[tp]
+        found.has_failed = True
+        return found.sets[0] is one
 
     def halve(self, tp: TopicPartition) -> bool:
         """Cut the partition's next set in two; False where it is one record."""
-        sets = self._sets[tp]
+        sets = self._partitions[tp].sets
         head = sets[0]
-        if len(head) == 1:
+        if len(head.records) == 1:
             return False
-        middle = len(head) // 2
-        sets[0] = head[middle:]
-        sets.appendleft(head[:middle])
+        records, others = head.records.halves()
+        # The numbers stay: what is under way behind it was counted with both.
+        first = PendingSet(records, head.sequence)
+        second = PendingSet(others, sequence_behind(head.sequence, len(records)))
+        sets.popleft()
+        sets.extendleft((second, first))
         return True
+
+    def unsent(self) -> Iterator[PendingSet]:
+        """All sets that were cut off and are not written; none is under way."""
+        for found in self._partitions.values():
+            for one in found.sets:
+                if one.base_offset is None:
+                    yield one
 
     def counts(self) -> dict[TopicPartition, int]:
         """How many records of each partition are not acknowledged."""
-        return {tp: sum(map(len, sets)) for tp, sets in self._sets.items()}
-
-
-def _cut(records: Sequence[Outgoing], set_bytes: int) -> Iterator[tuple[Outgoing, ...]]:
-    taken: list[Outgoing] = []
-    size = 0
-    for record in records:
-        wanted = outgoing_bytes(record)
-        if taken and size + wanted > set_bytes:
-            yield tuple(taken)
-            taken, size = [], 0
-        taken.append(record)
-        size += wanted
-    if taken:
-        yield tuple(taken)
+        return {tp: len(found) for tp, found in self._partitions.items()}

@@ -56,9 +56,13 @@ class BatchSettings:
         set_bytes: how large a set may become before it is compressed, unless one record is larger.
         request_bytes: how many bytes of sets go to a broker at once, unless one set is larger: a
             broker closes the connection on more than ``socket.request.max.bytes`` (100 MB).
+        idempotent: number the records where brokers can keep account of them (0.11), and let us:
+            what is sent again, since its answer got lost, is not written again then, and
+            several sets of a partition are under way at a time.
     """
 
     producer: ProducerSettings = field(default_factory=ProducerSettings)
     codec: Codec = Codec.NONE
     set_bytes: int = SET_BYTES
     request_bytes: int = 1 << 25
+    idempotent: bool = False

@@ -1,0 +1,119 @@
+"""Sets of runs of the native core: ``outgoing_sets`` without an object for a record. Pure.
+
+Import this only where the core is.
+"""
+
+from zkconsumer.errors import LocalProtocolError
+from zkconsumer.model import TimestampType
+from zkconsumer.native import _core
+from zkconsumer.produce.outgoing import NO_SEQUENCE, ProducerSequence, headers_refused
+from zkconsumer.records.batch_header import MAGIC as BATCH_MAGIC
+from zkconsumer.records.build import wrap_message_set
+from zkconsumer.records.codecs import Codec, compress
+from zkconsumer.wire.messages.produce import FIRST_WITH_BATCHES, FIRST_WITH_TIMESTAMPS
+
+_ANY_SIZE = 2**62
+_WHY = {
+    _core.BUILD_TIMES: "lies too far in time from the first one for a batch",
+    _core.BUILD_TOO_LARGE: "is too large for any set",
+}
+
+
+class RunSet:
+    """An ``OutgoingSet`` of runs.
+
+    Args:
+        runs: with at least one record together.
+        with_headers: keep headers.
+    """
+
+    __slots__ = ("_count", "_runs", "_with_headers")
+
+    def __init__(self, runs: list[_core.Run], *, with_headers: bool = True) -> None:
+        self._runs = runs
+        self._with_headers = with_headers
+        self._count = sum(map(len, runs))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def halves(self) -> "tuple[RunSet, RunSet]":
+        """See ``OutgoingSet``."""
+        front, rest, _ = _core.cut_runs(self._runs, _ANY_SIZE, self._count // 2)
+        kept = self._with_headers
+        return RunSet(front, with_headers=kept), RunSet(rest, with_headers=kept)
+
+    def build(
+        self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
+    ) -> bytes:
+        """See ``OutgoingSet``."""
+        magic = BATCH_MAGIC
+        if version < FIRST_WITH_BATCHES:
+            magic = int(version >= FIRST_WITH_TIMESTAMPS)
+        status, data, count, base_time, max_time = _core.build_records(
+            self._runs, magic=magic, with_headers=self._with_headers, now_ms=now_ms
+        )
+        if status == _core.BUILD_HEADERS:
+            raise headers_refused(count, version)
+        if status != _core.BUILT:
+            raise LocalProtocolError(f"record {count} of the set {_WHY[status]}")
+        if magic < BATCH_MAGIC:
+            if codec is Codec.NONE:
+                return data
+            kind = TimestampType.CREATE_TIME if magic else TimestampType.NONE
+            return wrap_message_set(
+                data,
+                offset=count - 1,
+                codec=codec,
+                magic=magic,
+                timestamp=max_time,
+                timestamp_type=kind,
+            )
+        return _core.seal_batch(
+            compress(codec, data, magic=magic),
+            attributes=codec,
+            count=count,
+            base_time=base_time,
+            max_time=max_time,
+            producer_id=sequence.producer_id,
+            producer_epoch=sequence.epoch,
+            base_sequence=sequence.first,
+        )
+
+
+class RunPart:
+    """An ``OutgoingPart`` of runs.
+
+    Args:
+        runs: with at least one record together.
+        with_headers: keep headers.
+    """
+
+    __slots__ = ("_count", "runs", "with_headers")
+
+    def __init__(self, runs: list[_core.Run], *, with_headers: bool) -> None:
+        self.runs = runs
+        self.with_headers = with_headers
+        self._count = sum(map(len, runs))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def cut(self, set_bytes: int) -> "tuple[RunSet, RunPart | None]":
+        """See ``OutgoingPart``."""
+        front, rest, _ = _core.cut_runs(self.runs, set_bytes)
+        kept = self.with_headers
+        return (
+            RunSet(front, with_headers=kept),
+            RunPart(rest, with_headers=kept) if rest else None,
+        )
+
+    def without(self, count: int) -> "RunPart":
+        """See ``OutgoingPart``."""
+        rest = _core.cut_runs(self.runs, _ANY_SIZE, count)[1]
+        return RunPart(rest, with_headers=self.with_headers)
+
+
+def offset_ranges(runs: list[_core.Run]) -> list[tuple[int, int]]:
+    """Return the offsets of runs as ``[from, until)`` ranges without a gap, ascending."""
+    return _core.offsets_of(runs)

@@ -1,0 +1,365 @@
+"""One ``BatchProducer.write``: sends what may be sent, takes the answers, and judges failures.
+
+Thread: one at a time.
+"""
+
+import logging
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.clock import Clock
+from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.errors import (
+    BrokerError,
+    LocalProtocolError,
+    UnsupportedCodec,
+    WriteFailed,
+    ZkConsumerError,
+    without_frames,
+)
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.in_flight import InFlight
+from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.produce.exchange import (
+    Outcome,
+    is_of_records,
+    may_pass,
+    outcomes_of,
+    produce_request,
+)
+from zkconsumer.produce.identity import ProducerIdentity, is_lost, is_refused
+from zkconsumer.produce.outgoing import NO_SEQUENCE, Outgoing, least_version
+from zkconsumer.produce.outgoing_sets import OutgoingRecords
+from zkconsumer.produce.pending import Pending, PendingSet, WrittenSet
+from zkconsumer.produce.routes import Routes
+from zkconsumer.produce.settings import BatchSettings
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.init_producer_id import InitProducerIdRequest
+from zkconsumer.wire.messages.produce import FIRST_WITH_BATCHES, ProduceRequest, ProduceResponse
+
+log = logging.getLogger(__name__)
+
+_MOST_REQUESTS: Final = 5
+"""How many a broker gets before it has answered; of so many batches it keeps account (KIP-98)."""
+
+_FIRST_WITH_ACCOUNTS: Final = 5
+"""The version of Produce (1.0) from which on a broker knows the last five batches of an idempotent
+producer; one of 0.11 knows the last one."""
+
+_ENOUGH_BYTES: Final = 1 << 19
+"""A request with as much is sent: the broker works on it while we make the next one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _UnderWay:
+    """A request that a broker has, and the sets in it."""
+
+    leader: Broker
+    connection: NegotiatedConnection
+    in_flight: InFlight[ProduceResponse]
+    sets: Mapping[TopicPartition, PendingSet]
+
+
+class Writing:
+    """See the module.
+
+    Args:
+        records: what goes where.
+        settings: of the producer.
+        routes: to the brokers.
+        identity: of an idempotent producer.
+        wait: waits for so many milliseconds.
+        clock: for the time of writing.
+        is_stopped: whether nothing is to be tried again.
+    """
+
+    def __init__(  # noqa: PLR0913 - one part a line, all by name
+        self,
+        records: Mapping[TopicPartition, Sequence[Outgoing] | OutgoingRecords],
+        settings: BatchSettings,
+        routes: Routes,
+        identity: ProducerIdentity,
+        *,
+        wait: Callable[[int], object],
+        clock: Clock,
+        is_stopped: Callable[[], bool],
+    ) -> None:
+        self._pending = Pending(records, set_bytes=settings.set_bytes)
+        self._settings = settings
+        self._producer = settings.producer
+        self._routes = routes
+        self._identity = identity
+        self._wait = wait
+        self._clock = clock
+        self._is_stopped = is_stopped
+        self._least = least_version(settings.codec)
+        self._under_way: deque[_UnderWay] = deque()
+        self._tries: Counter[TopicPartition] = Counter()
+        self._failed: dict[TopicPartition, ZkConsumerError] = {}
+        self._resting: set[TopicPartition] = set()
+        self._rest_until_ms = 0
+        self._identity_change: Callable[[], None] | None = None
+
+    def run(self) -> tuple[WrittenSet, ...]:
+        """See ``BatchProducer.write``."""
+        while self._pending:
+            self._send()
+            if self._under_way:
+                self._take(self._under_way.popleft())
+            elif self._failed:
+                # Numbers were given that nobody will send as they are.
+                self._identity.lose()
+                raise _write_failed(self._pending, self._failed)
+            elif self._identity_change is not None:
+                self._change_identity(self._identity_change)
+            elif self._resting:
+                self._wait(self._producer.backoff_ms)
+                self._resting.clear()
+        return tuple(self._pending.written)
+
+    # --- sending ----------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        """Send all that may be sent now."""
+        if self._resting and self._under_way and self._clock.now_ms() >= self._rest_until_ms:
+            self._resting.clear()
+        while not self._failed and self._identity_change is None:
+            wanted = [
+                tp
+                for tp in self._pending.partitions()
+                if tp not in self._resting and self._pending.next_set(tp, _MOST_REQUESTS)
+            ]
+            by_leader = self._by_leader(wanted)
+            sent = [self._send_to(leader, tps) for leader, tps in by_leader.items()]
+            if not any(sent):
+                return
+
+    def _by_leader(
+        self, wanted: Sequence[TopicPartition]
+    ) -> Mapping[Broker, Sequence[TopicPartition]]:
+        by_leader: dict[Broker, list[TopicPartition]] = defaultdict(list)
+        if not wanted:
+            return by_leader
+        try:
+            leaders = self._routes.leaders_of(wanted)
+        except ZkConsumerError as error:
+            self._fail_next(wanted, error)
+            return by_leader
+        for tp in wanted:
+            leader = leaders[tp]
+            if isinstance(leader, BrokerError):
+                self._fail_next([tp], leader)
+            else:
+                by_leader[leader].append(tp)
+        return by_leader
+
+    def _send_to(self, leader: Broker, wanted: Sequence[TopicPartition]) -> bool:
+        """Send a broker as much as it may have at a time; whether anything was done."""
+        under_way = sum(one.leader == leader for one in self._under_way)
+        if under_way >= _MOST_REQUESTS:
+            return False
+        try:
+            connection = self._routes.connection_to(leader)
+            if under_way and connection.is_renewal_due:
+                return False
+            version = connection.version_of(ProduceRequest, at_least=self._least)
+            is_numbered = self._has_identity(connection, version)
+        except ZkConsumerError as error:
+            self._broken(leader, error)
+            self._fail_next(wanted, error)
+            return True
+        depth = _MOST_REQUESTS if is_numbered and version >= _FIRST_WITH_ACCOUNTS else 1
+        left, sent = list(wanted), False
+        while left and under_way < _MOST_REQUESTS and not self._failed:
+            chosen, left = self._choose(left, depth, version, is_numbered=is_numbered)
+            if not chosen:
+                return sent
+            sent = True
+            if not self._begin(leader, connection, chosen):
+                return True
+            under_way += 1
+        return sent
+
+    def _choose(
+        self, wanted: Sequence[TopicPartition], depth: int, version: int, *, is_numbered: bool
+    ) -> tuple[dict[TopicPartition, tuple[PendingSet, bytes]], list[TopicPartition]]:
+        """The sets that one request takes, and the partitions whose turn comes after it."""
+        chosen: dict[TopicPartition, tuple[PendingSet, bytes]] = {}
+        size = 0
+        for place, tp in enumerate(wanted):
+            one = self._pending.next_set(tp, depth)
+            if one is None:
+                continue
+            try:
+                data = self._build(tp, one, version, is_numbered=is_numbered)
+            except (LocalProtocolError, UnsupportedCodec) as error:
+                self._settle(tp, one, error)
+                continue
+            if chosen and size + len(data) > self._settings.request_bytes:
+                return chosen, list(wanted[place:])
+            size += len(data)
+            chosen[tp] = one, data
+            if size >= _ENOUGH_BYTES:
+                return chosen, list(wanted[place + 1 :])
+        return chosen, []
+
+    def _build(
+        self, tp: TopicPartition, one: PendingSet, version: int, *, is_numbered: bool
+    ) -> bytes:
+        if is_numbered and one.sequence is NO_SEQUENCE:
+            one.sequence = self._identity.number(tp, len(one.records))
+        return one.records.build(
+            version=version,
+            codec=self._settings.codec,
+            now_ms=self._clock.wall_ms(),
+            sequence=one.sequence,
+        )
+
+    def _begin(
+        self,
+        leader: Broker,
+        connection: NegotiatedConnection,
+        chosen: Mapping[TopicPartition, tuple[PendingSet, bytes]],
+    ) -> bool:
+        producer = self._producer
+        data = {tp: built for tp, (_, built) in chosen.items()}
+        request = produce_request(data, acks=producer.acks, timeout_ms=producer.timeout_ms)
+        sets = {tp: one for tp, (one, _) in chosen.items()}
+        for one in sets.values():
+            one.is_under_way = True
+        # The broker reads it when it has answered those in front of it.
+        in_front = sum(one.leader == leader for one in self._under_way)
+        try:
+            in_flight = connection.begin(
+                request,
+                timeout_ms=2 * producer.timeout_ms * (in_front + 1),
+                at_least=self._least,
+                most_in_flight=_MOST_REQUESTS,
+            )
+        except ZkConsumerError as error:
+            self._broken(leader, error)
+            self._fail_all(sets, error)
+            return False
+        self._under_way.append(_UnderWay(leader, connection, in_flight, sets))
+        return True
+
+    # --- answers ----------------------------------------------------------------------------
+
+    def _take(self, one: _UnderWay) -> None:
+        """Wait for an answer."""
+        try:
+            response = one.connection.finish(
+                one.in_flight, timeout_ms=2 * self._producer.timeout_ms
+            )
+        except ZkConsumerError as error:
+            self._fail_all(one.sets, error)
+            self._broken(one.leader, error)
+            return
+        for tp, outcome in outcomes_of(one.leader, one.sets, response).items():
+            self._settle(tp, one.sets[tp], outcome)
+
+    def _broken(self, leader: Broker, error: ZkConsumerError) -> None:
+        """The connection to a broker is of no use any more: nothing more is answered there."""
+        self._routes.hang_up(leader)
+        lost = [one for one in self._under_way if one.leader == leader]
+        for one in lost:
+            self._under_way.remove(one)
+            self._fail_all(one.sets, error)
+
+    def _fail_next(self, wanted: Iterable[TopicPartition], error: ZkConsumerError) -> None:
+        for tp in wanted:
+            one = self._pending.next_set(tp, _MOST_REQUESTS)
+            if one is not None:
+                self._settle(tp, one, without_frames(error))
+
+    def _fail_all(self, sets: Mapping[TopicPartition, PendingSet], error: ZkConsumerError) -> None:
+        for tp, one in sets.items():
+            self._settle(tp, one, without_frames(error))
+
+    def _settle(self, tp: TopicPartition, one: PendingSet, outcome: Outcome) -> None:
+        """Say of a set what became of it."""
+        if isinstance(outcome, int):
+            self._pending.acknowledge(tp, one, outcome)
+            self._tries.pop(tp, None)
+            return
+        if not self._pending.fail(tp, one):
+            self._resting.add(tp)  # what stands in front of it goes first
+            return
+        has_identity = one.sequence.producer_id >= 0
+        if has_identity and is_refused(outcome):
+            log.info("%s; writing to it without an idempotent producer's id", outcome)
+            self._identity_change = self._identity.give_up
+        elif has_identity and is_lost(outcome) and self._tries[tp] < self._producer.retries:
+            log.info("%s; going on with a new id", outcome)
+            self._tries[tp] += 1
+            self._identity_change = self._identity.lose
+        elif is_of_records(outcome) and self._pending.halve(tp):
+            return
+        elif self._may_try_again(outcome, self._tries[tp]):
+            self._tries[tp] += 1
+            self._rest(tp)
+            self._routes.forget(tp)
+        else:
+            self._failed[tp] = outcome
+
+    def _rest(self, tp: TopicPartition) -> None:
+        self._resting.add(tp)
+        self._rest_until_ms = self._clock.now_ms() + self._producer.backoff_ms
+
+    def _may_try_again(self, error: ZkConsumerError, tries: int) -> bool:
+        return not self._is_stopped() and may_pass(error) and tries < self._producer.retries
+
+    # --- who we are -------------------------------------------------------------------------
+
+    def _has_identity(self, connection: NegotiatedConnection, version: int) -> bool:
+        """Whether sets for this broker are numbered; asks for an id where there is none.
+
+        Raises:
+            ZkConsumerError: the broker does not answer, or not yet.
+        """
+        identity = self._identity
+        if (
+            not identity.is_wanted
+            or version < FIRST_WITH_BATCHES
+            or not connection.versions.has(ApiKey.INIT_PRODUCER_ID)
+        ):
+            return False
+        if not identity.is_known:
+            answer = connection.call(InitProducerIdRequest(), timeout_ms=self._producer.timeout_ms)
+            code = answer.error_code
+            if code != ErrorCode.NONE:
+                text = f"{connection.broker} gives no producer id: {error_name(code)}"
+                if ErrorCode.of(code).retriable:
+                    raise BrokerError(code, "InitProducerId", text)
+                log.info("%s; writing without one", text)
+                identity.give_up()
+                return False
+            identity.give(answer.producer_id, answer.producer_epoch)
+        return True
+
+    def _change_identity(self, change: Callable[[], None]) -> None:
+        """Nothing is under way: what is sent from now on is numbered anew, or not at all."""
+        self._identity_change = None
+        change()
+        for one in self._pending.unsent():
+            one.sequence = NO_SEQUENCE
+
+
+def _write_failed(
+    pending: Pending, failed: Mapping[TopicPartition, ZkConsumerError]
+) -> WriteFailed:
+    written: dict[TopicPartition, list[tuple[int, int]]] = defaultdict(list)
+    for one in pending.written:
+        written[one.topic_partition].append((one.base_offset, one.count))
+    error = WriteFailed(
+        {tp: str(reason) for tp, reason in failed.items()},
+        unwritten=pending.counts(),
+        written_count=sum(one.count for one in pending.written),
+        written=written,
+        may_pass=all(may_pass(one) and not is_of_records(one) for one in failed.values()),
+        refused=frozenset(tp for tp, reason in failed.items() if is_of_records(reason)),
+    )
+    error.__cause__ = next(iter(failed.values()))
+    return error
