@@ -8,12 +8,12 @@ committed.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.support.mirroring import TargetDouble, Verdict, messages
+from tests.support.mirroring import TargetDouble, Verdict, slice_of
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.consumer.listener import ConsumerRebalanceListener
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed, Woken
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.records.consumer_record import ConsumerRecord
+from zkconsumer.records.slices import RecordSlice
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,10 @@ class ConsumerDouble:
         del pattern
         self._listener = listener
 
-    def poll(self, timeout_ms: float, max_records: int) -> Mapping[TopicPartition, object]:
-        """See ``KafkaConsumer``."""
+    def poll_slices(
+        self, timeout_ms: float, max_records: int
+    ) -> Mapping[TopicPartition, RecordSlice]:
+        """See ``SliceConsumer``."""
         del timeout_ms
         world = self._world
         if not world.steps:
@@ -112,12 +114,12 @@ class ConsumerDouble:
             raise Woken
         world.step = world.steps.pop(0)
         self._rebalance()
-        found: dict[TopicPartition, list[ConsumerRecord]] = {}
+        found: dict[TopicPartition, RecordSlice] = {}
         for tp, position in self._positions.items():
             most = min(world.step.read, max_records)
             offsets = [offset for offset in world.logs[tp] if offset >= position][:most]
             if offsets:
-                found[tp] = messages(tp, *offsets)
+                found[tp] = slice_of(*offsets)
                 self._positions[tp] = offsets[-1] + 1
                 max_records -= len(offsets)
         return found

@@ -1,14 +1,19 @@
 """Messages to mirror, and a target that takes or refuses them as it is told."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from zkconsumer.errors import WriteFailed
 from zkconsumer.mirror.batch import Batch, Dropped
 from zkconsumer.mirror.landed import Landed
-from zkconsumer.model import TopicPartition
-from zkconsumer.produce.outgoing import Outgoing, parts_of
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.outgoing_sets import OutgoingRecords
 from zkconsumer.produce.pending import WrittenSet
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
+from zkconsumer.records.decode import decode_record_set
+from zkconsumer.records.fetched import decode_fetched
+from zkconsumer.records.slices import RecordSlice
 
 SOURCE = TopicPartition("clicks", 0)
 OTHER = TopicPartition("clicks", 1)
@@ -21,6 +26,24 @@ def messages(source: TopicPartition, *offsets: int) -> list[ConsumerRecord]:
         consumer_record(origin, (offset, b"k%d" % (offset % 5), b"v%d" % offset, -1, -1), (), -1)
         for offset in offsets
     ]
+
+
+def slice_of(*offsets: int) -> RecordSlice:
+    """The same messages as they are fetched."""
+    plain = [Record(offset, b"k%d" % (offset % 5), b"v%d" % offset) for offset in offsets]
+    fetched = decode_fetched(
+        build_message_set(plain), fetch_offset=offsets[0], max_decompressed_bytes=1 << 20
+    )
+    return fetched.take(len(offsets))
+
+
+def values_of(records: OutgoingRecords) -> Iterator[bytes]:
+    """The values of what is to be written, in order."""
+    left = records.copy()
+    while len(left):
+        data = left.cut(1 << 20).build(version=0, codec=Codec.NONE, now_ms=0)
+        found = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20)
+        yield from (record.value or b"" for record in found.records)
 
 
 def batch_of(
@@ -78,7 +101,7 @@ class TargetDouble:
         self.logs: dict[TopicPartition, list[bytes]] = {}
         self.calls = 0
 
-    def write(self, records: Mapping[TopicPartition, Sequence[Outgoing]]) -> tuple[WrittenSet, ...]:
+    def write(self, records: Mapping[TopicPartition, OutgoingRecords]) -> tuple[WrittenSet, ...]:
         """See ``Sender``."""
         self.calls += 1
         failed: dict[TopicPartition, str] = {}
@@ -86,8 +109,7 @@ class TargetDouble:
         written: dict[TopicPartition, list[tuple[int, int]]] = {}
         for target, of_target in records.items():
             log = self.logs.setdefault(target, [])
-            for done, one in enumerate(of_target):
-                value = parts_of(one)[0].value or b""
+            for done, value in enumerate(values_of(of_target)):
                 reason = self._judge(value)
                 if reason is not None:
                     failed[target], unwritten[target] = reason, len(of_target) - done

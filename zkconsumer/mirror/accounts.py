@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from zkconsumer.mirror.landed import Run
 from zkconsumer.model import TopicPartition
 
 
@@ -53,27 +54,28 @@ class Accounts:
         """All of them, sorted."""
         return dict(sorted(self._partitions.items()))
 
-    def add_read(self, source: TopicPartition, offsets: Sequence[int], start: int | None) -> int:
+    def add_read(self, source: TopicPartition, runs: Sequence[Run], start: int | None) -> int:
         """Messages were read.
 
         Args:
             source: their partition.
-            offsets: theirs, ascending, at least one.
+            runs: their offsets, ascending, at least one.
             start: where reading began, if these are the first ones.
 
         Returns:
             How many offsets in front of the first one have no message; only where that is new.
         """
         account = self.of(source)
-        first, until = offsets[0], offsets[-1] + 1
+        first, until = runs[0][0], runs[-1][1]
+        count = sum(run[1] - run[0] for run in runs)
         before = account.read_until if start is None else start
-        account.read += len(offsets)
+        account.read += count
         seen = account.read_until
         if seen is not None and first < seen:
-            account.again += sum(offset < seen for offset in offsets)
+            account.again += sum(max(0, min(run[1], seen) - run[0]) for run in runs)
         account.read_until = until if seen is None else max(seen, until)
         jump = 0 if before is None else max(0, first - max(before, seen or 0))
-        holes = until - first - len(offsets) if seen is None or first >= seen else 0
+        holes = until - first - count if seen is None or first >= seen else 0
         account.gap += jump + holes
         return jump
 

@@ -1,27 +1,74 @@
-"""What one poll gave, on its way into the target: what is written, and how far that reaches. Pure.
+"""What polls gave, on its way into the target: what is written, and how far that reaches. Pure.
 
 An offset may be committed when everything in front of it is acknowledged. With ``key`` and
 ``round-robin`` the messages of one partition go to many, so that may end before what was
-acknowledged last.
+acknowledged last. Where all of them go to one, they stay as they were fetched: no object is made
+for any message.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from zkconsumer.mirror.landed import Landed, runs_of
+from zkconsumer.mirror.landed import Landed, Run, joined_runs, runs_of
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing
-from zkconsumer.records.consumer_record import ConsumerRecord
+from zkconsumer.produce.outgoing_sets import OutgoingRecords
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
+from zkconsumer.records.rows import Headers, Row
+from zkconsumer.records.slices import RecordSlice
+
+if TYPE_CHECKING:
+    from zkconsumer.native import _core
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """Messages of one source that go to a partition one behind the other, not there yet."""
+
+    source: TopicPartition
+    runs: deque[Run]
+
+    def take(self, count: int) -> tuple[Run, ...]:
+        """Take the offsets of the first ``count`` messages, or of all where there are fewer."""
+        taken: list[Run] = []
+        while count and self.runs:
+            start, until = self.runs.popleft()
+            if until - start > count:
+                self.runs.appendleft((start + count, until))
+                until = start + count
+            taken.append((start, until))
+            count -= until - start
+        return joined_runs(taken)
 
 
 @dataclass(slots=True)
 class _Strand:
-    """What goes to one partition of the target; the first ``done`` are there, or dropped."""
+    """What goes to one partition of the target and is not there yet."""
 
-    outgoing: list[Outgoing] = field(default_factory=list)
-    sources: list[tuple[TopicPartition, int]] = field(default_factory=list)
-    """Of each message where it comes from."""
-    done: int = 0
+    outgoing: OutgoingRecords = field(default_factory=OutgoingRecords)
+    stretches: deque[_Stretch] = field(default_factory=deque)
+
+    def add(self, source: TopicPartition, runs: Iterable[Run]) -> None:
+        """Note where messages that were added come from."""
+        if self.stretches and self.stretches[-1].source == source:
+            self.stretches[-1].runs.extend(runs)
+        else:
+            self.stretches.append(_Stretch(source, deque(runs)))
+
+    def take(self, count: int) -> list[tuple[TopicPartition, tuple[Run, ...]]]:
+        """Take the first ``count`` messages; gives where they come from."""
+        self.outgoing.drop(count)
+        taken: list[tuple[TopicPartition, tuple[Run, ...]]] = []
+        while count:
+            front = self.stretches[0]
+            runs = front.take(count)
+            count -= sum(until - start for start, until in runs)
+            taken.append((front.source, runs))
+            if not front.runs:
+                self.stretches.popleft()
+        return taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +88,18 @@ def outgoing_of(record: ConsumerRecord, *, with_headers: bool) -> Outgoing:
 
 
 class Batch:
-    """Thread: one at a time."""
+    """Thread: one at a time.
+
+    Attributes:
+        size_bytes: what its keys and values had, written or not.
+        count: how many messages were added, written or not.
+    """
 
     def __init__(self) -> None:
         self._strands: dict[TopicPartition, _Strand] = {}
         self._behind: dict[TopicPartition, int] = {}
-
-    def __len__(self) -> int:
-        """How many messages it has, written or not."""
-        return sum(len(strand.outgoing) for strand in self._strands.values())
+        self.size_bytes = 0
+        self.count = 0
 
     def add(
         self,
@@ -60,59 +110,110 @@ class Batch:
         behind: int,
         with_headers: bool = True,
     ) -> None:
-        """Add messages of a partition, once.
+        """Add messages of a partition that go to several.
 
         Args:
             source: which.
-            records: in the order of their offsets.
+            records: in the order of their offsets, behind those that are here.
             places: the indexes of those that go to each place, ascending.
             behind: the offset to go on with when all of them are done.
             with_headers: keep their headers.
         """
         self._behind[source] = behind
+        self.count += len(records)
         for target, indexes in places.items():
+            if not indexes:
+                continue
             strand = self._strands.setdefault(target, _Strand())
-            for index in indexes:
-                record = records[index]
-                strand.outgoing.append(outgoing_of(record, with_headers=with_headers))
-                strand.sources.append((source, record.offset))
+            chosen = [records[index] for index in indexes]
+            strand.outgoing.add_rows(
+                [outgoing_of(record, with_headers=with_headers) for record in chosen]
+            )
+            strand.add(source, runs_of([record.offset for record in chosen]))
+            self.size_bytes += sum(
+                len(record.key or b"") + len(record.value or b"") for record in chosen
+            )
 
-    def rest(self) -> dict[TopicPartition, list[Outgoing]]:
+    def add_slice(
+        self,
+        source: TopicPartition,
+        piece: RecordSlice,
+        target: TopicPartition,
+        *,
+        behind: int,
+        with_headers: bool = True,
+    ) -> tuple[Run, ...]:
+        """Add messages of a partition that go to one; gives their offsets.
+
+        Args:
+            source: which.
+            piece: at least one message, behind those that are here.
+            target: where all of them go.
+            behind: the offset to go on with when all of them are done.
+            with_headers: keep their headers.
+        """
+        self._behind[source] = behind
+        self.count += len(piece)
+        self.size_bytes += piece.size_bytes
+        strand = self._strands.setdefault(target, _Strand())
+        found: list[Run] = []
+        headers: Mapping[int, Headers] | None = None
+        place = 0
+        for part in piece.parts():
+            if isinstance(part, Sequence):
+                if headers is None:
+                    headers = piece.headers() if with_headers else {}
+                strand.outgoing.add_rows(
+                    [
+                        _outgoing_row(row, headers.get(index))
+                        for index, row in enumerate(part, place)
+                    ]
+                )
+                found += runs_of([row[0] for row in part])
+            else:
+                strand.outgoing.add_runs([part], with_headers=with_headers)
+                found += _ranges_of(part)
+            place += len(part)
+        runs = joined_runs(found)
+        strand.add(source, runs)
+        return runs
+
+    def extend(self, other: "Batch") -> None:
+        """Add all of another batch, of which nothing is written, behind this."""
+        self._behind |= other._behind  # noqa: SLF001 - of this class
+        self.size_bytes += other.size_bytes
+        self.count += other.count
+        for target, strand in other._strands.items():  # noqa: SLF001
+            known = self._strands.setdefault(target, _Strand())
+            known.outgoing.extend(strand.outgoing)
+            for stretch in strand.stretches:
+                known.add(stretch.source, stretch.runs)
+
+    def rest(self) -> dict[TopicPartition, OutgoingRecords]:
         """What is not written yet."""
         return {
-            target: strand.outgoing[strand.done :] if strand.done else strand.outgoing
+            target: strand.outgoing
             for target, strand in self._strands.items()
-            if strand.done < len(strand.outgoing)
+            if len(strand.outgoing)
         }
 
     def acknowledge(self, target: TopicPartition, base_offset: int, count: int) -> list[Landed]:
-        """The next so many that go there are there, from this offset on."""
-        strand = self._strands[target]
-        first = strand.done
-        strand.done += count
+        """The next ``count`` messages that go there are there, from this offset on."""
         landed: list[Landed] = []
-        while first < strand.done:
-            source = strand.sources[first][0]
-            last = first
-            while last < strand.done and strand.sources[last][0] == source:
-                last += 1
-            offsets = [offset for _, offset in strand.sources[first:last]]
-            landed.append(Landed(source, runs_of(offsets), target, base_offset))
-            base_offset += last - first
-            first = last
+        for source, runs in self._strands[target].take(count):
+            landed.append(Landed(source, runs, target, base_offset))
+            base_offset += landed[-1].count
         return landed
 
     def drop_next(self, target: TopicPartition) -> Dropped:
         """Give up the next message that goes there."""
-        strand = self._strands[target]
-        source, offset = strand.sources[strand.done]
-        strand.done += 1
-        return Dropped(source, offset, target)
+        source, runs = self._strands[target].take(1)[0]
+        return Dropped(source, runs[0][0], target)
 
     def next_of(self, target: TopicPartition) -> tuple[TopicPartition, int]:
         """Where the next message that goes there comes from."""
-        strand = self._strands[target]
-        return strand.sources[strand.done]
+        front = self._strands[target].stretches[0]
+        return front.source, front.runs[0][0]
 
     def positions(self) -> dict[TopicPartition, int]:
         """How far each partition is done without a gap: the offset to go on with.
@@ -121,10 +222,25 @@ class Batch:
         """
         found = dict(self._behind)
         for strand in self._strands.values():
-            seen: set[TopicPartition] = set()
-            for source, offset in strand.sources[strand.done :]:
-                # Ascending in each partition: the first one counts.
-                if source not in seen:
-                    seen.add(source)
-                    found[source] = min(found[source], offset)
+            for stretch in strand.stretches:
+                found[stretch.source] = min(found[stretch.source], stretch.runs[0][0])
         return found
+
+
+def _outgoing_row(
+    row: Row,
+    headers: Headers | None,
+) -> Outgoing:
+    plain = Record(row[0], row[1], row[2], row[3])
+    return HeadedRecord(plain, headers) if headers else plain
+
+
+def _ranges_of(run: "_core.Run") -> list[Run]:
+    from zkconsumer.produce.run_sets import offset_ranges  # noqa: PLC0415 - who has runs has it
+
+    return offset_ranges([run])
+
+
+def records_of(source: TopicPartition, piece: RecordSlice) -> Sequence[ConsumerRecord]:
+    """The messages of a slice one by one, for those that go by their keys."""
+    return piece.records(RecordOrigin(source))

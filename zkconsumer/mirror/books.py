@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from zkconsumer.mirror.accounts import Accounts, PartitionAccount
 from zkconsumer.mirror.batch import Dropped
 from zkconsumer.mirror.ends import Ends
-from zkconsumer.mirror.landed import Began, Landed
+from zkconsumer.mirror.landed import Began, Landed, Run
 from zkconsumer.mirror.offsets_file import OffsetsFile
 from zkconsumer.model import TopicPartition
 
@@ -85,24 +85,26 @@ class Books:
 
     # --- what happens -----------------------------------------------------------------------
 
-    def read(self, source: TopicPartition, offsets: Sequence[int], start: int | None) -> None:
-        """Messages of a partition were read; ``start``: where that began, if these are the first.
+    def read(self, source: TopicPartition, runs: Sequence[Run], start: int | None) -> None:
+        """Messages of a partition were read, at these offsets.
+
+        ``start``: where that began, if these are the first.
 
         Offsets that are not there any more when a mirror comes back are told: it can't have them.
         The offsets file gets where it began, before anything is written.
         """
         with self._lock:
             is_new = self._accounts.of(source).read_until is None
-            jump = self._accounts.add_read(source, offsets, start)
+            jump = self._accounts.add_read(source, runs, start)
         if is_new and self._file is not None:
-            self._file.append([Began(source, offsets[0] if start is None else start)])
+            self._file.append([Began(source, runs[0][0] if start is None else start)])
         if jump and start is not None:
             log.warning(
                 "%s: offsets %d to %d are not mirrored: the source has no messages there (any "
                 "more)",
                 f"{source}",
-                offsets[0] - jump,
-                offsets[0] - 1,
+                runs[0][0] - jump,
+                runs[0][0] - 1,
             )
 
     def landed(self, landed: Sequence[Landed]) -> None:

@@ -8,7 +8,7 @@ says at which offset: everything from there on is to be in lines.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.errors import MirrorError
@@ -87,6 +87,17 @@ def runs_of(offsets: Sequence[int]) -> tuple[Run, ...]:
         before = offset
     runs.append((start, before + 1))
     return tuple(runs)
+
+
+def joined_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """Ascending runs, those that follow each other without a gap as one."""
+    joined: list[Run] = []
+    for start, until in runs:
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], until)
+        else:
+            joined.append((start, until))
+    return tuple(joined)
 
 
 def to_line(landed: Line) -> bytes:

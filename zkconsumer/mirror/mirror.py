@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from zkconsumer.assignment.filters import INTERNAL_TOPICS
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.consumer.slice_polls import SliceConsumer
 from zkconsumer.errors import MirrorError, without_frames
 from zkconsumer.mirror.accounts import PartitionAccount, summed
 from zkconsumer.mirror.books import Books
@@ -155,7 +156,7 @@ class Mirror:
             self._supervise(streams, on_progress or (lambda _progress: None), every_ms)
         return self.progress()
 
-    def _consume(self, settings: Mapping[str, object]) -> KafkaConsumer:
+    def _consume(self, settings: Mapping[str, object]) -> SliceConsumer:
         consumer = open_consumer(settings)
         self._on_consumer(consumer)
         return consumer

@@ -46,14 +46,11 @@ class Router:
         """The name that a topic has in the target."""
         return f"{self._prefix}{source}"
 
-    def places(
-        self, source: TopicPartition, keys: Sequence[bytes | None], partitions: Sequence[int]
-    ) -> dict[TopicPartition, list[int]]:
-        """Where messages of one partition go: of each place their indexes, ascending.
+    def place(self, source: TopicPartition, partitions: Sequence[int]) -> TopicPartition | None:
+        """Where all messages of a partition go; None where each of them has to be asked for.
 
         Args:
             source: where they are read.
-            keys: theirs, in their order.
             partitions: those of the target's topic, ascending; at least one.
 
         Raises:
@@ -67,7 +64,26 @@ class Router:
                     f"{len(partitions)} partitions; add partitions there, or give "
                     "--partitions key"
                 )
-            return {TopicPartition(topic, source.partition): list(range(len(keys)))}
+            return TopicPartition(topic, source.partition)
+        return TopicPartition(topic, partitions[0]) if len(partitions) == 1 else None
+
+    def places(
+        self, source: TopicPartition, keys: Sequence[bytes | None], partitions: Sequence[int]
+    ) -> dict[TopicPartition, list[int]]:
+        """Where messages of one partition go: of each place their indexes, ascending.
+
+        Args:
+            source: where they are read.
+            keys: theirs, in their order.
+            partitions: those of the target's topic, ascending; at least one.
+
+        Raises:
+            MirrorError: the target has no partition of the same number.
+        """
+        whole = self.place(source, partitions)
+        if whole is not None:
+            return {whole: list(range(len(keys)))}
+        topic = self.topic(source.topic)
         chooser = self._chooser(topic, partitions)
         keyed = self._partitioning is Partitioning.KEY
         places: dict[TopicPartition, list[int]] = {}

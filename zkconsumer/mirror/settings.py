@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT_COMMIT_INTERVAL_MS: Final = 10_000
 CLIENT_ID: Final = "zkconsumer-mirror"
+BATCH_RECORDS: Final = 50_000
 _TIMEOUT_MS: Final = 10_000
 
 _RENAMED: Final = {
@@ -54,6 +55,8 @@ class TargetSettings:
         backoff_ms: the pause between two tries.
         set_bytes: how large a set may become before it is compressed.
         request_bytes: how many bytes go to a broker at once.
+        idempotent: number the messages where the target keeps account of them (0.11) and lets us:
+            what is sent again, since its answer got lost, is there once.
     """
 
     client: ClientSettings
@@ -62,6 +65,7 @@ class TargetSettings:
     backoff_ms: int = 200
     set_bytes: int = SET_BYTES
     request_bytes: int = 1 << 25
+    idempotent: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +100,7 @@ class MirrorSettings:
     create_topics: bool = False
     replication: int | None = None
     with_headers: bool = True
-    batch_records: int = 10_000
+    batch_records: int = BATCH_RECORDS
     commit_interval_ms: int = DEFAULT_COMMIT_INTERVAL_MS
     abort_on_send_failure: bool = True
     max_messages: int | None = None
@@ -178,7 +182,7 @@ _IGNORED: Final = frozenset(
         *("producer.type", "batch.num.messages", "queue.buffering.max.ms", "block.on.buffer.full"),
         *("queue.buffering.max.messages", "queue.enqueue.timeout.ms", "linger.ms"),
         *("serializer.class", "key.serializer.class", "key.serializer", "value.serializer"),
-        *("max.in.flight.requests.per.connection", "buffer.memory", "enable.idempotence"),
+        *("max.in.flight.requests.per.connection", "buffer.memory"),
         *("send.buffer.bytes", "topic.metadata.refresh.interval.ms", "delivery.timeout.ms"),
     }
 )
@@ -212,7 +216,7 @@ def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> T
     for key in _ACKS:
         if given.get(key, "-1").strip() not in ("-1", "all"):
             log.warning("%s=%s: a mirror always waits for all replicas (-1)", key, given[key])
-    known = {*_NUMBERS, *_CODEC_KEYS, *_ACKS, *_IGNORED, *security, "client.id"}
+    known = {*_NUMBERS, *_CODEC_KEYS, *_ACKS, *_IGNORED, *security, "client.id", _IDEMPOTENCE}
     for key in given.keys() - known:
         log.warning("setting %s of the producer has no effect on a mirror", key)
     make: Callable[..., TargetSettings] = TargetSettings
@@ -224,11 +228,13 @@ def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> T
             servers=servers,
         ),
         codec=codecs[-1] if codecs else Codec.NONE,
+        idempotent=_is_idempotent(given),
         **numbers,
     )
 
 
 _SERVERS: Final = ("metadata.broker.list", "bootstrap.servers")
+_IDEMPOTENCE: Final = "enable.idempotence"
 _ACKS: Final = ("request.required.acks", "acks")
 _CODEC_KEYS: Final = ("compression.codec", "compression.type")
 
@@ -241,6 +247,13 @@ _NUMBERS: Final = {
     "max.request.size": ("request_bytes", 1 << 16),
 }
 """The field of ``TargetSettings`` for a producer's setting, and the least that makes sense."""
+
+
+def _is_idempotent(given: Mapping[str, str]) -> bool:
+    value = given.get(_IDEMPOTENCE, "true").strip().lower()
+    if value not in ("true", "false"):
+        raise ConfigError(f"{_IDEMPOTENCE} is {value}: it must be true or false")
+    return value == "true"
 
 
 def _codec(key: str, value: str) -> Codec:

@@ -1,9 +1,10 @@
-"""One stream of a mirror: a member of the group that polls, writes, and commits, in that order.
+"""One stream of a mirror: a member of the group that polls and commits, and a thread that writes.
 
-Everything runs in one thread. Between two polls all that was handed out is acknowledged or the
-stream ends, so whatever a rebalance takes away in a poll can be committed as it stands: that is the
-flush before the release. Other members wait for it as long as for any poll; who is later than that
-loses the partitions, may not commit them any more, and others mirror the same messages again.
+What is polled is written by a thread of its own while the next messages are read (``Pipeline``).
+In a rebalance the poll waits until all that was handed out is acknowledged, or the stream ends, so
+that whatever is taken away can be committed as it stands: that is the flush before the release.
+Other members wait for it as long as for any poll; who is later than that loses the partitions, may
+not commit them any more, and others mirror the same messages again.
 
 Source: Kafka 0.9 ``MirrorMaker`` (a connector for each stream, flush and commit in the rebalance
 listener); KAFKA-4521 for what goes wrong without it.
@@ -16,18 +17,20 @@ from contextlib import closing, contextmanager, suppress
 from typing import Protocol
 
 from zkconsumer.clock import Clock
-from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.consumer.listener import ConsumerRebalanceListener
+from zkconsumer.consumer.slice_polls import SliceConsumer
 from zkconsumer.errors import BrokerError, TransportError, Woken, ZkConsumerError
-from zkconsumer.mirror.batch import Batch
+from zkconsumer.mirror.batch import Batch, records_of
 from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.landed import Run, runs_of
+from zkconsumer.mirror.pipeline import Pipeline
 from zkconsumer.mirror.routing import Router
 from zkconsumer.mirror.settings import MirrorSettings
 from zkconsumer.mirror.target import Target
 from zkconsumer.mirror.writer import Writer
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.produce.exchange import may_pass
-from zkconsumer.records.consumer_record import ConsumerRecord
+from zkconsumer.records.slices import RecordSlice
 from zkconsumer.repeats import Repeats
 
 log = logging.getLogger(__name__)
@@ -39,7 +42,7 @@ _CLOSE_TIMEOUT_MS = 6_000
 _LOOK_AT_OTHERS_MS = 1_000
 _QUOTA_PAUSE_S = 0.05
 
-Found = Mapping[TopicPartition, Sequence[ConsumerRecord]]
+Found = Mapping[TopicPartition, RecordSlice]
 
 
 class Supervisor(Protocol):
@@ -50,13 +53,13 @@ class Supervisor(Protocol):
         ...
 
 
-def open_consumer(settings: Mapping[str, object]) -> KafkaConsumer:
+def open_consumer(settings: Mapping[str, object]) -> SliceConsumer:
     """A real one; it waits for its brokers as long as it takes."""
-    return KafkaConsumer(config={"bootstrap.timeout.ms": 0, **settings})
+    return SliceConsumer(config={"bootstrap.timeout.ms": 0, **settings})
 
 
 class MirrorStream(ConsumerRebalanceListener):
-    """Thread: its own, but for ``stop`` and ``break_off``.
+    """Thread: its own, but for ``stop`` and ``break_off``; the writer's calls ``_written`` only.
 
     Args:
         settings: of the mirror.
@@ -76,7 +79,7 @@ class MirrorStream(ConsumerRebalanceListener):
         books: Books,
         supervisor: Supervisor,
         clock: Clock,
-        consume: Callable[[Mapping[str, object]], KafkaConsumer] = open_consumer,
+        consume: Callable[[Mapping[str, object]], SliceConsumer] = open_consumer,
         aim: Callable[[MirrorSettings, Callable[[int], object]], Target] = Target,
     ) -> None:
         self._settings = settings
@@ -88,12 +91,15 @@ class MirrorStream(ConsumerRebalanceListener):
         self._consume = consume
         self._aim = aim
         self._stopping = threading.Event()
+        self._giving_up = threading.Event()
         self._router = Router(settings.partitioning, settings.topic_prefix)
         self._target: Target | None = None
-        self._consumer: KafkaConsumer | None = None
+        self._consumer: SliceConsumer | None = None
         self._source_counts: dict[str, int] = {}
         self._starts: dict[TopicPartition, int] = {}
         self._due: dict[TopicPartition, int] = {}
+        self._lock = threading.Lock()
+        self._pipeline: Pipeline | None = None
         self._looked_ms = 0
 
     def stop(self) -> None:
@@ -105,6 +111,7 @@ class MirrorStream(ConsumerRebalanceListener):
 
     def break_off(self) -> None:
         """End a write that takes too long: what was acknowledged is committed. Thread: any."""
+        self._giving_up.set()
         target = self._target
         if target is not None:
             target.stop()
@@ -117,25 +124,39 @@ class MirrorStream(ConsumerRebalanceListener):
             ZkConsumerError: something else failed.
         """
         with (
-            closing(self._aim(self._settings, self._wait)) as target,
+            closing(self._aim(self._settings, self._pause)) as target,
             self._opened() as consumer,
         ):
             self._target, self._consumer = target, consumer
-            writer = Writer(
-                target.producer,
-                self._books,
-                is_stopping=self._stopping.is_set,
-                pause=lambda: self._wait(self._settings.target.backoff_ms),
-                retries=self._settings.target.retries,
-                drops=not self._settings.abort_on_send_failure,
-            )
+            pipeline = self._pipeline = self._pipeline_to(target)
+            with pipeline.running():
+                self._run(consumer, target, pipeline)
+
+    def _run(self, consumer: SliceConsumer, target: Target, pipeline: Pipeline) -> None:
+        """Mirror; what is in hand at the end is written, if it need not be tried for too long."""
+        try:
             consumer.subscribe(pattern=self._settings.topics, listener=self)
-            # A wish to stop may meet any call; what was not written then is not committed either.
-            with suppress(Woken):
-                self._loop(consumer, target, writer)
+            self._loop(consumer, target, pipeline)
+        except Woken:
+            pass  # A wish to stop may meet any call; what was not put is not committed either.
+        except BaseException:
+            self._giving_up.set()
+            raise
+
+    def _pipeline_to(self, target: Target) -> Pipeline:
+        settings = self._settings
+        writer = Writer(
+            target.producer,
+            self._books,
+            is_stopping=self._giving_up.is_set,
+            pause=lambda: self._pause(settings.target.backoff_ms),
+            retries=settings.target.retries,
+            drops=not settings.abort_on_send_failure,
+        )
+        return Pipeline(writer.write, self._written, most=settings.batch_records)
 
     @contextmanager
-    def _opened(self) -> Iterator[KafkaConsumer]:
+    def _opened(self) -> Iterator[SliceConsumer]:
         """The consumer; closing it commits what is due, see ``on_partitions_revoked``."""
         consumer = self._consume(self._consumer_settings)
         try:
@@ -143,63 +164,88 @@ class MirrorStream(ConsumerRebalanceListener):
         finally:
             consumer.close(autocommit=False, timeout_ms=_CLOSE_TIMEOUT_MS)
 
-    def _loop(self, consumer: KafkaConsumer, target: Target, writer: Writer) -> None:
+    def _loop(self, consumer: SliceConsumer, target: Target, pipeline: Pipeline) -> None:
         committed_ms = self._clock.now_ms()
         while not self._stopping.is_set():
-            reserved = self._books.reserve(self._settings.batch_records)
-            used = 0
-            try:
-                if reserved:
-                    found = self._poll(consumer, reserved)
-                    used = sum(map(len, found.values()))
-                    if found:
-                        self._carry(consumer, target, writer, found)
-                else:
-                    self._stopping.wait(_QUOTA_PAUSE_S)
-            finally:
-                self._books.settle(reserved, used)
-            if reserved and not used and self._books.is_limited:
-                # Who waits for its share of the limit takes it now: it may be the one that reads.
-                self._stopping.wait(2 * _QUOTA_PAUSE_S)
+            pipeline.check()
+            if pipeline.wait_for_room(self._patience_ms):
+                self._turn(consumer, target, pipeline)
             now_ms = self._clock.now_ms()
             if now_ms - committed_ms >= self._settings.commit_interval_ms:
                 committed_ms = now_ms
-                self._commit(list(self._due))
+                self._commit(self._all_due())
             if self._books.missing():
-                self._look_at_ends(consumer, now_ms)
+                self._look_at_ends(consumer, pipeline, now_ms)
             if self._books.is_complete:
                 self._supervisor.wake()
 
-    def _poll(self, consumer: KafkaConsumer, most: int) -> Found:
-        patience_ms = min(_PATIENCE_MS, self._settings.commit_interval_ms)
+    def _turn(self, consumer: SliceConsumer, target: Target, pipeline: Pipeline) -> None:
+        """Poll, and have written what that gives."""
+        reserved = self._books.reserve(pipeline.room)
+        used = 0
         try:
-            return consumer.poll(timeout_ms=patience_ms, max_records=most)
+            if reserved:
+                batch = self._batch(consumer, target, self._poll(consumer, reserved))
+                used = batch.count
+                if used:
+                    pipeline.put(batch)
+            else:
+                self._stopping.wait(_QUOTA_PAUSE_S)
+        finally:
+            # What is in hand is settled when it is written.
+            self._books.settle(reserved - used, 0)
+        if reserved and not used and self._books.is_limited:
+            # Who waits for its share of the limit takes it now: it may be the one that reads.
+            self._stopping.wait(2 * _QUOTA_PAUSE_S)
+
+    @property
+    def _patience_ms(self) -> int:
+        return min(_PATIENCE_MS, self._settings.commit_interval_ms)
+
+    def _poll(self, consumer: SliceConsumer, most: int) -> Found:
+        try:
+            return consumer.poll_slices(timeout_ms=self._patience_ms, max_records=most)
         except Woken:
             return {}
 
-    def _carry(self, consumer: KafkaConsumer, target: Target, writer: Writer, found: Found) -> None:
-        """Bring what was read to the target; what is there may be committed from then on."""
+    def _batch(self, consumer: SliceConsumer, target: Target, found: Found) -> Batch:
+        """What was read, on its way to the target."""
         batch = Batch()
-        for source, records in found.items():
+        for source, piece in found.items():
             topic = self._router.topic(source.topic)
             count = self._source_count(consumer, source)
             partitions = self._partitions(target, topic, count)
-            places = self._router.places(source, [one.key for one in records], partitions)
-            batch.add(
-                source,
-                records,
-                places,
-                behind=consumer.position(source),
-                with_headers=self._settings.with_headers,
-            )
-            offsets = [one.offset for one in records]
-            self._books.read(source, offsets, self._starts.pop(source, None))
-        try:
-            writer.write(batch)
-        finally:
-            for source, position in batch.positions().items():
+            runs = self._add(batch, source, piece, partitions, consumer.position(source))
+            self._books.read(source, runs, self._starts.pop(source, None))
+        return batch
+
+    def _add(
+        self,
+        batch: Batch,
+        source: TopicPartition,
+        piece: RecordSlice,
+        partitions: Sequence[int],
+        behind: int,
+    ) -> Sequence[Run]:
+        """Add what was read of a partition; gives its offsets."""
+        with_headers = self._settings.with_headers
+        place = self._router.place(source, partitions)
+        if place is not None:
+            return batch.add_slice(source, piece, place, behind=behind, with_headers=with_headers)
+        records = records_of(source, piece)
+        places = self._router.places(source, [record.key for record in records], partitions)
+        batch.add(source, records, places, behind=behind, with_headers=with_headers)
+        return runs_of([record.offset for record in records])
+
+    def _written(self, batch: Batch) -> None:
+        """A batch is in the target, or as much of it as is going to be. Thread: the writer's."""
+        for source, position in batch.positions().items():
+            with self._lock:
                 self._due[source] = position
-                self._books.reached(source, position)
+            self._books.reached(source, position)
+        self._books.settle(batch.count, batch.count)
+        if self._books.is_complete:
+            self._supervisor.wake()
 
     def _partitions(self, target: Target, topic: str, wanted: int) -> Sequence[int]:
         """Those of the target's topic; asked for as long as messages are tried to be written.
@@ -225,7 +271,7 @@ class MirrorStream(ConsumerRebalanceListener):
             tries += 1
             self._wait(self._settings.target.backoff_ms)
 
-    def _source_count(self, consumer: KafkaConsumer, source: TopicPartition) -> int:
+    def _source_count(self, consumer: SliceConsumer, source: TopicPartition) -> int:
         known = self._source_counts.get(source.topic, 0)
         if source.partition >= known:
             known = max(consumer.partitions_for_topic(source.topic), default=-1) + 1
@@ -233,18 +279,19 @@ class MirrorStream(ConsumerRebalanceListener):
             self._source_counts[source.topic] = known
         return known
 
-    def _look_at_ends(self, consumer: KafkaConsumer, now_ms: int) -> None:
+    def _look_at_ends(self, consumer: SliceConsumer, pipeline: Pipeline, now_ms: int) -> None:
         """Where we stand at the end without a message there; and how far others are."""
         if now_ms - self._looked_ms < _LOOK_AT_OTHERS_MS:
             return
         self._looked_ms = now_ms
+        is_idle = pipeline.is_idle
         ours = consumer.assignment()
         for tp in self._books.missing():
             try:
                 if tp in ours:
-                    # All that was handed out is written: what lies in front of it is done.
+                    # If all that was handed out is written, what lies in front of it is done.
                     position = consumer.position(tp, timeout_ms=_PATIENCE_MS)
-                    if position is not None:
+                    if position is not None and is_idle:
                         self._books.reached(tp, position)
                 else:
                     committed = consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS)
@@ -257,8 +304,13 @@ class MirrorStream(ConsumerRebalanceListener):
             # A log may have been cut, or its topic made anew: it never gets that long again.
             self._books.ends_now(consumer.end_offsets(list(self._books.missing())))
 
+    def _all_due(self) -> Collection[TopicPartition]:
+        with self._lock:
+            return list(self._due)
+
     def _commit(self, partitions: Collection[TopicPartition]) -> None:
-        due = {tp: self._due[tp] for tp in partitions if tp in self._due}
+        with self._lock:
+            due = {tp: self._due[tp] for tp in partitions if tp in self._due}
         if not due or self._consumer is None:
             return
         self._books.sync()
@@ -273,11 +325,17 @@ class MirrorStream(ConsumerRebalanceListener):
             return
         self._repeats.works("committing")
         self._books.committed(due)
-        for tp in due:
-            del self._due[tp]
+        with self._lock:
+            for tp, offset in due.items():
+                if self._due.get(tp) == offset:
+                    del self._due[tp]
 
     def _wait(self, duration_ms: int) -> None:
         self._stopping.wait(duration_ms / 1000)
+
+    def _pause(self, duration_ms: int) -> None:
+        """Wait before the next try to write. Thread: the writer's."""
+        self._giving_up.wait(duration_ms / 1000)
 
     # --- as a rebalance listener ------------------------------------------------------------
 
@@ -290,20 +348,31 @@ class MirrorStream(ConsumerRebalanceListener):
                 self._starts[tp] = committed
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """All that we had of them is in the target: commit it, so that others go on there."""
+        """Have all that we had of them in the target, and commit it: others go on there."""
+        self._flush()
         try:
             self._commit(revoked)
         finally:
-            self.on_partitions_lost(revoked)
+            self._forget(revoked)
 
     def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
         """Others have them, and read again what was not committed."""
-        for tp in lost:
-            self._due.pop(tp, None)
+        # What is in hand is of a claim that is over: none of it may count when they come back.
+        self._flush()
+        self._forget(lost)
+
+    def _flush(self) -> None:
+        if self._pipeline is not None:
+            self._pipeline.flush()
+
+    def _forget(self, partitions: Collection[TopicPartition]) -> None:
+        for tp in partitions:
+            with self._lock:
+                self._due.pop(tp, None)
             self._starts.pop(tp, None)
 
 
-def _committed(consumer: KafkaConsumer, tp: TopicPartition) -> int | None:
+def _committed(consumer: SliceConsumer, tp: TopicPartition) -> int | None:
     try:
         return consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS)
     except ZkConsumerError as error:

@@ -50,6 +50,7 @@ class Target:
                 codec=target.codec,
                 set_bytes=target.set_bytes,
                 request_bytes=target.request_bytes,
+                idempotent=target.idempotent,
             ),
             wait=wait,
         )

@@ -8,7 +8,7 @@ from zkconsumer.errors import MirrorError, WriteFailed
 from zkconsumer.mirror.batch import Batch, Dropped
 from zkconsumer.mirror.landed import Landed
 from zkconsumer.model import TopicPartition
-from zkconsumer.produce.outgoing import Outgoing
+from zkconsumer.produce.outgoing_sets import OutgoingRecords
 from zkconsumer.produce.pending import WrittenSet
 from zkconsumer.repeats import Repeats
 
@@ -20,7 +20,7 @@ _ABOUT = "writing to the target"
 class Sender(Protocol):
     """What this needs of a ``BatchProducer``."""
 
-    def write(self, records: Mapping[TopicPartition, Sequence[Outgoing]]) -> tuple[WrittenSet, ...]:
+    def write(self, records: Mapping[TopicPartition, OutgoingRecords]) -> tuple[WrittenSet, ...]:
         """See there."""
         ...
 

@@ -3,13 +3,14 @@
 from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.mirror.accounts import Accounts, summed
 from zkconsumer.mirror.ends import LOOKS, Ends
+from zkconsumer.mirror.landed import runs_of
 
 
 def test_reading_on_counts_gaps_and_nothing_twice() -> None:
     """Offsets without a message, inside of a poll and between two."""
     accounts = Accounts()
-    assert accounts.add_read(SOURCE, [5, 6, 9], 5) == 0
-    assert accounts.add_read(SOURCE, [12], None) == 2
+    assert accounts.add_read(SOURCE, runs_of([5, 6, 9]), 5) == 0
+    assert accounts.add_read(SOURCE, runs_of([12]), None) == 2
     account = accounts.of(SOURCE)
     assert (account.read, account.again, account.gap, account.read_until) == (4, 0, 4, 13)
 
@@ -17,15 +18,15 @@ def test_reading_on_counts_gaps_and_nothing_twice() -> None:
 def test_messages_that_are_gone_at_the_start_are_told() -> None:
     """The source's retention was faster than the mirror that comes back."""
     accounts = Accounts()
-    assert accounts.add_read(SOURCE, [50, 51], 20) == 30
+    assert accounts.add_read(SOURCE, runs_of([50, 51]), 20) == 30
     assert accounts.of(SOURCE).gap == 30
 
 
 def test_what_comes_again_is_counted() -> None:
     """Others had the partition meanwhile, or a commit failed."""
     accounts = Accounts()
-    accounts.add_read(SOURCE, [0, 1, 2, 3], 0)
-    assert accounts.add_read(SOURCE, [2, 3, 4, 5], 2) == 0
+    accounts.add_read(SOURCE, runs_of([0, 1, 2, 3]), 0)
+    assert accounts.add_read(SOURCE, runs_of([2, 3, 4, 5]), 2) == 0
     account = accounts.of(SOURCE)
     assert (account.read, account.again, account.gap, account.read_until) == (8, 2, 0, 6)
 

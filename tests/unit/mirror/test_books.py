@@ -9,7 +9,7 @@ from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.errors import ConfigError, MirrorError
 from zkconsumer.mirror.books import Books
 from zkconsumer.mirror.ends import Ends
-from zkconsumer.mirror.landed import Began, Landed
+from zkconsumer.mirror.landed import Began, Landed, runs_of
 from zkconsumer.mirror.offsets_file import OffsetsFile, read_offsets_file
 
 LINES = [Landed(SOURCE, ((0, 3),), OTHER, 10), Landed(SOURCE, ((3, 4), (6, 9)), OTHER, 13)]
@@ -50,8 +50,8 @@ def test_ends_may_be_reached_by_other_processes() -> None:
 def test_messages_that_are_gone_are_told(caplog: pytest.LogCaptureFixture) -> None:
     """At the start, where a mirror comes back; not for each hole that compaction left."""
     books = Books()
-    books.read(SOURCE, [10, 12], 4)
-    books.read(SOURCE, [20], None)
+    books.read(SOURCE, runs_of([10, 12]), 4)
+    books.read(SOURCE, runs_of([20]), None)
     (record,) = caplog.records
     assert "clicks-0: offsets 4 to 9 are not mirrored" in record.getMessage()
 
@@ -61,9 +61,9 @@ def test_where_reading_began_is_a_line(tmp_path: Path) -> None:
     path = tmp_path / "offsets"
     file = OffsetsFile(path)
     books = Books(offsets_file=file)
-    books.read(SOURCE, [10, 12], 4)
-    books.read(OTHER, [3], None)
-    books.read(SOURCE, [13], 13)
+    books.read(SOURCE, runs_of([10, 12]), 4)
+    books.read(OTHER, runs_of([3]), None)
+    books.read(SOURCE, runs_of([13]), 13)
     file.close()
     assert list(read_offsets_file(path)) == [Began(SOURCE, 4), Began(OTHER, 3)]
 

@@ -15,6 +15,7 @@ from zkconsumer.mirror.books import Books
 from zkconsumer.mirror.settings import MirrorSettings, target_settings
 from zkconsumer.mirror.stream import MirrorStream
 from zkconsumer.model import TopicPartition
+from zkconsumer.records.slices import RecordSlice
 from zkconsumer.scope import ThreadScope, wait_ms
 
 TP = TopicPartition("t", 0)
@@ -31,8 +32,10 @@ class Quiet:
 class EmptyConsumer(ConsumerDouble):
     """Its partitions have no messages: a poll waits."""
 
-    def poll(self, timeout_ms: float, max_records: int) -> Mapping[TopicPartition, object]:
-        """See ``KafkaConsumer``."""
+    def poll_slices(
+        self, timeout_ms: float, max_records: int
+    ) -> Mapping[TopicPartition, RecordSlice]:
+        """See ``SliceConsumer``."""
         del timeout_ms, max_records
         wait_ms(50)
         return {}

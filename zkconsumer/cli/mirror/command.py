@@ -25,6 +25,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.mirror import Mirror, Progress
 from zkconsumer.mirror.routing import Partitioning
 from zkconsumer.mirror.settings import (
+    BATCH_RECORDS,
     DEFAULT_COMMIT_INTERVAL_MS,
     MirrorSettings,
     consumer_settings,
@@ -111,9 +112,9 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         "--queue.size",
         dest="batch_records",
         type=_count,
-        default=10_000,
+        default=BATCH_RECORDS,
         metavar="N",
-        help="the most messages that a stream has in hand (default: 10000)",
+        help="the most messages that a stream has in hand (default: 50000)",
     )
     group.add_argument(
         "--max-in-flight",

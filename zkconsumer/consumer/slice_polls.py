@@ -1,0 +1,42 @@
+"""A ``KafkaConsumer`` for those who pass records on: no object is made for any of them."""
+
+from functools import partial
+
+from zkconsumer.consumer.arguments import timeout_of
+from zkconsumer.consumer.handing_out import Starts, hand_out, is_ours_still
+from zkconsumer.consumer.iteration import Slices, starts_of
+from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.slices import RecordSlice
+
+
+class SliceConsumer(KafkaConsumer):
+    """For this project alone: slices are no part of what is promised to callers."""
+
+    def poll_slices(self, timeout_ms: float, max_records: int) -> dict[TopicPartition, RecordSlice]:
+        """``poll``, as the slices that records are made of; raises as that.
+
+        Args:
+            timeout_ms: how long to wait where nothing was fetched yet.
+            max_records: the most to hand out.
+
+        Returns:
+            A slice with at least one record for each partition that gave some.
+        """
+        parts = self._parts
+        session = parts.session
+
+        def run(starts: Starts) -> dict[TopicPartition, RecordSlice]:
+            session.put_back_all(session.shelf.positions())
+
+            def made(slices: Slices) -> dict[TopicPartition, RecordSlice]:
+                starts.update(starts_of(slices))
+                return dict(slices)
+
+            def take() -> dict[TopicPartition, RecordSlice]:
+                taken = parts.engine.collect_as(max_records, made, session.collectable())
+                return taken if is_ours_still(parts, starts) else {}
+
+            return parts.loop.run(timeout_of(timeout_ms, 0), partial(session.taking, starts, take))
+
+        return hand_out(parts, run, dict)
