@@ -1,0 +1,256 @@
+"""Several sets under way, answers lost, connections cut, ids forgotten: once each, and in order."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import ConnectionLost, WriteFailed
+from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.produce.identity import ProducerIdentity
+from zkconsumer.produce.settings import BatchSettings, ProducerSettings
+from zkconsumer.produce.writing import Writing
+from zkconsumer.records.batch_header import BATCH_HEADER
+from zkconsumer.records.decode_batches import decode_batches
+from zkconsumer.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from zkconsumer.wire.messages.produce import (
+    ProducedPartition,
+    ProducedTopic,
+    ProduceRequest,
+    ProduceResponse,
+)
+
+BROKERS = (Broker(0, "a", 1), Broker(1, "b", 1))
+TPS = tuple(TopicPartition("t", number) for number in range(3))
+_KEPT = 5
+_LAST = (1 << 31) - 1
+
+faults = st.lists(
+    st.sampled_from(["", "", "", "", "cut", "lost", "later", "too large", "forgets"]), max_size=40
+)
+
+
+@dataclass
+class Cluster:
+    """Two brokers that keep account of producers as those of 1.0 and later do."""
+
+    faults: list[str]
+    gives_ids: bool = True
+    logs: dict[TopicPartition, list[bytes]] = field(default_factory=lambda: defaultdict(list))
+    kept: dict[tuple[TopicPartition, int], deque[tuple[int, int, int]]] = field(
+        default_factory=lambda: defaultdict(lambda: deque(maxlen=_KEPT))
+    )
+    ids: int = 0
+    connections: dict[Broker, "Connection"] = field(default_factory=dict)
+    most_under_way: int = 0
+
+    # --- as Routes --------------------------------------------------------------------------
+
+    def leaders_of(self, wanted: Iterable[TopicPartition]) -> dict[TopicPartition, Broker]:
+        """See ``Routes``."""
+        return {tp: BROKERS[tp.partition % 2] for tp in wanted}
+
+    def connection_to(self, leader: Broker) -> "Connection":
+        """See ``Routes``."""
+        return self.connections.setdefault(leader, Connection(self, leader))
+
+    def hang_up(self, leader: Broker) -> None:
+        """See ``Routes``."""
+        self.connections.pop(leader, None)
+
+    def forget(self, tp: TopicPartition) -> None:
+        """See ``Routes``."""
+
+    # --- as brokers -------------------------------------------------------------------------
+
+    def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
+        """The error code and the base offset for a set."""
+        head = BATCH_HEADER.unpack_from(data)
+        producer_id, first, count = head[9], head[11], head[12]
+        rows = decode_batches(data, fetch_offset=0, max_decompressed_bytes=1 << 20).records.plain
+        log = self.logs[tp]
+        kept = self.kept[tp, producer_id]
+        if fault == "too large" and count > 1:
+            return ErrorCode.MESSAGE_TOO_LARGE, -1
+        if fault == "later":
+            return ErrorCode.NOT_LEADER_FOR_PARTITION, -1
+        if producer_id >= 0:
+            for known, last, offset in kept:
+                if (known, last) == (first, first + count):
+                    return ErrorCode.NONE, offset
+            if first != (kept[-1][1] if kept else 0):
+                code = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+                return (code if kept else ErrorCode.UNKNOWN_PRODUCER_ID), -1
+            kept.append((first, first + count, len(log)))
+        log.extend(row[2] or b"" for row in rows)
+        return ErrorCode.NONE, len(log) - len(rows)
+
+
+@dataclass
+class Connection:
+    """A connection to one of them; what is sent is done at once, answers come in order."""
+
+    cluster: Cluster
+    broker: Broker
+    answers: deque[ProduceResponse | None] = field(default_factory=deque)
+    is_cut: bool = False
+    is_renewal_due: bool = False
+
+    @property
+    def versions(self) -> "Connection":
+        """See ``NegotiatedConnection``."""
+        return self
+
+    def has(self, _api: object) -> bool:
+        """See ``BrokerVersions``."""
+        return True
+
+    def version_of(self, _request: object, *, at_least: int) -> int:
+        """See ``NegotiatedConnection``."""
+        return max(9, at_least)
+
+    def call(self, _request: InitProducerIdRequest, **_: object) -> InitProducerIdResponse:
+        """See ``NegotiatedConnection``."""
+        assert not self.answers, "an exchange between answers"
+        code = ErrorCode.NONE if self.cluster.gives_ids else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        self.cluster.ids += 1
+        return InitProducerIdResponse(
+            error_code=code, producer_id=self.cluster.ids, producer_epoch=0
+        )
+
+    def begin(self, request: ProduceRequest, **_: object) -> object:
+        """See ``NegotiatedConnection``."""
+        fault = self.cluster.faults.pop(0) if self.cluster.faults else ""
+        if self.is_cut or fault == "cut":
+            self.is_cut = True
+            self.answers.append(None)
+        else:
+            if fault == "forgets":
+                self.cluster.kept.clear()
+            answer = self._answer(request, fault)
+            self.is_cut = fault == "lost"
+            self.answers.append(None if self.is_cut else answer)
+        self.cluster.most_under_way = max(self.cluster.most_under_way, len(self.answers))
+        return len(self.answers)
+
+    def _answer(self, request: ProduceRequest, fault: str) -> ProduceResponse:
+        topics = []
+        for topic in request.topics:
+            partitions = []
+            for one in topic.partitions:
+                tp = TopicPartition(topic.topic, one.partition)
+                code, offset = self.cluster.append(tp, bytes(one.records or b""), fault)
+                partitions.append(
+                    ProducedPartition(partition=one.partition, error_code=code, base_offset=offset)
+                )
+            topics.append(ProducedTopic(topic=topic.topic, partitions=tuple(partitions)))
+        return ProduceResponse(topics=tuple(topics))
+
+    def finish(self, _in_flight: object, **_: object) -> ProduceResponse:
+        """See ``NegotiatedConnection``."""
+        answer = self.answers.popleft()
+        if answer is None:
+            raise ConnectionLost("cut")
+        return answer
+
+
+def write(
+    cluster: Cluster, counts: list[int], *, idempotent: bool, retries: int, set_bytes: int
+) -> tuple[dict[TopicPartition, list[bytes]], dict[TopicPartition, list[tuple[int, int]]], bool]:
+    """Write so many records to each partition; gives them, what was written, and whether all."""
+    wanted = {
+        tp: [b"%d %d" % (tp.partition, number) for number in range(count)]
+        for tp, count in zip(TPS, counts, strict=True)
+    }
+    writing = Writing(
+        {tp: [Record(0, None, value) for value in values] for tp, values in wanted.items()},
+        BatchSettings(
+            producer=ProducerSettings(retries=retries, backoff_ms=0), set_bytes=set_bytes
+        ),
+        cast("Any", cluster),
+        ProducerIdentity(is_wanted=idempotent),
+        wait=lambda _ms: None,
+        clock=SystemClock(),
+        is_stopped=lambda: False,
+    )
+    found: dict[TopicPartition, list[tuple[int, int]]] = {tp: [] for tp in TPS}
+    try:
+        for one in writing.run():
+            found[one.topic_partition].append((one.base_offset, one.count))
+    except WriteFailed as error:
+        for tp, sets in error.written.items():
+            found[tp] += list(sets)
+        return wanted, found, False
+    return wanted, found, True
+
+
+def check_told(
+    cluster: Cluster,
+    wanted: dict[TopicPartition, list[bytes]],
+    found: dict[TopicPartition, list[tuple[int, int]]],
+) -> None:
+    """What is said to be written is there, where it is said to be, in order."""
+    for tp, sets in found.items():
+        place = 0
+        for base, count in sets:
+            assert cluster.logs[tp][base : base + count] == wanted[tp][place : place + count]
+            place += count
+
+
+counted = st.lists(st.integers(0, 40), min_size=3, max_size=3)
+
+
+@given(faults, counted, st.sampled_from([60, 200, 900_000]), st.integers(0, 100))
+def test_nothing_is_lost_and_all_is_told_of(
+    script: list[str], counts: list[int], set_bytes: int, retries: int
+) -> None:
+    """Whatever happens; and in front of a failure nothing is missing."""
+    cluster = Cluster(list(script))
+    wanted, found, whole = write(
+        cluster, counts, idempotent=True, retries=retries, set_bytes=set_bytes
+    )
+    check_told(cluster, wanted, found)
+    if whole:
+        assert {tp: sum(n for _, n in found[tp]) for tp in TPS} == {
+            tp: len(values) for tp, values in wanted.items()
+        }
+    assert whole or retries <= len(script)
+    assert cluster.most_under_way <= _KEPT
+
+
+@given(faults, counted, st.sampled_from([60, 200, 900_000]))
+def test_an_idempotent_producer_writes_once_and_in_order(
+    script: list[str], counts: list[int], set_bytes: int
+) -> None:
+    """As long as the brokers keep account, whatever is cut, lost, refused or cut in two."""
+    cluster = Cluster([one for one in script if one != "forgets"])
+    wanted, _, whole = write(cluster, counts, idempotent=True, retries=99, set_bytes=set_bytes)
+    assert whole
+    assert {tp: cluster.logs[tp] for tp in TPS} == wanted
+
+
+@given(faults, counted, st.booleans())
+def test_a_plain_producer_keeps_the_order(
+    script: list[str], counts: list[int], refused: bool
+) -> None:
+    """Also one that brokers give no id: copies there may be, but none that stands too early."""
+    cluster = Cluster(list(script), gives_ids=False)
+    wanted, found, whole = write(cluster, counts, idempotent=refused, retries=99, set_bytes=60)
+    assert whole
+    check_told(cluster, wanted, found)
+    for tp in TPS:
+        assert list(dict.fromkeys(cluster.logs[tp])) == wanted[tp]
+
+
+def test_several_sets_of_a_partition_are_under_way() -> None:
+    """Where brokers keep account of them; of a plain producer one is."""
+    for idempotent, most in ((True, _KEPT), (False, 1)):
+        cluster = Cluster([])
+        records = [40, 0, 0]
+        write(cluster, records, idempotent=idempotent, retries=0, set_bytes=60)
+        assert cluster.most_under_way == most
