@@ -54,14 +54,18 @@ class _Partition:
         sets: those that were cut off and are not acknowledged, in order.
         left: what was not cut off yet.
         has_failed: one of ``sets`` failed: none is sent before nothing is under way.
+        is_flowing: the last one that was answered was acknowledged. Before that a second one may
+            not follow the first: a broker that knows nothing of a producer takes any number first,
+            so that it would take the second where it refused the first (KAFKA-7190).
     """
 
-    __slots__ = ("has_failed", "left", "sets")
+    __slots__ = ("has_failed", "is_flowing", "left", "sets")
 
     def __init__(self, left: OutgoingRecords) -> None:
         self.left = left
         self.sets: deque[PendingSet] = deque()
         self.has_failed = False
+        self.is_flowing = False
 
     @property
     def under_way(self) -> int:
@@ -108,13 +112,13 @@ class Pending:
 
         Args:
             tp: the partition.
-            depth: how many of its sets may be under way.
+            depth: how many of its sets may be under way; one until one was acknowledged.
         """
         found = self._partitions.get(tp)
         if found is None:
             return None
         under_way = found.under_way
-        if under_way and (found.has_failed or under_way >= depth):
+        if under_way and (found.has_failed or not found.is_flowing or under_way >= depth):
             return None
         found.has_failed = False
         for one in found.sets:
@@ -130,6 +134,7 @@ class Pending:
         """A set is written; what stands in front of it may not be yet."""
         one.is_under_way, one.base_offset = False, base_offset
         found = self._partitions[tp]
+        found.is_flowing = not found.has_failed
         while found.sets and (base := found.sets[0].base_offset) is not None:
             count = len(found.sets.popleft().records)
             self.written.append(WrittenSet(topic_partition=tp, base_offset=base, count=count))
@@ -144,7 +149,7 @@ class Pending:
         """
         one.is_under_way = False
         found = self._partitions[tp]
-        found.has_failed = True
+        found.has_failed, found.is_flowing = True, False
         return found.sets[0] is one
 
     def halve(self, tp: TopicPartition) -> bool:

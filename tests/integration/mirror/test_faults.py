@@ -104,7 +104,7 @@ def test_killed_at_every_point_it_loses_nothing(
         assert tree.offsets(victim.group) == {TopicPartition(victim.topic, 0): COUNT}
     assert max(copies.values()) <= 2 * BATCH
     assert copies["before-write"] <= BATCH
-    assert copies["behind-commit"] == 0
+    assert copies["behind-commit"] <= BATCH  # what was written meanwhile
     assert copies["behind-write"] > 0
 
 
