@@ -9,7 +9,8 @@ for any message.
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, cast
 
 from zkconsumer.mirror.landed import Landed, Run, joined_runs, runs_of
 from zkconsumer.model import Record, TopicPartition
@@ -159,21 +160,21 @@ class Batch:
         found: list[Run] = []
         headers: Mapping[int, Headers] | None = None
         place = 0
-        for part in piece.parts():
-            if isinstance(part, Sequence):
-                if headers is None:
-                    headers = piece.headers() if with_headers else {}
-                strand.outgoing.add_rows(
-                    [
-                        _outgoing_row(row, headers.get(index))
-                        for index, row in enumerate(part, place)
-                    ]
-                )
-                found += runs_of([row[0] for row in part])
-            else:
-                strand.outgoing.add_runs([part], with_headers=with_headers)
-                found += _ranges_of(part)
-            place += len(part)
+        for is_rows, parts in groupby(piece.parts(), lambda part: isinstance(part, Sequence)):
+            if not is_rows:
+                fetched = cast("list[_core.Run]", list(parts))
+                strand.outgoing.add_runs(fetched, with_headers=with_headers)
+                found += _ranges_of(fetched)
+                place += sum(map(len, fetched))
+                continue
+            rows = [row for part in cast("Iterable[Sequence[Row]]", parts) for row in part]
+            if headers is None:
+                headers = piece.headers() if with_headers else {}
+            strand.outgoing.add_rows(
+                [_outgoing_row(row, headers.get(index)) for index, row in enumerate(rows, place)]
+            )
+            found += runs_of([row[0] for row in rows])
+            place += len(rows)
         runs = joined_runs(found)
         strand.add(source, runs)
         return runs
@@ -235,10 +236,10 @@ def _outgoing_row(
     return HeadedRecord(plain, headers) if headers else plain
 
 
-def _ranges_of(run: "_core.Run") -> list[Run]:
+def _ranges_of(runs: "list[_core.Run]") -> list[Run]:
     from zkconsumer.produce.run_sets import offset_ranges  # noqa: PLC0415 - who has runs has it
 
-    return offset_ranges([run])
+    return offset_ranges(runs)
 
 
 def records_of(source: TopicPartition, piece: RecordSlice) -> Sequence[ConsumerRecord]:

@@ -51,6 +51,10 @@ class OutgoingPart(Protocol):
         """Return the records after the first ``count``, of which there are more."""
         ...
 
+    def joined(self, other: "OutgoingPart") -> "OutgoingPart | None":
+        """Return these and those of another part behind them; None where the kinds differ."""
+        ...
+
 
 class RowSet:
     """An ``OutgoingSet`` of rows.
@@ -87,29 +91,35 @@ class RowPart:
         start: the index of the first one that waits.
     """
 
-    __slots__ = ("_rows", "_start")
+    __slots__ = ("rows", "start")
 
     def __init__(self, rows: Sequence[Outgoing], start: int = 0) -> None:
-        self._rows = rows
-        self._start = start
+        self.rows = rows
+        self.start = start
 
     def __len__(self) -> int:
-        return len(self._rows) - self._start
+        return len(self.rows) - self.start
 
     def cut(self, set_bytes: int) -> "tuple[RowSet, RowPart | None]":
         """See ``OutgoingPart``."""
-        size, stop = 0, self._start
-        while stop < len(self._rows):
-            size += outgoing_bytes(self._rows[stop])
-            if stop > self._start and size > set_bytes:
+        size, stop = 0, self.start
+        while stop < len(self.rows):
+            size += outgoing_bytes(self.rows[stop])
+            if stop > self.start and size > set_bytes:
                 break
             stop += 1
-        rest = RowPart(self._rows, stop) if stop < len(self._rows) else None
-        return RowSet(self._rows[self._start : stop]), rest
+        rest = RowPart(self.rows, stop) if stop < len(self.rows) else None
+        return RowSet(self.rows[self.start : stop]), rest
 
     def without(self, count: int) -> "RowPart":
         """See ``OutgoingPart``."""
-        return RowPart(self._rows, self._start + count)
+        return RowPart(self.rows, self.start + count)
+
+    def joined(self, other: OutgoingPart) -> "RowPart | None":
+        """See ``OutgoingPart``."""
+        if not isinstance(other, RowPart):
+            return None
+        return RowPart([*self.rows[self.start :], *other.rows[other.start :]])
 
 
 class OutgoingRecords:
@@ -139,16 +149,12 @@ class OutgoingRecords:
         # Whoever has runs has the core; others may not.
         from zkconsumer.produce.run_sets import RunPart  # noqa: PLC0415
 
-        last = self._parts[-1] if self._parts else None
-        if isinstance(last, RunPart) and last.with_headers is with_headers:
-            self._count -= len(self._parts.pop())
-            runs = [*last.runs, *runs]
         self._add(RunPart(list(runs), with_headers=with_headers))
 
     def extend(self, other: "OutgoingRecords") -> None:
         """Add the records of another one, which keeps them, at the end."""
-        self._parts.extend(other._parts)  # noqa: SLF001 - of this class
-        self._count += len(other)
+        for part in other._parts:  # noqa: SLF001 - of this class
+            self._add(part)
 
     def copy(self) -> "OutgoingRecords":
         """Return the same records, to be taken apart."""
@@ -181,5 +187,8 @@ class OutgoingRecords:
             self._parts.popleft()
 
     def _add(self, part: OutgoingPart) -> None:
-        self._parts.append(part)
         self._count += len(part)
+        if self._parts and (joined := self._parts[-1].joined(part)) is not None:
+            self._parts[-1] = joined
+        else:
+            self._parts.append(part)

@@ -7,6 +7,7 @@ from zkconsumer.errors import LocalProtocolError
 from zkconsumer.model import TimestampType
 from zkconsumer.native import _core
 from zkconsumer.produce.outgoing import NO_SEQUENCE, ProducerSequence, headers_refused
+from zkconsumer.produce.outgoing_sets import OutgoingPart
 from zkconsumer.records.batch_header import MAGIC as BATCH_MAGIC
 from zkconsumer.records.build import wrap_message_set
 from zkconsumer.records.codecs import Codec, compress
@@ -112,6 +113,13 @@ class RunPart:
         """See ``OutgoingPart``."""
         rest = _core.cut_runs(self.runs, _ANY_SIZE, count)[1]
         return RunPart(rest, with_headers=self.with_headers)
+
+    def joined(self, other: OutgoingPart) -> "RunPart | None":
+        """See ``OutgoingPart``."""
+        kept = self.with_headers
+        if not isinstance(other, RunPart) or other.with_headers is not kept:
+            return None
+        return RunPart([*self.runs, *other.runs], with_headers=kept)
 
 
 def offset_ranges(runs: list[_core.Run]) -> list[tuple[int, int]]:
