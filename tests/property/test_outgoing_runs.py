@@ -122,7 +122,7 @@ def test_runs_are_cut_where_rows_are(
     queued.drop(dropped)
     of_rows = OutgoingRecords(plain[dropped:])
     again = queued.copy()
-    values = []
+    values: list[bytes | None] = []
     while len(queued):
         one = queued.cut(set_bytes)
         if not any(found for *_, found in sets):

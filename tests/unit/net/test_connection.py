@@ -192,3 +192,19 @@ def test_a_late_answer_has_as_long_as_it_is_waited_for(net: FakeNet) -> None:
     assert not is_idle(connection)
     with pytest.raises(ConnectionLost):
         connection.begin(QUESTION, version=0, timeout_ms=LONG_MS)
+
+
+def test_several_requests_may_be_in_flight_where_that_is_asked_for(net: FakeNet) -> None:
+    """Their answers come in order; one more than was said, or one out of turn, is our mistake."""
+    connection = net.connect()
+    first, second = (
+        connection.begin(QUESTION, version=0, timeout_ms=LONG_MS, most_in_flight=2)
+        for _ in range(2)
+    )
+    with pytest.raises(LocalProtocolError, match="MetadataRequest can't be sent while another"):
+        connection.begin(QUESTION, version=0, timeout_ms=LONG_MS, most_in_flight=2)
+    with pytest.raises(LocalProtocolError, match="this MetadataRequest is not in flight"):
+        connection.finish(second, timeout_ms=LONG_MS)
+    for one in (first, second):
+        assert connection.finish(one, timeout_ms=LONG_MS).topics[0].topic == "t"
+    assert is_idle(connection)

@@ -1,0 +1,115 @@
+"""Batches that wait for their turn: written in order, bounded, and never forgotten in silence."""
+
+import threading
+
+import pytest
+
+from tests.support.mirroring import SOURCE, batch_of
+from tests.support.waiting import wait_until
+from zkconsumer.errors import MirrorError
+from zkconsumer.mirror.batch import Batch
+from zkconsumer.mirror.pipeline import Pipeline
+from zkconsumer.model import TopicPartition
+
+THERE = TopicPartition("copy", 0)
+
+
+def batch(*offsets: int) -> Batch:
+    """Messages of one partition."""
+    return batch_of({SOURCE: {THERE: offsets}})
+
+
+class Held:
+    """Writes when it is let: acknowledges all of a batch."""
+
+    def __init__(self) -> None:
+        self.written: list[list[int]] = []
+        self.done: list[dict[TopicPartition, int]] = []
+        self.gate = threading.Semaphore(0)
+        self.error: Exception | None = None
+        self.gives_up = False
+
+    def write(self, one: Batch) -> bool:
+        """See ``Writer``."""
+        assert self.gate.acquire(timeout=10)
+        if self.error is not None:
+            raise self.error
+        if self.gives_up:
+            return False
+        landed = one.acknowledge(THERE, 0, len(one.rest()[THERE]))
+        self.written.append([offset for line in landed for offset, _ in line.pairs()])
+        return True
+
+    def on_done(self, one: Batch) -> None:
+        """Note how far it came."""
+        self.done.append(one.positions())
+
+
+def test_what_comes_meanwhile_is_written_together() -> None:
+    """In order; and at the end all of it is written."""
+    held = Held()
+    pipeline = Pipeline(held.write, held.on_done, most=100)
+    with pipeline.running():
+        pipeline.put(batch(0, 1))
+        held.gate.release()
+        wait_until(lambda: len(held.done) == 1, what="the first one written")
+        assert pipeline.is_idle
+        pipeline.put(batch(2))
+        wait_until(lambda: not pipeline._waiting, what="the writer has it")
+        pipeline.put(batch(3, 5))
+        pipeline.put(batch(6))
+        held.gate.release(2)
+    assert held.written == [[0, 1], [2], [3, 5, 6]]
+    assert held.done == [{SOURCE: 2}, {SOURCE: 3}, {SOURCE: 7}]
+
+
+def test_room_is_bounded_in_messages_and_bytes() -> None:
+    """Who reads waits; what is written gives its room back."""
+    held = Held()
+    pipeline = Pipeline(held.write, held.on_done, most=3)
+    small = Pipeline(held.write, held.on_done, most=100, most_bytes=1)
+    with pipeline.running():
+        pipeline.put(batch(0, 1))
+        assert pipeline.room == 1
+        pipeline.put(batch(2))
+        assert not pipeline.wait_for_room(1)
+        held.gate.release(2)
+        assert pipeline.wait_for_room(10_000)
+        pipeline.flush()
+        assert pipeline.room == 3
+    with small.running():
+        small.put(batch(0))
+        assert small.room == 0
+        held.gate.release()
+        small.flush()
+        assert small.room == 100
+
+
+def test_a_failure_ends_it() -> None:
+    """Who waits for room or for the end of it does not wait for ever, and hears why."""
+    held = Held()
+    held.error = MirrorError("refused")
+    pipeline = Pipeline(held.write, held.on_done, most=2)
+    with pytest.raises(MirrorError, match="refused"), pipeline.running():  # noqa: PT012
+        pipeline.put(batch(4, 5))
+        held.gate.release()
+        pipeline.flush()
+        assert not pipeline.wait_for_room(10_000)
+        pipeline.put(batch(6))
+        assert pipeline.is_idle
+        with pytest.raises(MirrorError):
+            pipeline.check()
+    assert held.done == [{SOURCE: 4}]
+
+
+def test_what_is_given_up_ends_it() -> None:
+    """Nothing behind it is written."""
+    held = Held()
+    held.gives_up = True
+    pipeline = Pipeline(held.write, held.on_done, most=100)
+    with pipeline.running():
+        pipeline.put(batch(0))
+        wait_until(lambda: not pipeline._waiting, what="the writer has it")
+        pipeline.put(batch(1))
+        held.gate.release(2)
+    assert (held.written, held.done) == ([], [{SOURCE: 0}])
