@@ -164,6 +164,12 @@ POLL_FEATURES: Mapping[str, Feature] = {
         _EVERYWHERE,
         f"{_COORDINATED}.test_every_version",
     ),
+    "idempotent": Feature(
+        "our producer, idempotent as in the mirror, is kept account of",
+        "test_an_idempotent_producer_is_kept_account_of",
+        _from("0.11.0.3", Cell.ABSENT),
+        f"{_COORDINATED}.test_every_version",
+    ),
     "kerberos": Feature(
         "reading and writing with tickets of Kerberos (`sasl_mechanism=GSSAPI`)",
         "test_a_producer_and_a_group",

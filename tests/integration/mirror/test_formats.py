@@ -8,44 +8,17 @@ import pytest
 from tests.golden.jvm import no_compiler_because
 from tests.integration.records.test_real_transactions import COMMITTED
 from tests.interop.coordinated.test_transactions import write_transactions
+from tests.support.batch_heads import heads_of
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.mirrors import mirror_settings, numbered, proof_of, read_topic, write_all
-from tests.support.raw_connections import raw_connection
 from zkconsumer.mirror.mirror import Mirror
 from zkconsumer.mirror.settings import target_settings
 from zkconsumer.model import TopicPartition
-from zkconsumer.records.batch_header import BATCH_HEADER
 from zkconsumer.records.codecs import Codec
-from zkconsumer.sandbox import Sandbox
-from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 pytestmark = pytest.mark.sandbox
 
 COUNT = 3_000
-_FETCH_VERSION = 11
-
-
-def heads_of(cluster: Sandbox, tp: TopicPartition) -> list[tuple[int, int, int]]:
-    """Of each batch its codec, the producer's id, and the number of its first record."""
-    connection = raw_connection(cluster.brokers[0])
-    try:
-        wanted = FetchPartition(partition=tp.partition, fetch_offset=0, max_bytes=1 << 24)
-        request = FetchRequest(
-            max_wait_ms=0,
-            min_bytes=1,
-            max_bytes=1 << 24,
-            topics=(FetchTopic(topic=tp.topic, partitions=(wanted,)),),
-        )
-        answer = connection.request(request, version=_FETCH_VERSION, timeout_ms=30_000)
-        data = bytes(answer.topics[0].partitions[0].records or b"")
-    finally:
-        connection.close()
-    found, at = [], 0
-    while at < len(data):
-        head = BATCH_HEADER.unpack_from(data, at)
-        found.append((head[5] & 7, head[9], head[11]))
-        at += 12 + head[1]
-    return found
 
 
 def test_every_codec_arrives_in_every_codec(broker_of: BrokerOf, tmp_path: Path) -> None:
@@ -73,10 +46,10 @@ def test_every_codec_arrives_in_every_codec(broker_of: BrokerOf, tmp_path: Path)
         assert sum(one.copies for one in proof.partitions) == 0
         for tp in sources.values():
             heads = heads_of(target, TopicPartition(prefix + tp.topic, 0))
-            assert {head[0] for head in heads} == {codec}
-            assert len({head[1] for head in heads}) == 1
-            assert heads[0][1] >= 0
-            numbers = [head[2] for head in heads]
+            assert {head.attributes & 7 for head in heads} == {codec}
+            assert len({head.producer_id for head in heads}) == 1
+            assert heads[0].producer_id >= 0
+            numbers = [head.base_sequence for head in heads]
             assert numbers == sorted(numbers)
             assert len(numbers) > 1
 

@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from tests.interop.traffic import Writer
+from tests.support.batch_heads import heads_of
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.waiting import wait_until
 from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
@@ -132,6 +133,7 @@ KEEPS = dict.fromkeys(VERSIONS, Keeps.HEADERS) | {
 }
 WITHOUT_LZ4 = ("0.8.0", "0.8.1.1")
 WITH_ZSTD = ("2.8.2", "3.9.1")
+IDEMPOTENT = ("0.11.0.3", "1.1.1", "2.8.2", "3.9.1")
 
 
 @pytest.mark.parametrize("version", list(VERSIONS))
@@ -193,3 +195,25 @@ def create(cluster: Sandbox, topic: str, partitions: int) -> None:
     finally:
         client.stop()
         dialer.stop()
+
+
+@pytest.mark.parametrize("version", IDEMPOTENT)
+def test_an_idempotent_producer_is_kept_account_of(broker_of: BrokerOf, version: str) -> None:
+    """Every batch bears the producer's id, and the numbers follow each other."""
+    cluster = broker_of(version)
+    tp = TopicPartition(fresh_name("idempotent"), 0)
+    cluster.create_topic(tp.topic)
+    records = [Record(0, None, b"%d" % number) for number in range(1_000)]
+    settings = BatchSettings(set_bytes=3_000, idempotent=True)
+    with closing(BatchProducer(cluster.brokers, settings=settings)) as producer:
+        for _ in range(2):
+            written = producer.write({tp: records})
+            assert sum(one.count for one in written) == len(records)
+    heads = heads_of(cluster, tp)
+    assert len({head.producer_id for head in heads}) == 1
+    assert heads[0].producer_id >= 0
+    expected = 0
+    for head in heads:
+        assert (head.base_offset, head.base_sequence) == (expected, expected)
+        expected += head.record_count
+    assert expected == 2 * len(records)
