@@ -108,6 +108,8 @@ class RowBatches:
             "partition": topic_partition.partition,
         }
         self._columns = [_maker(field, repeated.get(field.name)) for field in schema]
+        # Headers are found by their offsets.
+        self._wanted = {*schema.names, *(["offset"] if "headers" in schema.names else [])}
 
     def batch(self, part: RangePart) -> pa.RecordBatch:
         """One batch of all records of a part, in their order.
@@ -115,7 +117,10 @@ class RowBatches:
         Raises:
             BufferError: somebody changed the bytes after they were checked.
         """
-        columns = columns_of_runs(part.runs) if part.runs else columns_of_rows(part.rows)
+        if part.runs:
+            columns = columns_of_runs(part.runs, self._wanted)
+        else:
+            columns = columns_of_rows(part.rows, self._wanted)
         return pa.RecordBatch.from_arrays(
             [make(columns, part) for make in self._columns], schema=self._schema
         )

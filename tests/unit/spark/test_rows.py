@@ -1,6 +1,6 @@
 """Spark's columns, of what either engine found."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -14,7 +14,9 @@ from zkconsumer.fetch.range_parts import PieceDecoder, RangePart, parts_of
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
+from zkconsumer.spark import rows
 from zkconsumer.spark.rows import RowBatches, arrow_schema, spark_schema
+from zkconsumer.streams.arrow_columns import RecordColumns
 
 TP = TopicPartition("t", 3)
 ALL = arrow_schema(spark_schema(include_headers=True))
@@ -100,9 +102,9 @@ def test_magic_0_has_no_time(decoder: PieceDecoder) -> None:
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: PieceDecoder) -> None:
     """The columns that repeat one value share their memory."""
-    rows = RowBatches(ALL, TP)
+    maker = RowBatches(ALL, TP)
     batches = [
-        rows.batch(part_of(decoder, *(Record(one, b"k", b"v") for one in range(count)), magic=0))
+        maker.batch(part_of(decoder, *(Record(one, b"k", b"v") for one in range(count)), magic=0))
         for count in (3, 1, 50, 2)
     ]
     for batch, count in zip(batches, (3, 1, 50, 2), strict=True):
@@ -119,15 +121,16 @@ def test_headers_come_with_their_records(decoder: PieceDecoder) -> None:
     headers = {1: (("a", b"1"), ("b", None), ("a", b"")), 3: (("c", b"2"),)}
     data = build_batch(records, headers=headers) + build_batch([records[3]._replace(offset=4)])
     piece = decoder(memoryview(data), 1, 1 << 20, 1 << 20)
-    found = [
-        columns(RowBatches(ALL, TP).batch(part))["headers"] for part in parts_of(piece, 5, 1 << 20)
-    ]
-    assert [one for batch in found for one in batch] == [
-        [{"key": "a", "value": b"1"}, {"key": "b", "value": None}, {"key": "a", "value": b""}],
-        None,
-        [{"key": "c", "value": b"2"}],
-        None,
-    ]
+    alone = arrow_schema(StructType([spark_schema(include_headers=True)["headers"]]))
+    parts = list(parts_of(piece, 5, 1 << 20))
+    for schema in (ALL, alone):
+        found = [columns(RowBatches(schema, TP).batch(part))["headers"] for part in parts]
+        assert [one for batch in found for one in batch] == [
+            [{"key": "a", "value": b"1"}, {"key": "b", "value": None}, {"key": "a", "value": b""}],
+            None,
+            [{"key": "c", "value": b"2"}],
+            None,
+        ]
 
 
 @pytest.mark.parametrize("names", [["value"], ["offset", "key"], ["timestamp"], ["topic"]])
@@ -142,6 +145,31 @@ def test_columns_may_be_left_out_and_put_in_order(
     whole = columns(RowBatches(ALL, TP).batch(part))
     assert list(batch.schema.names) == list(names)
     assert columns(batch) == {name: whole[name] for name in names}
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_what_is_left_out_is_not_made(
+    decoder: PieceDecoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither copied nor repeated, by either engine; but for the offsets that headers hang on."""
+    made: list[set[str]] = []
+
+    def spied(make: Callable[..., RecordColumns]) -> Callable[..., RecordColumns]:
+        def spy(*args: object) -> RecordColumns:
+            found = make(*args)
+            every = {"key": found.keys, "value": found.values, "offset": found.offsets}
+            made.append({name for name, column in every.items() if column is not None})
+            return found
+
+        return spy
+
+    for name in ("columns_of_runs", "columns_of_rows"):
+        monkeypatch.setattr(rows, name, spied(getattr(rows, name)))
+    part = part_of(decoder, Record(7, b"k", b"v"))
+    whole = spark_schema(include_headers=True)
+    for name in ("value", "topic", "headers"):
+        RowBatches(arrow_schema(StructType([whole[name]])), TP).batch(part)
+    assert made == [{"value"}, set(), {"offset"}]
 
 
 def test_a_column_may_be_declared_not_null() -> None:
