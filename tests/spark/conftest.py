@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from tests.interop.mixed_group import MixedGroup
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.spark_connector import connector_jars
+from zkconsumer.spark.compat import HAS_READ_LIMITS
 from zkconsumer.spark.session import build_session
 
 SETTINGS = {
@@ -48,7 +49,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "zkconsumer tests",
             master="local[2]",
             settings=SETTINGS | {"spark.sql.warehouse.dir": warehouse},
-            jars=connector_jars(),
+            jars=connector_jars() if HAS_READ_LIMITS else (),  # it is for Spark 4.2 and later
         )
         session.sparkContext.setLogLevel("ERROR")
         try:

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from pyspark.sql.datasource import InputPartition
-
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import Broker, OffsetRange, TopicPartition
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.spark.compat import InputPartition
 
 
 @dataclass(frozen=True, kw_only=True)

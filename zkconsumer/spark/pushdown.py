@@ -1,11 +1,11 @@
-"""Spark's filters as conditions on ranges, and whether Spark hands any over.
+"""Spark's filters as conditions on ranges, and the reader that is given them.
 
 A comparison with null never holds, not even negated, but for ``<=>``.
 
 Source: PySpark 4.3 ``pyspark.sql.datasource.Filter``.
 """
 
-import sys
+from collections.abc import Iterable
 from typing import TypeGuard
 
 from pyspark.sql import datasource as ds
@@ -18,23 +18,27 @@ from zkconsumer.spark.filters import (
     NumberWithin,
     TopicAmong,
     TopicStarts,
+    is_exact,
 )
+from zkconsumer.spark.reader import ZkBatchReader
 
-_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
 _NUMBERS: dict[str, Column] = {"partition": "partition", "offset": "offset"}
 _COLUMNS = ("topic", *_NUMBERS)
 _NEVER = Constant(holds=False)
 _ALWAYS = Constant(holds=True)
 
 
-def is_pushing() -> bool:
-    """Whether this process is the one in which Spark hands filters over.
+class ZkFilteringReader(ZkBatchReader):
+    """A batch reader that is given the query's filters before it plans."""
 
-    ``spark.sql.python.filterPushdown.enabled`` can't be seen from here, and Spark refuses a reader
-    that takes filters where it is off. Where it is on, planning runs in a worker of its own.
-    """
-    main = getattr(sys.modules.get("__main__"), "__spec__", None)
-    return _WORKER in sys.modules or (main is not None and main.name == _WORKER)
+    def pushFilters(self, filters: list[ds.Filter]) -> Iterable[ds.Filter]:  # noqa: N802
+        """Take what is about topic, partition or offset; gives what Spark must still look at."""
+        for one in filters:
+            condition = condition_of(one)
+            if condition is not None:
+                self.conditions.append(condition)
+            if condition is None or not is_exact(condition):
+                yield one
 
 
 def condition_of(given: ds.Filter) -> Condition | None:

@@ -16,7 +16,6 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -32,7 +31,12 @@ from pyspark.sql.types import (
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.model import TopicPartition
-from zkconsumer.streams.arrow_columns import RecordColumns, columns_of_rows, columns_of_runs
+from zkconsumer.streams.arrow_columns import (
+    TIMESTAMP,
+    RecordColumns,
+    columns_of_rows,
+    columns_of_runs,
+)
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _TYPES: Final[Mapping[str, DataType]] = MappingProxyType(
@@ -47,6 +51,21 @@ _TYPES: Final[Mapping[str, DataType]] = MappingProxyType(
         "headers": ArrayType(_HEADER),
     }
 )
+_ARROW: Final[Mapping[str, pa.DataType]] = MappingProxyType(
+    {
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "topic": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+        "timestamp": TIMESTAMP,
+        "timestampType": pa.int32(),
+        "headers": pa.list_(
+            pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
+        ),
+    }
+)
+"""The same as Spark makes of them; its own function for that is called otherwise in each Spark."""
 _MAY_BE_NULL: Final = frozenset({"key", "value", "timestamp", "headers"})
 
 
@@ -90,7 +109,9 @@ def arrow_schema(schema: StructType) -> pa.Schema:
         if field.name in seen:
             raise ConfigError(f"schema: column {field.name} is named twice")
         seen.add(field.name)
-    return to_arrow_schema(schema, timezone="UTC")
+    return pa.schema(
+        [pa.field(field.name, _ARROW[field.name], field.nullable) for field in schema.fields]
+    )
 
 
 class RowBatches:

@@ -46,9 +46,9 @@ class ZkDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """A streaming reader; see ``reader``."""
-        from zkconsumer.spark.stream_reader import ZkStreamReader  # noqa: PLC0415
+        from zkconsumer.spark.stream_reader import stream_reader  # noqa: PLC0415
 
-        return ZkStreamReader(source_options(self.options).for_streaming(), schema)
+        return stream_reader(source_options(self.options).for_streaming(), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
         """A batch writer; see ``batch_writer``."""

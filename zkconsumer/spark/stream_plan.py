@@ -13,6 +13,7 @@ Source: Spark 4.2 ``KafkaMicroBatchStream``.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,9 +22,10 @@ from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import wait_ms
 from zkconsumer.spark.admission import Admission, AdmissionLimits
+from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations, created_again
 from zkconsumer.spark.data_loss import LogBounds
-from zkconsumer.spark.group_progress import GroupProgress
+from zkconsumer.spark.group_progress import GroupProgress, progress_of
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.offset_limits import Exact
 from zkconsumer.spark.options import SourceOptions
@@ -280,6 +282,24 @@ class StreamPlan:
         self._members_ms = self._clock.now_ms()
 
 
-def system_surroundings(cluster: Cluster, progress: GroupProgress | None) -> Surroundings:
-    """Those of a real query."""
-    return Surroundings(cluster=cluster, progress=progress, clock=SystemClock())
+def begun_plan(options: SourceOptions) -> StreamPlan:
+    """The plan of a real query, which has begun; whoever asks for it closes it.
+
+    Raises:
+        ConfigError: see ``StreamPlan.begin``.
+        ZkConsumerError: the cluster does not answer.
+    """
+    for note in options.notes:
+        log.warning("%s", note)
+    cluster = ClusterReader.of(options)
+    plan: StreamPlan | None = None
+    try:
+        progress = progress_of(options, cluster)
+        around = Surroundings(cluster=cluster, progress=progress, clock=SystemClock())
+        plan = StreamPlan(options, around)
+        plan.begin()
+    except BaseException:
+        with suppress(ZkConsumerError):
+            (plan or cluster).close()
+        raise
+    return plan

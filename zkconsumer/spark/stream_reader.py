@@ -3,42 +3,44 @@
 Spark makes one in a Python process on the driver that lives as long as the query, and others in
 short-lived processes to plan tasks; those never connect.
 
-Source: PySpark 4.3 ``DataSourceStreamReader``.
+Spark before 4.2 does not say where a batch is to start when it asks where it ends: see
+``ZkStreamReader``. Later ones do, see ``admitting_reader``.
+
+Source: PySpark 4.0 and 4.3 ``DataSourceStreamReader``, Spark 4.0 ``PythonMicroBatchStream``.
 """
 
 import logging
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    ReadMinRows,
-    SupportsTriggerAvailableNow,
-)
 from pyspark.sql.types import StructType
 
-from zkconsumer.errors import ZkConsumerError
-from zkconsumer.spark.cluster_reader import ClusterReader
-from zkconsumer.spark.group_progress import progress_of
-from zkconsumer.spark.offset_json import to_json
+from zkconsumer.errors import IllegalState
+from zkconsumer.spark.compat import HAS_READ_LIMITS
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.reader import read_task
 from zkconsumer.spark.rows import arrow_schema
 from zkconsumer.spark.stream_offsets import StreamOffsets
-from zkconsumer.spark.stream_plan import StreamPlan, system_surroundings
+from zkconsumer.spark.stream_plan import StreamPlan, begun_plan
 
 log = logging.getLogger(__name__)
 
 JsonOffset = dict[str, Any]
 
+_ONE_BATCH = (
+    "maxOffsetsPerTrigger: this Spark (before 4.2) does not tell a source of its trigger: with "
+    "availableNow or once a query ends after one batch of so much; run it until there is none"
+)
 
-class ZkStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads what comes, batch by batch.
+
+class ZkStreamReader(DataSourceStreamReader):
+    """Reads what comes, batch by batch, and keeps in mind where the next one starts.
+
+    That is where the last one ended: of each end that is told, Spark makes a batch, and it asks for
+    the next when that one is complete. A query that goes on from a checkpoint first has an empty
+    range planned, at the end of its last batch.
 
     Args:
         options: those of a streaming query.
@@ -49,44 +51,47 @@ class ZkStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
-        self._options = options
+        self.options = options
         self._schema = arrow_schema(schema)
         self._begun: StreamPlan | None = None
+        self._at: JsonOffset | None = None
+        self._since: JsonOffset | None = None
 
     def initialOffset(self) -> JsonOffset:  # noqa: N802
         """Where a new query starts."""
-        return self._plan().initial().to_json()
+        return self.plan.initial().to_json()
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """What the options say; where that is two limits, ``latestOffset`` knows the other."""
-        if self._options.max_offsets_per_trigger is not None:
-            return ReadMaxRows(self._options.max_offsets_per_trigger)
-        if self._options.min_offsets_per_trigger is not None:
-            return ReadMinRows(self._options.min_offsets_per_trigger)
-        return ReadAllAvailable()
+    def latestOffset(self, *_given: Any) -> JsonOffset:  # noqa: N802
+        """Where the next batch ends; everything before is done, and is committed."""
+        self._since = start = self.initialOffset() if self._at is None else self._at
+        self._at = self.next_end(start, unlimited=False)
+        return self._at
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """The query is to end where the logs end now."""
-        self._plan().prepare_available_now()
+    def next_end(self, start: JsonOffset, *, unlimited: bool) -> JsonOffset:
+        """Where the batch ends that starts here; the same if there is none yet.
 
-    def latestOffset(self, start: JsonOffset, limit: ReadLimit) -> JsonOffset:  # noqa: N802
-        """Where the next batch ends; everything before ``start`` is done, and is committed."""
+        Args:
+            start: the end of the last batch, which is complete.
+            unlimited: whatever the options say.
+        """
         before = StreamOffsets.from_json(start)
-        # A trigger that reads everything at once overrides the options.
-        unlimited = limit == ReadAllAvailable() != self.getDefaultReadLimit()
-        end = self._plan().latest(before, unlimited=unlimited)
+        end = self.plan.latest(before, unlimited=unlimited)
         return start if end is before else end.to_json()
 
-    def reportLatestOffset(self) -> JsonOffset | None:  # noqa: N802
-        """Where the logs end, for the query's progress."""
-        ends = None if self._begun is None else self._begun.ends
-        return None if ends is None else {**to_json(ends)}
-
     def partitions(self, start: JsonOffset, end: JsonOffset) -> list[InputPartition]:
-        """The tasks of one batch."""
+        """The tasks of one batch.
+
+        Raises:
+            IllegalState: it starts elsewhere than what was told of its end was reckoned from.
+        """
+        if end == self._at and self._since is not None and self._since != start:
+            raise IllegalState(
+                f"a batch was to start at {self._since}, and Spark has it at {start}"
+            )
+        self._at = end
         if start == end:
             return []
-        tasks = self._plan().tasks(StreamOffsets.from_json(start), StreamOffsets.from_json(end))
+        tasks = self.plan.tasks(StreamOffsets.from_json(start), StreamOffsets.from_json(end))
         return list(tasks)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -102,19 +107,29 @@ class ZkStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if plan is not None:
             plan.close()
 
-    def _plan(self) -> StreamPlan:
-        if self._begun is None:
-            for note in self._options.notes:
-                log.warning("%s", note)
-            cluster = ClusterReader.of(self._options)
-            plan: StreamPlan | None = None
-            try:
-                progress = progress_of(self._options, cluster)
-                plan = StreamPlan(self._options, system_surroundings(cluster, progress))
-                plan.begin()
-            except BaseException:
-                with suppress(ZkConsumerError):
-                    (plan or cluster).close()
-                raise
-            self._begun = plan
+    @property
+    def begun(self) -> StreamPlan | None:
+        """The query's plan, once there is one."""
         return self._begun
+
+    @property
+    def plan(self) -> StreamPlan:
+        """The query's plan, made when it is first asked for."""
+        if self._begun is None:
+            self._begun = begun_plan(self.options)
+            if self.options.max_offsets_per_trigger is not None and not HAS_READ_LIMITS:
+                log.warning(_ONE_BATCH)
+        return self._begun
+
+
+def stream_reader(options: SourceOptions, schema: StructType) -> ZkStreamReader:
+    """The reader that makes the most of this Spark.
+
+    Raises:
+        ConfigError: see ``ZkStreamReader``.
+    """
+    if HAS_READ_LIMITS:
+        from zkconsumer.spark.admitting_reader import ZkAdmittingReader  # noqa: PLC0415 - see there
+
+        return ZkAdmittingReader(options, schema)
+    return ZkStreamReader(options, schema)

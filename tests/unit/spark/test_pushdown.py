@@ -8,8 +8,9 @@ from hypothesis import strategies as some
 from pyspark.sql import datasource as ds
 
 from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.compat import is_pushing_filters
 from zkconsumer.spark.filters import is_exact, select
-from zkconsumer.spark.pushdown import condition_of, is_pushing
+from zkconsumer.spark.pushdown import condition_of
 
 COMPARISONS: dict[type[ds.Filter], Callable[[int, int], bool]] = {
     ds.EqualTo: lambda one, other: one == other,
@@ -126,4 +127,4 @@ def test_other_filters_are_left_to_spark(one: ds.Filter) -> None:
 
 def test_here_nobody_pushes_filters() -> None:
     """Only Spark's worker for that does."""
-    assert not is_pushing()
+    assert not is_pushing_filters()

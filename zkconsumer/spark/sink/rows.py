@@ -21,6 +21,9 @@ _TYPES: dict[str, tuple[type[DataType], ...]] = {
     "value": _TEXT_OR_BYTES,
 }
 
+COLUMNS = tuple(_TYPES)
+"""The columns that count."""
+
 Row: TypeAlias = tuple[str | None, int | None, bytes | None, bytes | None]
 """Topic, partition, key, value."""
 

@@ -8,9 +8,9 @@ import logging
 from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from zkconsumer.spark.compat import DataSourceStreamArrowWriter, WriterCommitMessage
 from zkconsumer.spark.sink.plan import sink_plan
 from zkconsumer.spark.sink.task import SinkPlan
 from zkconsumer.spark.sink.writer import Written, write_task, written_by

@@ -5,18 +5,16 @@ At least once: a task that is run again writes its rows again.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from zkconsumer.errors import ConfigError
-from zkconsumer.net.dialling import dialer_of
-from zkconsumer.produce.batch_producer import BatchProducer
+from zkconsumer.spark.sink.job import in_words, write_rows
 from zkconsumer.spark.sink.plan import sink_plan
-from zkconsumer.spark.sink.task import SinkPlan, SinkTask, Tally
+from zkconsumer.spark.sink.task import SinkPlan, Tally
 
 log = logging.getLogger(__name__)
 
@@ -42,33 +40,13 @@ def batch_writer(options: Mapping[str, str], schema: StructType, *, overwrite: b
 
 
 def write_task(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> Written:
-    """Write one task's rows; runs on an executor.
-
-    Raises:
-        RowRefused: a row can't be written as it is.
-        WriteFailed: brokers did not acknowledge some rows.
-    """
-    context = TaskContext.get()
-    settings = plan.batch.producer
-    dialer = dialer_of(replace(settings.client, security=plan.security))
-    producer = BatchProducer(plan.brokers, dialer=dialer, settings=plan.batch)
-    try:
-        task = SinkTask(plan, producer, task=context.partitionId() if context else 0)
-        return Written(task.write(batches))
-    finally:
-        producer.close()
-        dialer.stop()
+    """See ``write_rows``; for Spark, which takes the answer to the driver."""
+    return Written(write_rows(plan, batches))
 
 
 def written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
-    """What tasks wrote, in words: rows in all, and by topic."""
-    tallies = [one.tally for one in messages if isinstance(one, Written)]
-    by_topic: dict[str, int] = {}
-    for tally in tallies:
-        for tp, part in tally.partitions.items():
-            by_topic[tp.topic] = by_topic.get(tp.topic, 0) + part.count
-    topics = ", ".join(f"{topic} {count}" for topic, count in sorted(by_topic.items()))
-    return f"{sum(by_topic.values())} rows" + (f" ({topics})" if topics else "")
+    """What tasks wrote, in words; None stands for one that failed."""
+    return in_words(one.tally for one in messages if isinstance(one, Written))
 
 
 class ZkWriter(DataSourceArrowWriter):

@@ -1,0 +1,42 @@
+"""The streaming reader where Spark says where a batch starts, and how much it may read.
+
+Source: PySpark 4.3 ``pyspark.sql.streaming.datasource``; it came with 4.2.
+"""
+
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+
+from zkconsumer.spark.offset_json import to_json
+from zkconsumer.spark.stream_reader import JsonOffset, ZkStreamReader
+
+
+class ZkAdmittingReader(ZkStreamReader, SupportsTriggerAvailableNow):
+    """Reads what comes, as much of it as the trigger and the options allow."""
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """What the options say; where that is two limits, ``latestOffset`` knows the other."""
+        if self.options.max_offsets_per_trigger is not None:
+            return ReadMaxRows(self.options.max_offsets_per_trigger)
+        if self.options.min_offsets_per_trigger is not None:
+            return ReadMinRows(self.options.min_offsets_per_trigger)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """The query is to end where the logs end now."""
+        self.plan.prepare_available_now()
+
+    def latestOffset(self, start: JsonOffset, limit: ReadLimit) -> JsonOffset:  # noqa: N802
+        """Where the next batch ends; everything before ``start`` is done, and is committed."""
+        # A trigger that reads everything at once overrides the options.
+        unlimited = limit == ReadAllAvailable() != self.getDefaultReadLimit()
+        return self.next_end(start, unlimited=unlimited)
+
+    def reportLatestOffset(self) -> JsonOffset | None:  # noqa: N802
+        """Where the logs end, for the query's progress."""
+        ends = None if self.begun is None else self.begun.ends
+        return None if ends is None else {**to_json(ends)}

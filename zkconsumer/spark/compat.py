@@ -1,0 +1,83 @@
+"""What the Spark at hand offers, asked of itself: no number of a version is looked at.
+
+Sources in Python came with Spark 4.0, filters with 4.1, limits of reading and word of
+Trigger.AvailableNow with 4.2. What is missing has a stand-in here, so that others need not ask.
+"""
+
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+__all__ = [
+    "HAS_READ_LIMITS",
+    "HAS_SOURCES",
+    "OLDEST_JAVA",
+    "RDD",
+    "DataSourceStreamArrowWriter",
+    "InputPartition",
+    "PipelinedRDD",
+    "WriterCommitMessage",
+    "is_pushing_filters",
+]
+
+if TYPE_CHECKING:
+    from pyspark.core.rdd import RDD, PipelinedRDD
+    from pyspark.sql.datasource import (
+        DataSourceStreamArrowWriter,
+        InputPartition,
+        WriterCommitMessage,
+    )
+
+    HAS_SOURCES = True
+else:
+    try:
+        from pyspark.core.rdd import RDD, PipelinedRDD
+    except ImportError:
+        from pyspark.rdd import RDD, PipelinedRDD
+
+    try:
+        from pyspark.sql import datasource as _given
+        from pyspark.sql.datasource import InputPartition, WriterCommitMessage
+    except ImportError:
+        _given = None
+
+        class InputPartition:
+            """What a task reads, where Spark has no word for it."""
+
+        class WriterCommitMessage:
+            """What a task wrote, where Spark has no word for it."""
+
+    HAS_SOURCES = _given is not None
+    """Whether sources and sinks may be written in Python at all."""
+
+    if hasattr(_given, "DataSourceStreamArrowWriter"):
+        DataSourceStreamArrowWriter = _given.DataSourceStreamArrowWriter
+    elif HAS_SOURCES:
+
+        class DataSourceStreamArrowWriter(
+            _given.DataSourceStreamWriter, _given.DataSourceArrowWriter
+        ):
+            """A stream's writer that gets Arrow's batches, as that of a batch query asks for it."""
+
+
+def _is_there(module: str) -> bool:
+    return HAS_SOURCES and find_spec(module) is not None
+
+
+OLDEST_JAVA: Final = 17 if HAS_SOURCES else 11
+"""The first Java that this Spark, and what we ask of it, runs on."""
+
+HAS_READ_LIMITS: Final = _is_there("pyspark.sql.streaming.datasource")
+"""Whether a stream hears where a batch starts, how much it may read, and of its trigger."""
+
+_PUSHDOWN = "pyspark.sql.worker.data_source_pushdown_filters"
+
+
+def is_pushing_filters() -> bool:
+    """Whether this process is the one in which Spark hands filters over.
+
+    ``spark.sql.python.filterPushdown.enabled`` can't be seen from here, and Spark refuses a reader
+    that takes filters where it is off. Where it is on, planning runs in a worker of its own.
+    """
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return _PUSHDOWN in sys.modules or (main is not None and main.name == _PUSHDOWN)
