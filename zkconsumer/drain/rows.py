@@ -18,6 +18,7 @@ from zkconsumer.drain.proving.landed_rows import read_files
 from zkconsumer.drain.spark_errors import told_by_spark
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.programs import read_as
 
 RECORDS_PER_FILE = 1_000_000
 _DAY_US = 86_400_000_000
@@ -74,22 +75,25 @@ class RangeRows:
             assigned.setdefault(topic, []).append(partition)
         begin = {wanted.topic_partition: wanted.from_offset for wanted in ranges}
         end = {wanted.topic_partition: wanted.until_offset for wanted in ranges}
-        reader = self.session.read.format("zkconsumer")
-        options = self._options
+        bounds = {
+            "assign": json.dumps(assigned),
+            "startingOffsets": json.dumps(offsets_value(begin)),
+            "endingOffsets": json.dumps(offsets_value(end)),
+        }
+        dividing = {}
+        given = {name.lower() for name in self._options}
         if divided:
-            reader = reader.options(
-                minPartitions=self.session.sparkContext.defaultParallelism,
-                maxRecordsPerPartition=RECORDS_PER_FILE,
-            )
-        else:
-            options = {name: of for name, of in options.items() if name.lower() not in _DIVIDING}
-        return (
-            reader.options(**options)
-            .option("assign", json.dumps(assigned))
-            .option("startingOffsets", json.dumps(offsets_value(begin)))
-            .option("endingOffsets", json.dumps(offsets_value(end)))
-            .load()
-        )
+            usual = {
+                "minPartitions": str(self.session.sparkContext.defaultParallelism),
+                "maxRecordsPerPartition": str(RECORDS_PER_FILE),
+            }
+            dividing = {name: of for name, of in usual.items() if name.lower() not in given}
+        options = {
+            name: of
+            for name, of in self._options.items()
+            if divided or name.lower() not in _DIVIDING
+        }
+        return read_as(self.session, {**dividing, **options, **bounds})
 
 
 class RowCounter:

@@ -1,12 +1,14 @@
 """Kafka clusters of the ZooKeeper era as a data source of Spark: ``format("zkconsumer")``.
 
-Spark finds the source by itself, through the module ``pyspark_zkconsumer``. What old programs need
-by name is here. Names are loaded when they are first asked for: a Python worker on an executor
-needs few of them.
+Spark finds the source by itself, through the module ``pyspark_zkconsumer``; before 4.0 it knows no
+sources in Python. ``read``, ``write`` and ``stream`` do the same on those and on later ones. What
+old programs need by name is here, too. Names are loaded when they are first asked for: a Python
+worker on an executor needs few of them.
 
 Source: Spark's own Kafka source (``spark-sql-kafka-0-10``) for options, columns and rules.
 """
 
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         TopicAndPartition,
         utf8_decoder,
     )
+    from zkconsumer.spark.programs import read, stream, write
     from zkconsumer.spark.session import build_session
     from zkconsumer.spark.source import ZkDataSource
 
@@ -36,7 +39,10 @@ __all__ = [
     "TopicAndPartition",
     "ZkDataSource",
     "build_session",
+    "read",
+    "stream",
     "utf8_decoder",
+    "write",
 ]
 
 
@@ -50,6 +56,24 @@ if _MISSING:
         f"zkconsumer.spark needs {' and '.join(_MISSING)}: pip install 'zkconsumer[spark]'"
     )
 
+
+def _has_sources() -> bool:
+    """Whether this Spark knows sources in Python; without importing it, which takes long."""
+    places, name = None, ""
+    for part in ("pyspark", "sql", "datasource"):
+        name = f"{name}.{part}" if name else part
+        spec = PathFinder.find_spec(name, places)
+        if spec is None:
+            return False
+        places = spec.submodule_search_locations
+    return True
+
+
+if not _has_sources():
+    from zkconsumer.spark.no_sources import refuse_format
+
+    refuse_format()
+
 _LATER = {
     "Broker": "legacy.values",
     "KafkaMessageAndMetadata": "legacy.values",
@@ -60,6 +84,9 @@ _LATER = {
     "utf8_decoder": "legacy.values",
     "ZkDataSource": "source",
     "build_session": "session",
+    "read": "programs",
+    "stream": "programs",
+    "write": "programs",
 }
 
 if not TYPE_CHECKING:

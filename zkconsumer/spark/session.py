@@ -17,8 +17,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from zkconsumer.errors import ConfigError
+from zkconsumer.spark.compat import HAS_SOURCES, OLDEST_JAVA
 
-OLDEST_JAVA = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JAVA_TIMEOUT_S = 60
 _FOUND_BY_SPARK = "DATA_SOURCE_ALREADY_EXISTS"
@@ -77,7 +77,10 @@ def register(session: SparkSession) -> None:
 
     Spark lists the modules on the path, so it does not see one that an editable installation maps,
     or that came with ``--py-files``. It looks in the thread's active session, whichever is given.
+    Nothing happens where Spark knows no sources in Python.
     """
+    if not HAS_SOURCES:
+        return
     from zkconsumer.spark.source import ZkDataSource  # noqa: PLC0415 - loads much
 
     active = SparkSession.getActiveSession()

@@ -131,8 +131,9 @@ def _from_cluster(
         "endingOffsets": json.dumps(to_json({tp: run[1] for tp, run in ranges.items()})),
         "failOnDataLoss": "false",
     }
-    reader = landed.sparkSession.read.format("zkconsumer")
-    return reader.options(**{**options, **bounds}).load()
+    from zkconsumer.spark.programs import read_as  # noqa: PLC0415 - loaded with Spark's own session
+
+    return read_as(landed.sparkSession, {**options, **bounds})
 
 
 def within(messages: "DataFrame", ranges: Mapping[TopicPartition, Run]) -> "DataFrame":

@@ -8,7 +8,6 @@ from contextlib import closing
 from typing import Any
 
 from pyspark import SparkContext
-from pyspark.core.rdd import PipelinedRDD
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_parts import RangePart
@@ -16,6 +15,7 @@ from zkconsumer.model import Broker as BrokerAddress
 from zkconsumer.model import OffsetRange as Stretch
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
+from zkconsumer.spark.compat import PipelinedRDD
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.legacy.values import (
     Broker,

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pyspark.core.rdd import RDD
 from pyspark.streaming import DStream, StreamingContext
 from pyspark.streaming.dstream import TransformedDStream
 from pyspark.streaming.util import TransformFunction
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
+from zkconsumer.spark.compat import RDD
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.legacy.ranges import BatchRanges, given_offsets
 from zkconsumer.spark.legacy.rdd import KafkaRDD, cluster_of, planned

@@ -1,0 +1,258 @@
+"""One program on every Spark from 3.4 on: ``make test-spark-versions``."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from tests.spark.queries import Topic, rows_of
+from tests.support.clusters import fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer.errors import ConfigError
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.spark import programs, read, stream, write
+from zkconsumer.spark.compat import HAS_SOURCES
+from zkconsumer.spark.rows import spark_schema
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+
+needs_sources = pytest.mark.skipif(not HAS_SOURCES, reason="this Spark knows no Python sources")
+by_hand = pytest.mark.skipif(HAS_SOURCES, reason="this Spark knows Python sources")
+
+
+@pytest.fixture
+def topic(cluster: Sandbox) -> Iterator[Topic]:
+    """Two partitions, empty."""
+    topic = Topic(cluster, 2)
+    yield topic
+    topic.close()
+
+
+@pytest.fixture(params=["own", "mapped"] if HAS_SOURCES else ["own"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """That of this Spark, and that of a Spark without sources, which works on all."""
+    name: str = request.param
+    if name == "mapped":
+        monkeypatch.setattr(programs, "HAS_SOURCES", False)
+        monkeypatch.setattr(programs, "HAS_READ_LIMITS", False)
+    return name
+
+
+def options_of(topic: Topic, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Those of a query that reads all of the topic, and more."""
+    return topic.options(more)
+
+
+class Landing:
+    """Batches as files, each in a folder of its number, so that it is there once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "rows"
+        self.sizes: list[int] = []
+
+    def __call__(self, frame: DataFrame, number: int) -> None:
+        frame.write.mode("overwrite").parquet(str(self.folder / f"batch={number}"))
+        self.sizes.append(self.of(frame.sparkSession, f"batch={number}").count())
+
+    def of(self, spark: SparkSession, part: str = "") -> DataFrame:
+        """What was landed."""
+        return spark.read.parquet(str(self.folder / part))
+
+    def has(self, total: int) -> bool:
+        """Whether so many rows were landed."""
+        return sum(self.sizes) == total
+
+    def rows(self, spark: SparkSession) -> list[tuple[int, int, str]]:
+        """All that was landed."""
+        return rows_of(self.of(spark))
+
+
+@pytest.mark.usefixtures("way")
+def test_a_batch_is_the_same(spark: SparkSession, topic: Topic) -> None:
+    """The same columns of the same types, by the same options."""
+    topic.write(40, codec=Codec.SNAPPY)
+    found = read(spark, **options_of(topic, {"includeHeaders": True}), minPartitions=5)
+    assert found.schema == spark_schema(include_headers=True)
+    assert found.rdd.getNumPartitions() >= 5
+    assert rows_of(found) == topic.rows
+    one = found.where("partition = 1 and offset = 7").collect()
+    assert [(row.topic, bytes(row.value).decode()) for row in one] == [
+        (topic.name, value)
+        for partition, offset, value in topic.rows
+        if (partition, offset) == (1, 7)
+    ]
+    assert {(row.timestamp, row.timestampType, row.headers) for row in one} == {(None, -1, None)}
+    some = read(spark, schema=StructType([spark_schema()["offset"]]), **options_of(topic))
+    assert sorted(row.offset for row in some.collect()) == sorted([*range(40)] * 2)
+    nothing = f'{{"{topic.name}":{{"0":0,"1":0}}}}'
+    assert read(spark, endingOffsets=nothing, **options_of(topic)).collect() == []
+
+
+@pytest.mark.usefixtures("way")
+def test_a_stream_reads_what_is_there_batch_by_batch(
+    spark: SparkSession, topic: Topic, tmp_path: Path
+) -> None:
+    """No batch is larger than the limit; the next run goes on where the last one ended."""
+    topic.write(40)
+    topic.write(30, partition=0)
+    landing, checkpoint = Landing(tmp_path), str(tmp_path / "checkpoint")
+    options = options_of(topic, {"maxOffsetsPerTrigger": 50})
+    for expected in ([49, 49, 12], []):
+        landing.sizes.clear()
+        stream(spark, write=landing, checkpoint=checkpoint, available_now=True, **options)
+        assert [size for size in landing.sizes if size] == expected
+    topic.write(5)
+    stream(spark, write=landing, checkpoint=checkpoint, available_now=True, **options)
+    assert landing.rows(spark) == topic.rows
+
+
+@pytest.mark.usefixtures("way")
+def test_a_stream_that_dies_in_its_first_batch_starts_where_it_started(
+    spark: SparkSession, topic: Topic, tmp_path: Path
+) -> None:
+    """Even at "latest", which is elsewhere by then; and what came since is another batch."""
+    topic.write(10)
+    landing, checkpoint = Landing(tmp_path), str(tmp_path / "checkpoint")
+    numbers: list[int] = []
+
+    def die(_rows: DataFrame, number: int) -> None:
+        numbers.append(number)
+        raise RuntimeError("dies in the first batch")
+
+    options = options_of(topic, {"startingOffsets": "latest"})
+    with pytest.raises(Exception, match="dies in the first batch"):
+        stream(spark, write=die, checkpoint=checkpoint, available_now=True, **options)
+    topic.write(10)
+    stream(spark, write=landing, checkpoint=checkpoint, available_now=True, **options)
+    assert numbers == [0]
+    assert landing.rows(spark) == [row for row in topic.rows if row[1] >= 10]
+
+
+@pytest.mark.usefixtures("way")
+def test_a_stream_reads_on_until_it_is_stopped(
+    spark: SparkSession, topic: Topic, tmp_path: Path
+) -> None:
+    """Messages that come while it runs; no batch above the limit."""
+    topic.write(60)
+    landing = Landing(tmp_path)
+    came: list[int] = []
+
+    def stopped() -> bool:
+        if sum(landing.sizes) == 120 and not came:
+            came.append(1)
+            topic.write(7)
+        return sum(landing.sizes) == 134
+
+    options = options_of(topic, {"maxOffsetsPerTrigger": 50})
+    checkpoint = str(tmp_path / "checkpoint")
+    stream(spark, write=landing, checkpoint=checkpoint, stopped=stopped, interval_ms=100, **options)
+    assert max(landing.sizes) <= 50
+    assert landing.rows(spark) == topic.rows
+
+
+@needs_sources
+def test_a_checkpoint_goes_on_under_the_other_engine(
+    spark: SparkSession, topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream of Spark 3 moves to 4, and back."""
+    landing, checkpoint = Landing(tmp_path), str(tmp_path / "checkpoint")
+    options = options_of(topic)
+    for turn in range(4):
+        topic.write(10)
+        monkeypatch.setattr(programs, "HAS_READ_LIMITS", turn % 2 == 1)
+        monkeypatch.setattr(programs, "HAS_SOURCES", turn % 2 == 1)
+        stream(spark, write=landing, checkpoint=checkpoint, available_now=True, **options)
+    assert [size for size in landing.sizes if size] == [20] * 4
+    assert landing.rows(spark) == topic.rows
+
+
+@needs_sources
+def test_a_query_of_sparks_own_engine_keeps_its_limit(
+    spark: SparkSession, topic: Topic, tmp_path: Path
+) -> None:
+    """Also where Spark says nothing of limits; and it goes on from its checkpoint."""
+    topic.write(60)
+    landing = Landing(tmp_path)
+    rows = spark.readStream.format("zkconsumer").options(
+        **options_of(topic, {"maxOffsetsPerTrigger": 50})
+    )
+    for total in (120, 134):
+        started = (
+            rows.load()
+            .writeStream.foreachBatch(landing)
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        )
+        query = started.start()
+        try:
+            wait_until(partial(landing.has, total), timeout_s=90, what="all rows")
+            assert query.exception() is None
+        finally:
+            query.stop()
+        topic.write(7)
+    assert max(landing.sizes) <= 50
+    assert landing.rows(spark) == [row for row in topic.rows if row[1] < 67]
+
+
+@pytest.mark.usefixtures("way")
+def test_what_is_written_is_read(spark: SparkSession, cluster: Sandbox) -> None:
+    """Keys, values, and columns that are let be; a row that can't be written fails the query."""
+    name = fresh_name("versions")
+    cluster.create_topic(name, partitions=2)
+    address: dict[str, Any] = {"zookeeper.connect": cluster.zookeeper_connect}
+    rows = spark.range(300).selectExpr(
+        "cast(id as string) key", "concat('value ', id) value", "interval 3 days as let_be"
+    )
+    write(rows, topic=name, **address)
+    found = read(spark, subscribe=name, **address)
+    told = found.selectExpr("cast(key as string)", "cast(value as string)").collect()
+    assert sorted(map(tuple, told)) == sorted((f"{at}", f"value {at}") for at in range(300))
+    with pytest.raises(Exception, match="partition 9 of topic"):
+        write(rows.selectExpr("value", "9 as partition"), topic=name, **address)
+
+
+@needs_sources
+def test_a_stream_is_written(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:
+    """By the sink of a streaming query."""
+    topic.write(30)
+    name = fresh_name("versions")
+    topic.cluster.create_topic(name, partitions=2)
+    query = (
+        topic.stream(spark)
+        .drop("topic")
+        .writeStream.format("zkconsumer")
+        .options(**{"zookeeper.connect": topic.cluster.zookeeper_connect, "topic": name})
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(120)
+    found = read(spark, **options_of(topic, {"subscribe": name}))
+    assert rows_of(found) == topic.rows
+
+
+@pytest.mark.usefixtures("way")
+def test_what_is_wrong_is_said_before_any_task(spark: SparkSession, topic: Topic) -> None:
+    """Options, columns, and what is not there any more."""
+    with pytest.raises(Exception, match="failOnDataLoss is 'maybe'"):
+        read(spark, **options_of(topic, {"failOnDataLoss": "maybe"})).collect()
+    with pytest.raises(Exception, match="there is no column 'nothing'"):
+        read(spark, schema=StructType().add("nothing", "string"), **options_of(topic)).collect()
+    with pytest.raises(Exception, match="the cluster has no topic nowhere"):
+        write(spark.range(1).selectExpr("'a' value"), **options_of(topic, {"topic": "nowhere"}))
+
+
+@by_hand
+def test_the_format_is_refused_by_one_line(spark: SparkSession, topic: Topic) -> None:
+    """It names what to call instead."""
+    with pytest.raises(ConfigError, match=r"on this one use zkconsumer\.spark\.read\(spark"):
+        topic.read(spark)
+    with pytest.raises(ConfigError, match=r"use zkconsumer\.spark\.stream\(spark"):
+        topic.stream(spark)
+    with pytest.raises(ConfigError, match=r"use zkconsumer\.spark\.write\(df"):
+        spark.range(1).write.format("ZkConsumer")
+    assert spark.read.format("parquet") is not None

@@ -1,0 +1,206 @@
+"""Streams without Spark's engine, on a cluster on paper: killed at every step."""
+
+import json
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.paper_cluster import PaperCluster
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.checkpoint import KEPT, Checkpoint
+from zkconsumer.spark.input_partition import ZkInputPartition
+from zkconsumer.spark.micro_batches import MicroBatches, Trigger
+from zkconsumer.spark.options import source_options
+from zkconsumer.spark.stream_plan import LOOK_EVERY_MS, StreamPlan, Surroundings
+
+T0 = TopicPartition("t", 0)
+
+
+class Killed(BaseException):
+    """The driver dies here."""
+
+
+class MemoryFiles:
+    """A checkpoint's files; ``dies_at`` counts writes down, of which the last is not done."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.dies_at: int | None = None
+
+    def names(self, folder: str) -> Sequence[str]:
+        prefix = f"{folder}/" if folder else ""
+        return [path.removeprefix(prefix) for path in self.files if path.startswith(prefix)]
+
+    def read(self, path: str) -> bytes:
+        return self.files[path]
+
+    def create(self, path: str, data: bytes) -> bool:
+        if self.dies_at is not None:
+            self.dies_at -= 1
+            if not self.dies_at:
+                self.dies_at = None
+                raise Killed
+        if path in self.files:
+            return False
+        self.files[path] = data
+        return True
+
+    def delete(self, path: str) -> None:
+        self.files.pop(path, None)
+
+
+class World:
+    """A cluster, a checkpoint, and what was landed of each batch."""
+
+    def __init__(self, **options: str) -> None:
+        self.cluster = PaperCluster(p0=10)
+        self.clock = ManualClock()
+        self.files = MemoryFiles()
+        self.landed: dict[int, list[str]] = {}
+        self.waits: list[int] = []
+        self.before_landing: Callable[[int], None] = lambda _: None
+        self.options = source_options(
+            {
+                "zookeeper.connect": "paper:1",
+                "subscribe": "t",
+                "startingOffsets": "earliest",
+                **options,
+            }
+        ).for_streaming()
+
+    def land(self, tasks: Sequence[ZkInputPartition], number: int) -> None:
+        """Once for each number, however often it comes."""
+        self.before_landing(number)
+        ranges = [str(task.stretch) for task in tasks]
+        assert self.landed.setdefault(number, ranges) == ranges
+
+    def run(
+        self, *, available_now: bool = True, stopped: Callable[[], bool] = lambda: False
+    ) -> int:
+        """A driver's life."""
+        self.clock.advance(LOOK_EVERY_MS)
+        around = Surroundings(cluster=self.cluster, progress=None, clock=self.clock, wait=self.wait)
+        plan = StreamPlan(self.options, around)
+        plan.begin()
+        batches = MicroBatches(plan, Checkpoint(self.files, "ck"), self.land, self.clock)
+        trigger = Trigger(available_now=available_now, interval_ms=5_000, stopped=stopped)
+        return batches.run(trigger, self.wait)
+
+    def wait(self, duration_ms: int) -> None:
+        """The clock goes on."""
+        self.waits.append(duration_ms)
+        self.clock.advance(duration_ms)
+
+    @property
+    def ranges(self) -> list[str]:
+        """All that was landed, by batch."""
+        return [one for _, ranges in sorted(self.landed.items()) for one in ranges]
+
+
+def test_what_is_there_is_read_in_bounded_batches_and_the_rest_later() -> None:
+    """Each number once, in Spark's own layout."""
+    world = World(maxOffsetsPerTrigger="4")
+    assert world.run() == 3
+    assert world.ranges == ["t-0 [0, 4)", "t-0 [4, 8)", "t-0 [8, 10)"]
+    assert world.run() == 0
+    world.cluster.append(T0, 2)
+    assert world.run() == 1
+    assert world.ranges[-1] == "t-0 [10, 12)"
+    assert sorted(world.files.names("offsets")) == sorted(world.files.names("commits"))
+    version, meta, end = world.files.read("offsets/3").decode().split("\n")
+    assert version == "v1"
+    assert json.loads(meta)["batchWatermarkMs"] == 0
+    assert json.loads(end)["t"] == {"0": 12}
+    assert world.files.read("commits/3") == b'v1\n{"nextBatchWatermarkMs":0}'
+    assert len(json.loads(world.files.read("metadata"))["id"]) == 36
+
+
+@pytest.mark.parametrize("starting", ["earliest", "latest", '{"t":{"0":3}}'])
+def test_killed_at_every_step_nothing_is_lost_or_comes_twice(starting: str) -> None:
+    """The batch under way is run again with the same number and the same messages."""
+    first = {"earliest": 0, "latest": 10}.get(starting, 3)
+    for step in range(1, 12):
+        world = World(maxOffsetsPerTrigger="4", startingOffsets=starting)
+        world.files.dies_at = step
+        for _ in range(4):
+            try:
+                world.run()
+            except Killed:
+                world.cluster.append(T0, 5)
+        ends = [first]
+        for one in world.ranges:
+            begin, end = map(int, one.removeprefix("t-0 [").removesuffix(")").split(", "))
+            if starting != "latest" or len(ends) > 1:
+                assert begin == ends[-1], (step, world.landed)
+            ends.append(end)
+        assert ends[-1] == world.cluster.logs[T0][1] or len(ends) == 1
+
+
+def test_a_write_that_fails_is_done_again() -> None:
+    """By the next run, first of all, though more has come meanwhile."""
+    world = World()
+
+    def fail(number: int) -> None:
+        raise RuntimeError(f"batch {number}")
+
+    world.before_landing = fail
+    with pytest.raises(RuntimeError, match="batch 0"):
+        world.run()
+    world.before_landing = lambda _: None
+    world.cluster.append(T0, 5)
+    assert world.run() == 2
+    assert world.landed == {0: ["t-0 [0, 10)"], 1: ["t-0 [10, 15)"]}
+
+
+def test_it_reads_on_until_it_is_stopped_and_keeps_its_interval() -> None:
+    """At most a batch in each interval; it looks whether it is stopped twice a second."""
+    world = World(maxOffsetsPerTrigger="4")
+    assert world.run(available_now=False, stopped=lambda: len(world.landed) == 3) == 3
+    assert sum(world.waits) == 10_000
+    assert max(world.waits) == 500
+
+
+def test_another_query_on_the_same_checkpoint_is_found_out() -> None:
+    """Before it writes what the other one wrote."""
+    world, other = World(), World()
+    other.files = world.files
+
+    def intrude(number: int) -> None:
+        world.before_landing = lambda _: None
+        if number == 0:
+            other.run()
+
+    world.before_landing = intrude
+    with pytest.raises(ConfigError, match="checkpoint ck: commits/0 was written by another query"):
+        world.run()
+
+
+def test_old_batches_are_forgotten() -> None:
+    """As many are kept as by Spark."""
+    world = World(maxOffsetsPerTrigger="1")
+    world.cluster.append(T0, KEPT + 10)
+    assert world.run() == KEPT + 20
+    assert len(world.files.names("offsets")) == len(world.files.names("commits")) == KEPT
+    assert world.run() == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("v2\n{}\n{}", "is of version 'v2', not v1"),
+        ('v1\n{}\n{"t":{"0":1}}\n-', "offsets/0 can't be read"),
+        ('v1\n{}\n{"t":{"0":1}}\n{"t":{"0":1}}', "is of a query with 2 sources, not 1"),
+        ("v1", "offsets/0 can't be read"),
+        ("v1\n{}\n{nonsense", "offsets/0 can't be read"),
+        ('v1\n{}\n{"logOffset":3}', "checkpoint: .*logOffset"),
+    ],
+)
+def test_other_queries_checkpoints_are_refused(text: str, complaint: str) -> None:
+    """Nothing is read then."""
+    world = World()
+    world.files.create("offsets/0", text.encode())
+    with pytest.raises(ConfigError, match=complaint):
+        world.run()
+    assert world.landed == {}

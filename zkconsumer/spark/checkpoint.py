@@ -1,0 +1,141 @@
+"""A stream's checkpoint in the layout of Spark's own, so that either goes on with the other's.
+
+``offsets/7`` says where batch 7 ends and is there before any of it is read; ``commits/7`` says that
+it is done. So a batch that was broken off is run again with the same number and the same messages.
+
+Source: Spark 3.5 and 4.3 ``OffsetSeqLog``, ``CommitLog``, ``StreamMetadata``; their version 1.
+"""
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.spark.stream_offsets import StreamOffsets
+
+KEPT: Final = 100
+"""So many batches are kept, as by Spark."""
+
+_VERSION = "v1"
+_DONE = f'{_VERSION}\n{{"nextBatchWatermarkMs":0}}'.encode()
+_METADATA = "metadata"
+
+
+class CheckpointFiles(Protocol):
+    """The files of one checkpoint, by their paths in it; ``ZkConsumerError`` where that fails."""
+
+    def names(self, folder: str) -> Sequence[str]:
+        """What lies in a folder; nothing where there is none."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """A whole file, which is there."""
+        ...
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Write a whole file; False, and nothing changed, where there is one."""
+        ...
+
+    def delete(self, path: str) -> None:
+        """Delete a file, if it is there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A batch of which it is known where it ends.
+
+    Attributes:
+        number: Spark calls it the batch's id.
+        end: where it ends.
+    """
+
+    number: int
+    end: StreamOffsets
+
+
+class Checkpoint:
+    """What a stream's driver leaves for the next one. Thread: one.
+
+    Args:
+        files: where it is.
+        where: the same, for messages.
+    """
+
+    def __init__(self, files: CheckpointFiles, where: str) -> None:
+        self._files = files
+        self._where = where
+
+    def begin(self) -> None:
+        """Give it the id that Spark looks for."""
+        if _METADATA not in self._files.names(""):
+            self._files.create(_METADATA, json.dumps({"id": str(uuid.uuid4())}).encode())
+
+    def last_planned(self) -> Planned | None:
+        """The latest batch that was planned; None before the first."""
+        numbers = self._numbers("offsets")
+        return self.planned(max(numbers)) if numbers else None
+
+    def planned(self, number: int) -> Planned:
+        """A batch that was planned.
+
+        Raises:
+            ConfigError: what is there is another kind of query's, or of another version.
+        """
+        path = f"offsets/{number}"
+        return Planned(number, _offsets(self._files.read(path), f"{self._where}/{path}"))
+
+    def is_done(self, number: int) -> bool:
+        """Whether that batch is done."""
+        return number in self._numbers("commits")
+
+    def plan(self, batch: Planned, *, now_ms: int) -> None:
+        """Set down a batch, before any of it is read.
+
+        Raises:
+            ConfigError: somebody else has set it down: two queries have one checkpoint.
+        """
+        self._add(f"offsets/{batch.number}", _planned(batch.end, now_ms))
+
+    def done(self, number: int) -> None:
+        """A batch is done; old ones are forgotten.
+
+        Raises:
+            ConfigError: as ``plan``.
+        """
+        self._add(f"commits/{number}", _DONE)
+        if number >= KEPT:
+            self._files.delete(f"offsets/{number - KEPT}")
+            self._files.delete(f"commits/{number - KEPT}")
+
+    def _add(self, path: str, data: bytes) -> None:
+        if not self._files.create(path, data):
+            raise ConfigError(
+                f"checkpoint {self._where}: {path} was written by another query that has the same "
+                "checkpoint: give each its own"
+            )
+
+    def _numbers(self, folder: str) -> set[int]:
+        return {int(name) for name in self._files.names(folder) if name.isdecimal()}
+
+
+def _planned(end: StreamOffsets, now_ms: int) -> bytes:
+    meta = {"batchWatermarkMs": 0, "batchTimestampMs": now_ms, "conf": {}}
+    return "\n".join([_VERSION, json.dumps(meta), json.dumps(end.to_json())]).encode()
+
+
+def _offsets(data: bytes, path: str) -> StreamOffsets:
+    try:
+        version, _, *sources = data.decode().splitlines()
+        values = [json.loads(one) for one in sources]
+    except ValueError as error:
+        raise ConfigError(f"checkpoint: {path} can't be read: {error}") from error
+    if version != _VERSION:
+        raise ConfigError(f"checkpoint: {path} is of version {version[:20]!r}, not {_VERSION}")
+    match values:
+        case [Mapping() as offsets]:
+            return StreamOffsets.from_json(offsets)
+        case _:
+            raise ConfigError(f"checkpoint: {path} is of a query with {len(values)} sources, not 1")

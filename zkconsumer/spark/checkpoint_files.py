@@ -1,0 +1,103 @@
+"""A checkpoint's files through Spark's own manager of them, wherever Spark can keep a checkpoint.
+
+Source: Spark ``CheckpointFileManager``: a file is there whole or not at all.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.java_gateway import JavaClass
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import SparkSession
+
+from zkconsumer.errors import ConfigError
+
+_PACKAGE = "org.apache.spark.sql.execution.streaming"
+_HOMES = (f"{_PACKAGE}.checkpointing", _PACKAGE)
+"""The first since Spark 4.1."""
+
+
+class SparkCheckpointFiles:
+    """See ``CheckpointFiles``.
+
+    Args:
+        session: whose JVM, settings and rights are used.
+        path: the checkpoint's folder, with a scheme or of Spark's default file system.
+
+    Raises:
+        ConfigError: there is no such file system.
+    """
+
+    def __init__(self, session: SparkSession, path: str) -> None:
+        context = session.sparkContext
+        # The gateway is not typed, and not public: this class is the one door to it.
+        jvm: Any = context._jvm  # noqa: SLF001
+        settings: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
+        self._what = path
+        with self._door():
+            self._hadoop: Any = jvm.org.apache.hadoop.fs
+            self._base: Any = self._hadoop.Path(path)
+            self._manager: Any = _manager_class(jvm).create(self._base, settings)
+            for folder in ("", "offsets", "commits"):
+                self._manager.mkdirs(self._at(folder))
+
+    def names(self, folder: str) -> Sequence[str]:
+        """See ``CheckpointFiles``."""
+        with self._door():
+            return [one.getPath().getName() for one in self._manager.list(self._at(folder))]
+
+    def read(self, path: str) -> bytes:
+        """See ``CheckpointFiles``."""
+        with self._door():
+            stream = self._manager.open(self._at(path))
+            try:
+                return bytes(stream.readAllBytes())
+            finally:
+                stream.close()
+
+    def create(self, path: str, data: bytes) -> bool:
+        """See ``CheckpointFiles``."""
+        at = self._at(path)
+        with self._door():
+            if self._manager.exists(at):
+                return False
+            stream = self._manager.createAtomic(at, False)  # noqa: FBT003 - Java's
+            try:
+                stream.write(bytearray(data))
+                stream.close()
+            except Py4JJavaError as error:
+                stream.cancel()
+                if "AlreadyExists" in error.java_exception.getClass().getName():
+                    return False
+                raise
+        return True
+
+    def delete(self, path: str) -> None:
+        """See ``CheckpointFiles``."""
+        with self._door():
+            self._manager.delete(self._at(path))
+
+    def _at(self, path: str) -> Any:
+        return self._hadoop.Path(self._base, path) if path else self._base
+
+    @contextmanager
+    def _door(self) -> Iterator[None]:
+        """No exception of Java's or the gateway's leaves this class as it is."""
+        try:
+            yield
+        except Py4JJavaError as error:
+            said = error.java_exception.toString()
+            raise ConfigError(f"checkpoint {self._what}: {said}") from error
+        except (Py4JError, OSError) as error:
+            raise ConfigError(f"checkpoint {self._what}: Spark's JVM: {error}") from error
+
+
+def _manager_class(jvm: Any) -> Any:
+    for home in _HOMES:
+        found = jvm
+        for name in (*home.split("."), "CheckpointFileManager$"):
+            found = getattr(found, name)
+        if isinstance(found, JavaClass):
+            return getattr(found, "MODULE$")
+    raise ConfigError("this Spark has no CheckpointFileManager: checkpoints can't be kept")

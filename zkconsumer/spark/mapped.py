@@ -1,0 +1,108 @@
+"""Reading and writing where Spark knows no sources in Python: by ranges that are planned here.
+
+A frame of numbers, one a task, is mapped to the rows of the tasks: they get the same plain values,
+and make the same columns by the same code, as those of the source.
+
+Source: Spark 3.4 ``DataFrame.mapInArrow``.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.batch_plan import batch_tasks
+from zkconsumer.spark.input_partition import ZkInputPartition
+from zkconsumer.spark.options import SourceOptions
+from zkconsumer.spark.rows import arrow_schema
+from zkconsumer.spark.sink.job import in_words, write_rows
+from zkconsumer.spark.sink.plan import sink_plan
+from zkconsumer.spark.sink.rows import COLUMNS, sink_columns
+from zkconsumer.spark.sink.task import PartitionTally, Tally
+from zkconsumer.spark.task import read_partition
+
+log = logging.getLogger(__name__)
+
+_WRITTEN = "topic string, partition int, count bigint"
+
+
+def mapped_frame(
+    session: SparkSession, tasks: Sequence[ZkInputPartition], schema: StructType
+) -> DataFrame:
+    """The messages of these tasks, one partition of the frame for each.
+
+    Args:
+        session: reads.
+        tasks: what each is to read.
+        schema: the columns that are wanted.
+
+    Raises:
+        ConfigError: there is no such column, or it has another type.
+    """
+    arrow = arrow_schema(schema)
+    held = tuple(tasks)
+
+    def read_tasks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                yield from read_partition(held[at], arrow)
+
+    if not held:
+        return session.createDataFrame([], schema)
+    numbers = session.range(0, len(held), 1, len(held))
+    return numbers.mapInArrow(read_tasks, schema)
+
+
+def mapped_read(session: SparkSession, options: SourceOptions, schema: StructType) -> DataFrame:
+    """A batch query, planned now.
+
+    Raises:
+        ConfigError: an option or a column is wrong.
+        OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
+        ZkConsumerError: the cluster can't be asked.
+    """
+    arrow_schema(schema)
+    return mapped_frame(session, batch_tasks(options.for_batch()), schema)
+
+
+def mapped_write(rows: DataFrame, options: Mapping[str, str]) -> None:
+    """Append rows to topics, at least once; all are acknowledged when this comes back.
+
+    Raises:
+        ConfigError: an option, a column or the topic is wrong.
+        ZkConsumerError: the cluster can't be asked.
+    """
+    whole = sink_plan(options, rows.schema)
+    # Arrow need not know the types of the columns that are let be.
+    named = [
+        name
+        for name in COLUMNS
+        if name in rows.columns and (name != "topic" or whole.topic is None)
+    ]
+    chosen = rows.select(*named)
+    plan = replace(whole, columns=sink_columns(chosen.schema, topic=whole.topic))
+
+    def write_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tally = write_rows(plan, iter(batches))
+        told = [(*tp, part.count) for tp, part in tally.partitions.items()]
+        columns = list(zip(*told, strict=True)) or [(), (), ()]
+        kinds = (pa.string(), pa.int32(), pa.int64())
+        made = [pa.array(list(one), kind) for one, kind in zip(columns, kinds, strict=True)]
+        yield pa.record_batch(made, names=["topic", "partition", "count"])
+
+    try:
+        told = chosen.mapInArrow(write_task, _WRITTEN).collect()
+    except BaseException:
+        log.warning(
+            "the write failed; rows of the tasks that finished stay where they are, and writing "
+            "again will write them again"
+        )
+        raise
+    tallies = [
+        Tally({TopicPartition(row[0], row[1]): PartitionTally(count=row[2])}) for row in told
+    ]
+    log.info("wrote %s", in_words(tallies))

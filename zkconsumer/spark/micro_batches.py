@@ -1,0 +1,112 @@
+"""A stream's batches one after the other, where Spark's own engine can't ask a source in Python.
+
+Exactly as Spark does it: where a batch ends is set down before it is read, that it is done when it
+was written, and what was broken off is run again, with the same number and the same messages.
+Exactly once it is for a ``write`` that does nothing for a number which it has written before.
+
+Source: Spark 3.5 ``MicroBatchExecution``.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.spark.checkpoint import Checkpoint, Planned
+from zkconsumer.spark.input_partition import ZkInputPartition
+from zkconsumer.spark.stream_offsets import StreamOffsets
+from zkconsumer.spark.stream_plan import StreamPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """When batches are made.
+
+    Attributes:
+        available_now: read what is there at the start, and end.
+        interval_ms: at most one batch in so much time.
+        stopped: asked before each batch, and while there is nothing to read.
+    """
+
+    available_now: bool
+    interval_ms: int
+    stopped: Callable[[], bool]
+
+
+class MicroBatches:
+    """One run of a stream. Thread: one.
+
+    Args:
+        plan: where batches start and end; it has begun.
+        checkpoint: what former runs left.
+        write: writes the batch of these tasks and of this number.
+        clock: for the interval.
+    """
+
+    def __init__(
+        self,
+        plan: StreamPlan,
+        checkpoint: Checkpoint,
+        write: Callable[[Sequence[ZkInputPartition], int], None],
+        clock: Clock,
+    ) -> None:
+        self._plan = plan
+        self._checkpoint = checkpoint
+        self._write = write
+        self._clock = clock
+
+    def run(self, trigger: Trigger, wait: Callable[[int], None]) -> int:
+        """Make batches until there is an end to it.
+
+        Args:
+            trigger: see there.
+            wait: waits for at most so many milliseconds.
+
+        Returns:
+            How many batches were written.
+
+        Raises:
+            ConfigError: the checkpoint is another query's, or another query works on it.
+            ZkConsumerError: the cluster can't be asked, or some of it is gone.
+        """
+        self._checkpoint.begin()
+        number, start, count = self._resume()
+        if trigger.available_now:
+            self._plan.prepare_available_now()
+        while not trigger.stopped():
+            began_ms = self._clock.now_ms()
+            end = self._plan.latest(start, unlimited=False)
+            if end is not start:
+                batch = Planned(number, end)
+                self._checkpoint.plan(batch, now_ms=self._clock.wall_ms())
+                self._run(batch, start)
+                number, start, count = number + 1, end, count + 1
+            elif trigger.available_now:
+                break
+            if not trigger.available_now:
+                self._rest(began_ms + trigger.interval_ms, trigger, wait)
+        return count
+
+    def _resume(self) -> tuple[int, StreamOffsets, int]:
+        """Finish what was broken off: the next number, where it starts, and how many were made."""
+        last = self._checkpoint.last_planned()
+        if last is None:
+            return 0, self._plan.initial(), 0
+        if self._checkpoint.is_done(last.number):
+            return last.number + 1, last.end, 0
+        if last.number:
+            start = self._checkpoint.planned(last.number - 1).end
+        else:
+            start = self._plan.initial()
+        self._run(last, start)
+        return last.number + 1, last.end, 1
+
+    def _run(self, batch: Planned, start: StreamOffsets) -> None:
+        self._write(self._plan.tasks(start, batch.end), batch.number)
+        self._checkpoint.done(batch.number)
+
+    def _rest(self, until_ms: int, trigger: Trigger, wait: Callable[[int], None]) -> None:
+        while (left_ms := until_ms - self._clock.now_ms()) > 0 and not trigger.stopped():
+            wait(min(left_ms, _NAP_MS))
+
+
+_NAP_MS = 500

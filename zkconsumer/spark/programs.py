@@ -1,0 +1,198 @@
+"""``read``, ``write`` and ``stream``: the same program on every Spark from 3.4 on.
+
+Where Spark knows sources in Python (4.0) they are a short way to ``format("zkconsumer")``; where it
+does not, the same plans, tasks and columns are reached by ``mapInArrow``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Final
+from weakref import WeakSet
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from zkconsumer.clock import SystemClock
+from zkconsumer.scope import wait_ms
+from zkconsumer.spark.checkpoint import Checkpoint
+from zkconsumer.spark.checkpoint_files import SparkCheckpointFiles
+from zkconsumer.spark.compat import HAS_READ_LIMITS, HAS_SOURCES
+from zkconsumer.spark.input_partition import ZkInputPartition
+from zkconsumer.spark.mapped import mapped_frame, mapped_read, mapped_write
+from zkconsumer.spark.micro_batches import MicroBatches, Trigger
+from zkconsumer.spark.options import SourceOptions, source_options
+from zkconsumer.spark.rows import spark_schema
+from zkconsumer.spark.session import register
+from zkconsumer.spark.stream_plan import begun_plan
+
+_FORMAT: Final = "zkconsumer"
+_GLANCE_S: Final = 1
+
+_knowing: Final[WeakSet[SparkSession]] = WeakSet()
+
+Write = Callable[[DataFrame, int], None]
+Option = str | int | bool | None
+
+
+def read(spark: SparkSession, *, schema: StructType | None = None, **options: Option) -> DataFrame:
+    """Read topics in a batch query.
+
+    Before Spark 4.0 what is read is fixed by this call; later it is when the query runs.
+
+    Args:
+        spark: the session.
+        schema: the columns that are wanted; None for all of them.
+        options: those of ``format("zkconsumer")``; a name with dots goes in by ``**{"a.b": "c"}``.
+            None leaves one out.
+
+    Returns:
+        The columns of ``format("zkconsumer")``.
+
+    Raises:
+        ConfigError: an option or a column is wrong. From 4.0 on Spark wraps it.
+        OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true; as above.
+        ZkConsumerError: the cluster can't be asked; as above.
+
+    Thread: any.
+    """
+    _know(spark)
+    return read_as(spark, _texts(options), schema)
+
+
+def read_as(
+    spark: SparkSession, options: Mapping[str, str], schema: StructType | None = None
+) -> DataFrame:
+    """See ``read``; the options are texts already, and the session knows the format if it can."""
+    if HAS_SOURCES:
+        reader = spark.read.format(_FORMAT).options(**options)
+        return (reader if schema is None else reader.schema(schema)).load()
+    checked = source_options(options)
+    return mapped_read(spark, checked, schema or _columns(checked))
+
+
+def write(rows: DataFrame, **options: Option) -> None:
+    """Append rows to topics, at least once; all are acknowledged when this comes back.
+
+    Args:
+        rows: with a column ``value``, and as ``format("zkconsumer")`` takes them.
+        options: see ``read``.
+
+    Raises:
+        ConfigError: an option, a column or the topic is wrong. From 4.0 on Spark wraps it.
+        ZkConsumerError: the cluster can't be asked; as above.
+
+    Thread: any.
+    """
+    given = _texts(options)
+    if not HAS_SOURCES:
+        mapped_write(rows, given)
+        return
+    _know(rows.sparkSession)
+    rows.write.format(_FORMAT).mode("append").options(**given).save()
+
+
+def stream(  # noqa: PLR0913 - one optional part a line, all by name
+    spark: SparkSession,
+    *,
+    write: Write,
+    checkpoint: str,
+    available_now: bool = False,
+    interval_ms: int = 0,
+    stopped: Callable[[], bool] = lambda: False,
+    schema: StructType | None = None,
+    **options: Option,
+) -> None:
+    """Read topics batch by batch, in this thread, until there is an end to it.
+
+    A batch that was broken off is run again, by the next call with this checkpoint, with the same
+    number and the same messages; so it is exactly once if ``write`` does nothing for a number that
+    it has written before. A checkpoint goes on under every Spark from 3.4 on.
+
+    Args:
+        spark: the session.
+        write: writes a batch: its rows and its number. What it raises ends the stream.
+        checkpoint: the folder that keeps where the stream is, wherever Spark can write.
+        available_now: read what is there at the start, and end; else read on.
+        interval_ms: make at most one batch in so many milliseconds.
+        stopped: asked between batches and while there is nothing to read: True ends the stream.
+        schema: the columns that are wanted; None for all of them.
+        options: see ``read``.
+
+    Raises:
+        ConfigError: an option, a column or the checkpoint is wrong. Spark's own engine wraps it.
+        OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true; as above.
+        ZkConsumerError: the cluster can't be asked; as above.
+
+    Thread: any, but one for one checkpoint.
+    """
+    given = _texts(options)
+    trigger = Trigger(available_now=available_now, interval_ms=interval_ms, stopped=stopped)
+    # Spark 4.0 and 4.1 would read one batch of maxOffsetsPerTrigger, and end.
+    if HAS_READ_LIMITS or (HAS_SOURCES and not available_now):
+        _by_spark(spark, given, schema, write, checkpoint, trigger)
+    else:
+        _by_us(spark, given, schema, write, checkpoint, trigger)
+
+
+def _by_spark(
+    spark: SparkSession,
+    given: Mapping[str, str],
+    schema: StructType | None,
+    write: Write,
+    checkpoint: str,
+    trigger: Trigger,
+) -> None:
+    _know(spark)
+    reader = spark.readStream.format(_FORMAT).options(**given)
+    rows = (reader if schema is None else reader.schema(schema)).load()
+    batches = rows.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
+    if trigger.available_now:
+        batches = batches.trigger(availableNow=True)
+    else:
+        batches = batches.trigger(processingTime=f"{trigger.interval_ms} milliseconds")
+    query = batches.start()
+    try:
+        while not query.awaitTermination(_GLANCE_S):
+            if trigger.stopped():
+                break
+    finally:
+        query.stop()
+
+
+def _by_us(
+    spark: SparkSession,
+    given: Mapping[str, str],
+    schema: StructType | None,
+    write: Write,
+    checkpoint: str,
+    trigger: Trigger,
+) -> None:
+    options = source_options(given).for_streaming()
+    columns = schema or _columns(options)
+
+    def write_batch(tasks: Sequence[ZkInputPartition], number: int) -> None:
+        write(mapped_frame(spark, tasks, columns), number)
+
+    kept = Checkpoint(SparkCheckpointFiles(spark, checkpoint), checkpoint)
+    with closing(begun_plan(options)) as plan:
+        MicroBatches(plan, kept, write_batch, SystemClock()).run(trigger, wait_ms)
+
+
+def _know(spark: SparkSession) -> None:
+    """See that the session knows the format, once."""
+    if HAS_SOURCES and spark not in _knowing:
+        register(spark)
+        _knowing.add(spark)
+
+
+def _columns(options: SourceOptions) -> StructType:
+    return spark_schema(include_headers=options.include_headers)
+
+
+def _texts(options: Mapping[str, Option]) -> dict[str, str]:
+    """As Spark makes texts of what programs give for options."""
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in options.items()
+        if value is not None
+    }
