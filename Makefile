@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # rewrite every assertion in each of its workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests pure-tests test-busy properties simulate chaos \
+.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions pure-tests test-busy properties simulate chaos \
 	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills mutants kafka-python-tests golden manual races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
@@ -69,6 +69,19 @@ spark-tests: $(STAMP)
 	scripts/need-kerberos $(PY)
 	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder \
 		-m spark tests/spark
+
+# Every Spark, each in an environment of its own under build/ (half a gigabyte): half an hour for all.
+# Warnings are those of old Sparks about young libraries. make test-spark-versions SPARKS="3.5 4.0"
+SPARKS ?= 3.4 3.5 4.0 4.1 4.2 4.3
+SPARK_TESTS := $(patsubst %,tests/spark/test_%.py,spark_versions legacy drain)
+test-spark-versions: $(STAMP)
+	scripts/need-java $(PY)
+	for version in $(SPARKS); do \
+		folder=build/spark/$$version; \
+		scripts/make-spark-venv $$folder $(PY) $$version || exit 1; \
+		SPARK_LOCAL_IP=127.0.0.1 $$folder/bin/python -m pytest -q -W default \
+			$(SPARK_TESTS) || exit 1; \
+	done
 
 # What becomes another thing in pure Python, once more in it; nothing where all of it was pure. Left
 # out is what runs the same Python code in both engines, and takes long.

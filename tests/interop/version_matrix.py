@@ -260,9 +260,41 @@ with each version's own `kafka-consumer-groups --describe`.
 """
 
 
+_SPARK = """
+## Spark
+
+| | 3.4, 3.5 | 4.0 | 4.1 | 4.2, 4.3 |
+|---|:-:|:-:|:-:|:-:|
+| `zkconsumer.spark.read`, `write` and `stream`; the drain; `KafkaUtils` | yes ¹ | yes | yes | yes |
+| `format("zkconsumer")`: batches, streams, both sinks | no ² | yes | yes | yes |
+| filters on `topic`, `partition` and `offset` cut what is fetched | no | no | yes | yes |
+| a stream keeps `maxOffsetsPerTrigger`, `minOffsetsPerTrigger`, `maxTriggerDelay` | yes | yes | \
+yes | yes |
+| `availableNow` with `maxOffsetsPerTrigger` reads all that is there | by `stream` | \
+by `stream` ³ | by `stream` ³ | yes |
+| a stream's progress tells where the logs end | - | no | no | yes |
+
+¹ pandas is needed besides: Spark's `mapInArrow` asks for it before 4.2, though no row goes \
+through it. What is read is fixed when `read` is called.
+
+² One line that names `zkconsumer.spark.read`, once `zkconsumer.spark` was imported; else Java's \
+`ClassNotFoundException`.
+
+³ Spark's own engine does not tell the source of its trigger there: the query ends after one batch \
+of so much, and says so in the driver's log. `stream` makes these batches itself, for which it \
+needs pandas.
+
+A checkpoint of `stream` goes on under every one of them. No Spark up to 4.3 tells a source in \
+Python which columns a query wants: a schema with some of them spares making the others.
+
+Asserted by `make test-spark-versions` (`tests/spark/test_spark_versions.py`).
+"""
+
+
 def page() -> str:
     """The text of docs/versions.md."""
-    return _HEAD + _table(FEATURES) + _TAIL + _table(POLL_FEATURES) + _POLL_TAIL + _WATCHING
+    tables = _HEAD + _table(FEATURES) + _TAIL + _table(POLL_FEATURES) + _POLL_TAIL
+    return tables + _WATCHING + _SPARK
 
 
 def _table(features: Mapping[str, Feature]) -> str:
