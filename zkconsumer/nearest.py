@@ -1,6 +1,5 @@
 """The known name that a misspelt one is nearest to: one way to ask "did you mean". Pure."""
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -12,6 +11,8 @@ def nearest(word: str, known: Iterable[str], *, limit: int = 1) -> list[str]:
         known: the names that there are.
         limit: how many to return at most.
     """
+    import difflib  # noqa: PLC0415 - only who misspelt something needs it
+
     return difflib.get_close_matches(word, sorted(known), n=limit)
 
 

@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import (
@@ -23,13 +23,15 @@ from zkconsumer.net.known_versions import Finding, KnownVersions
 from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
 from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession
 from zkconsumer.net.security import GSSAPI, PLAINTEXT, SecurityProtocol, SecuritySettings
-from zkconsumer.net.tls import TlsTransport, context_for
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
 from zkconsumer.net.version_search import ClosedBeforeSasl, Found, VersionSearch
 from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions, of_generation
 from zkconsumer.wire.response_bounds import DEFAULT_MAX_RESPONSE_BYTES, LARGEST_ENTRY_BYTES
 from zkconsumer.wire.versions import BrokerGeneration
+
+if TYPE_CHECKING:
+    import ssl
 
 __all__ = ["BrokerDialer", "Dial", "NegotiatedConnection"]
 
@@ -83,7 +85,7 @@ class BrokerDialer:
         self._traffic = traffic
         self._client_id = client_id
         self._security = _with_objects(security, request_timeout_ms)
-        self._tls = context_for(security) if security.uses_tls else None
+        self._tls = _tls_context(security) if security.uses_tls else None
         self._connect_timeout_ms = connect_timeout_ms
         self._request_timeout_ms = request_timeout_ms
         self._max_response_bytes = max_response_bytes
@@ -298,6 +300,8 @@ class BrokerDialer:
         )
         if self._tls is None:
             return self._held(broker, transport)
+        from zkconsumer.net.tls import TlsTransport  # noqa: PLC0415 - few need it
+
         tls = TlsTransport(transport, self._tls, broker.host, clock=self._clock)
         connection = self._held(broker, tls)
         try:
@@ -394,6 +398,12 @@ class BrokerDialer:
     def _check_running(self, broker: Broker) -> None:
         if self._stopped:
             raise ConnectionLost(f"{broker}: connecting was broken off")
+
+
+def _tls_context(security: SecuritySettings) -> "ssl.SSLContext | None":
+    from zkconsumer.net.tls import context_for  # noqa: PLC0415 - takes long, and few need it
+
+    return context_for(security)
 
 
 def _with_objects(security: SecuritySettings, timeout_ms: int) -> SecuritySettings:

@@ -6,7 +6,6 @@ GSSAPI alone, there is no handshake either.
 Source: Kafka 0.10.2.2, 3.9 ``SaslClientAuthenticator``; KIP-43, KIP-152, KIP-368.
 """
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -103,11 +102,13 @@ class SaslSession:
 
     def _begun(self, connection: BrokerConnection) -> tuple[Mechanism, bytes | None]:
         """The mechanism, and what it says first."""
+        from secrets import token_urlsafe  # noqa: PLC0415 - few need it
+
         try:
             mechanism = mechanism_of(
                 self.security,
                 host=connection.broker.host,
-                nonce=secrets.token_urlsafe(_NONCE_BYTES),
+                nonce=token_urlsafe(_NONCE_BYTES),
             )
             return mechanism, mechanism.first()
         except AuthenticationFailed as error:

@@ -3,11 +3,15 @@
 Source: RFC 4616 (PLAIN), RFC 5802 (SCRAM), RFC 7628 (OAUTHBEARER).
 """
 
+from typing import TYPE_CHECKING
+
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.net.mechanism import Mechanism
-from zkconsumer.net.scram import ScramConversation
 from zkconsumer.net.security import GSSAPI, OAUTHBEARER, SecuritySettings
 from zkconsumer.printable import printable
+
+if TYPE_CHECKING:
+    from zkconsumer.net.scram import ScramConversation
 
 
 class Plain:
@@ -32,7 +36,7 @@ class Scram:
 
     is_unanswered = False
 
-    def __init__(self, conversation: ScramConversation) -> None:
+    def __init__(self, conversation: "ScramConversation") -> None:
         self._conversation = conversation
         self._proved = False
 
@@ -108,4 +112,6 @@ def mechanism_of(security: SecuritySettings, *, host: str, nonce: str) -> Mechan
     assert password is not None
     if name == "PLAIN":
         return Plain(username, password)
+    from zkconsumer.net.scram import ScramConversation  # noqa: PLC0415 - few need it
+
     return Scram(ScramConversation(name, username, password, nonce=nonce))

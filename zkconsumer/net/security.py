@@ -1,10 +1,9 @@
 """How to make oneself known to brokers, and their names to oneself. Pure."""
 
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from zkconsumer.config_security import read_values
 from zkconsumer.config_spec import Value
@@ -13,6 +12,9 @@ from zkconsumer.net.client_credentials import ClientCredentials
 from zkconsumer.net.kerberos import KerberosSettings
 from zkconsumer.net.mechanism import Mechanism
 from zkconsumer.pem_files import require_pem
+
+if TYPE_CHECKING:
+    import ssl
 
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 
@@ -85,7 +87,7 @@ class SecuritySettings:
 
     protocol: SecurityProtocol = "PLAINTEXT"
     tls: TlsSettings = field(default_factory=TlsSettings)
-    ssl_context: ssl.SSLContext | None = field(default=None, compare=False)
+    ssl_context: "ssl.SSLContext | None" = field(default=None, compare=False)
     sasl_mechanism: str | None = None
     sasl_username: str | None = None
     sasl_password: str | None = field(default=None, repr=False)

@@ -1,15 +1,18 @@
 """The security of a configuration, with what a program gives as objects."""
 
-import ssl
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from zkconsumer.config_security import SECURITY_KEYS
 from zkconsumer.errors import AuthenticationFailed, ConfigError, ZkConsumerError
 from zkconsumer.net.security import SecuritySettings, TokenSource, security_in
 
+if TYPE_CHECKING:
+    import ssl
+
 
 def security_of(
-    config: object, *, ssl_context: ssl.SSLContext | None = None, token_provider: object = None
+    config: object, *, ssl_context: "ssl.SSLContext | None" = None, token_provider: object = None
 ) -> SecuritySettings:
     """Read how to make oneself known to brokers.
 

@@ -1,15 +1,17 @@
 """Settings that are no text, number or yes or no: functions, and what others made."""
 
 import inspect
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from zkconsumer.config_spec import shown
 from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.records.consumer_record import Deserializer, RecordOrigin
+
+if TYPE_CHECKING:
+    import ssl
 
 CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], Exception | None], object]
 """Hears what became of a commit: the offsets, and what went wrong; None: nothing did."""
@@ -53,7 +55,7 @@ class GivenObjects:
 
     key_deserializer: Any = None
     value_deserializer: Any = None
-    ssl_context: ssl.SSLContext | None = None
+    ssl_context: "ssl.SSLContext | None" = None
     sasl_oauth_token_provider: Any = None
     default_offset_commit_callback: CommitCallback | None = None
 
@@ -87,7 +89,7 @@ def read_objects(given: Mapping[str, object]) -> GivenObjects:
     if callback is not None and not callable(callback):
         raise _refused("default.offset.commit.callback", callback)
     context = given.get("ssl.context")
-    if context is not None and not isinstance(context, ssl.SSLContext):
+    if context is not None and not _is_tls_context(context):
         raise _refused("ssl.context", context)
     provider = given.get("sasl.oauth.token.provider")
     if provider is not None and not callable(getattr(provider, "token", provider)):
@@ -152,3 +154,9 @@ def _takes_headers(method: Callable[..., Any]) -> bool:
         if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty
     ]
     return len(needed) >= 3
+
+
+def _is_tls_context(given: object) -> "TypeGuard[ssl.SSLContext]":
+    import ssl  # noqa: PLC0415 - takes long, and few need it
+
+    return isinstance(given, ssl.SSLContext)
