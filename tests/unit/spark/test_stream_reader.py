@@ -1,0 +1,95 @@
+"""The streaming reader where Spark does not say where a batch starts: it keeps that in mind."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.paper_cluster import PaperCluster
+from zkconsumer.errors import IllegalState
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark import stream_reader
+from zkconsumer.spark.options import SourceOptions, source_options
+from zkconsumer.spark.rows import spark_schema
+from zkconsumer.spark.stream_plan import StreamPlan, Surroundings
+from zkconsumer.spark.stream_reader import ZkStreamReader
+
+T0 = TopicPartition("t", 0)
+
+
+class World:
+    """A cluster on paper, and readers of it as drivers make them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.cluster = PaperCluster(p0=10)
+        self.clock = ManualClock()
+        monkeypatch.setattr(stream_reader, "begun_plan", self._begun_plan)
+
+    def _begun_plan(self, options: SourceOptions) -> StreamPlan:
+        around = Surroundings(
+            cluster=self.cluster, progress=None, clock=self.clock, wait=self.clock.advance
+        )
+        plan = StreamPlan(options, around)
+        plan.begin()
+        return plan
+
+    def reader(self, **options: str) -> ZkStreamReader:
+        """One of a new driver."""
+        given = {"zookeeper.connect": "paper:1", "subscribe": "t", "maxOffsetsPerTrigger": "4"}
+        checked = source_options({**given, "startingOffsets": "earliest", **options})
+        return ZkStreamReader(checked.for_streaming(), spark_schema())
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    """One."""
+    return World(monkeypatch)
+
+
+def through_spark(offset: dict[str, Any]) -> dict[str, Any]:
+    """An offset as it comes back out of a checkpoint."""
+    found: dict[str, Any] = json.loads(json.dumps(offset))
+    return found
+
+
+def ranges(tasks: list[Any]) -> list[str]:
+    """What tasks read."""
+    return [str(task.stretch) for task in tasks]
+
+
+def test_a_batch_starts_where_the_last_one_ended(world: World) -> None:
+    """Each no larger than the limit; without news the same text comes, which Spark compares."""
+    reader = world.reader()
+    start, found = reader.initialOffset(), []
+    for _ in range(3):
+        end = reader.latestOffset()
+        found += ranges(reader.partitions(through_spark(start), through_spark(end)))
+        start = end
+    assert found == ["t-0 [0, 4)", "t-0 [4, 8)", "t-0 [8, 10)"]
+    assert json.dumps(reader.latestOffset()) == json.dumps(start)
+    world.cluster.append(T0, 1)
+    assert reader.latestOffset()["t"] == {"0": 11}
+
+
+def test_it_goes_on_from_a_checkpoint(world: World) -> None:
+    """Spark has an empty range planned there; a batch that was broken off may come first."""
+    first = world.reader()
+    done = first.latestOffset()
+    planned = first.latestOffset()
+    later = world.reader()
+    assert later.partitions(through_spark(planned), through_spark(planned)) == []
+    again = later.partitions(through_spark(done), through_spark(planned))
+    assert ranges(again) == ["t-0 [4, 8)"]
+    end = later.latestOffset()
+    assert ranges(later.partitions(through_spark(planned), end)) == ["t-0 [8, 10)"]
+
+
+def test_a_batch_that_starts_elsewhere_is_refused(world: World) -> None:
+    """A Spark that did not say where it goes on would read what is read already."""
+    first = world.reader()
+    done = first.latestOffset()
+    later = world.reader()
+    end = later.latestOffset()
+    with pytest.raises(IllegalState, match="a batch was to start at"):
+        later.partitions(through_spark(done), through_spark(end))
