@@ -274,8 +274,8 @@ yes | yes |
 by `stream` ³ | by `stream` ³ | yes |
 | a stream's progress tells where the logs end | - | no | no | yes |
 
-¹ pandas is needed besides: Spark's `mapInArrow` asks for it, though no row goes through it. What is \
-read is fixed when `read` is called.
+¹ pandas is needed besides: Spark's `mapInArrow` asks for it, though no row goes through it. What \
+is read is fixed when `read` is called.
 
 ² One line that names `zkconsumer.spark.read`, once `zkconsumer.spark` was imported; else Java's \
 `ClassNotFoundException`.
