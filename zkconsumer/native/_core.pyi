@@ -708,3 +708,32 @@ class RecordIterator(Iterator[AnyRecord]):
     def __next__(self) -> AnyRecord: ...
     def _look_around(self) -> bool:
         """See there; a subclass has it."""
+
+_Binaries = tuple[memoryview | None, memoryview | None, memoryview | None]
+
+def hash_rows(
+    first: int,
+    count: int,
+    offsets: memoryview,
+    keys: _Binaries,
+    values: _Binaries,
+    times: tuple[memoryview | None, memoryview] | None,
+    timestamp_types: memoryview,
+) -> bytes:
+    """Hash rows as Spark's ``xxhash64`` does a message's columns, without the GIL.
+
+    Args:
+        first: where the rows begin in every column.
+        count: how many rows there are.
+        offsets: int64.
+        keys: the validity bitmap (None where none is null), the int32 offsets, and the data.
+        values: likewise.
+        times: the validity bitmap and the int64 microseconds; None to hash as without timestamps.
+        timestamp_types: int32.
+
+    Returns:
+        An int64 for each row.
+
+    Raises:
+        ValueError: a buffer is too short for its column.
+    """
