@@ -19,12 +19,12 @@ from tests.support.drain_kills import SPARK
 from tests.support.waiting import wait_until
 from zkconsumer.drain import DrainReport, DrainSettings, drain
 from zkconsumer.drain.checksum import Checksum
-from zkconsumer.drain.hadoop_storage import HadoopStorage
 from zkconsumer.drain.journal import Journal
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.manifest import AbsenceKind
+from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
+from zkconsumer.drain.on_spark.rows import RangeRows, RowCounter, date_of
 from zkconsumer.drain.plan import LogEnds, Plan
-from zkconsumer.drain.rows import RangeRows, RowCounter, date_of
 from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import OffsetRange
 from zkconsumer.records.codecs import Codec

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from zkconsumer.drain.hadoop_storage import HadoopStorage
+from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.storage import Storage, StoredFile
 from zkconsumer.errors import DrainError
 from zkconsumer.testing.memory_storage import MemoryStorage

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from zkconsumer.drain.checksum import Checksum, contents_by_partition
-from zkconsumer.drain.offset_runs import found_runs
-from zkconsumer.drain.proving.against_cluster import _differences
+from zkconsumer.drain.checksum import Checksum
+from zkconsumer.drain.on_spark.landed import _differences
+from zkconsumer.drain.on_spark.offset_runs import found_runs
+from zkconsumer.drain.on_spark.sums import contents_by_partition
 from zkconsumer.drain.proving.proof import Difference, Differing
 from zkconsumer.model import TopicPartition
 

@@ -7,13 +7,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.clusters import fresh_name
-from zkconsumer.drain.hadoop_storage import HadoopStorage
-from zkconsumer.drain.launch import drain
+from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
+from zkconsumer.drain.on_spark.launch import drain, verify
+from zkconsumer.drain.on_spark.rows import drain_session
 from zkconsumer.drain.proving.coverage import Kind, Run
 from zkconsumer.drain.proving.proof import Proof, Verdict
 from zkconsumer.drain.proving.report import as_text
-from zkconsumer.drain.proving.verify import verify
-from zkconsumer.drain.rows import drain_session
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.producer import Producer

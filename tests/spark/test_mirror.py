@@ -9,16 +9,15 @@ from pyspark.sql import SparkSession
 
 from tests.support.clusters import fresh_name
 from tests.support.traffic import write
-from zkconsumer.drain.hadoop_storage import HadoopStorage
 from zkconsumer.drain.journal import Journal
-from zkconsumer.drain.launch import drain
 from zkconsumer.drain.mirroring.mirror import COPIES, read_translation
 from zkconsumer.drain.mirroring.mirrored_rows import Target, write_rows
+from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
+from zkconsumer.drain.on_spark.launch import drain, verify
+from zkconsumer.drain.on_spark.rows import RangeRows, drain_session
 from zkconsumer.drain.proving.coverage import Kind
 from zkconsumer.drain.proving.proof import Proof, Verdict
 from zkconsumer.drain.proving.report import as_text
-from zkconsumer.drain.proving.verify import verify
-from zkconsumer.drain.rows import RangeRows, drain_session
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition

@@ -11,10 +11,10 @@ from tests.support.stream_batches import Batches, run_to_end
 from tests.support.traffic import write
 from tests.support.zk_tree import ZkTree
 from zkconsumer.drain import DrainSettings, drain
-from zkconsumer.drain.hadoop_storage import HadoopStorage
+from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
+from zkconsumer.drain.on_spark.launch import verify
 from zkconsumer.drain.proving.proof import Verdict
 from zkconsumer.drain.proving.report import as_text
-from zkconsumer.drain.proving.verify import verify
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox

@@ -22,11 +22,10 @@ from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.clock import SystemClock
-from zkconsumer.drain.hadoop_storage import HadoopStorage
-from zkconsumer.drain.launch import drain
+from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
+from zkconsumer.drain.on_spark.launch import drain, verify
+from zkconsumer.drain.on_spark.rows import drain_session
 from zkconsumer.drain.proving.proof import Verdict
-from zkconsumer.drain.proving.verify import verify
-from zkconsumer.drain.rows import drain_session
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.model import TopicPartition

@@ -4,9 +4,12 @@ import argparse
 import logging
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from zkconsumer.cli.output import discard_standard_output
-from zkconsumer.drain.command import options_of_file
+from zkconsumer.drain import layout
+from zkconsumer.drain.choosing import Wish
+from zkconsumer.drain.command import add_engine, options_of_file, spark_flags
 from zkconsumer.errors import ConfigError, ZkConsumerError
 
 log = logging.getLogger(__name__)
@@ -60,6 +63,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
             metavar="NAME=VALUE",
             help=f"a further option for reading from {what}",
         )
+    add_engine(parser, is_inner=True)
     parser.add_argument(
         "--master",
         metavar="URL",
@@ -103,27 +107,38 @@ def _verify(args: argparse.Namespace) -> tuple[int, str]:
     """The exit status, and what to print."""
     cluster = _cluster(args)
     target = _options("--target-option", args.target_option)
-    # Spark is loaded by this command only, and may not be installed: the first one says so.
-    from zkconsumer.spark.session import register  # noqa: I001, PLC0415
-    from zkconsumer.drain.hadoop_storage import HadoopStorage  # noqa: PLC0415
+    wish = Wish(
+        engine=args.engine,
+        memory_mb=args.memory_mb,
+        path=args.path,
+        format=_format_at(args.path),
+        spark_flags=spark_flags(args),
+    )
+    from zkconsumer.drain.opening import SparkWish, opened_engine  # noqa: PLC0415 - loads much
     from zkconsumer.drain.proving.report import as_json, as_text  # noqa: PLC0415
-    from zkconsumer.drain.proving.verify import verify  # noqa: PLC0415
-    from zkconsumer.drain.rows import drain_session  # noqa: PLC0415
-    from zkconsumer.drain.session import command_session  # noqa: PLC0415
+    from zkconsumer.drain.proving.verify import prove  # noqa: PLC0415
 
-    opened = command_session(
-        "zkconsumer drain verify",
+    spark = SparkWish(
         master=args.master,
         settings=_options("--conf", args.conf),
         jars=args.jars.split(",") if args.jars else (),
         packages=args.package,
     )
-    with opened as session:
-        own = drain_session(session)
-        register(own)
-        storage = HadoopStorage(own, args.path)
-        proof = verify(own, storage, cluster=cluster, target_options=target)
+    with opened_engine("zkconsumer drain verify", wish, spark) as engine:
+        storage = engine.storage(args.path)
+        proof = prove(engine, storage, cluster=cluster, target_options=target)
     return proof.verdict.value, (as_json if args.json else as_text)(proof)
+
+
+def _format_at(path: str) -> str | None:
+    """What the drain in a folder of this machine says that its format is; None where none says."""
+    from zkconsumer.drain.identity import Identity  # noqa: PLC0415 - loads much
+
+    try:
+        data = (Path(path) / layout.IDENTITY).read_bytes()
+    except OSError:
+        return None
+    return Identity.from_bytes(layout.IDENTITY, data).format
 
 
 def _cluster(args: argparse.Namespace) -> Mapping[str, str] | None:

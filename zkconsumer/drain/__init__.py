@@ -1,6 +1,6 @@
-"""Lands whole topics through Spark, exactly once, and proves it afterwards.
+"""Lands whole topics exactly once, and proves it afterwards: on Spark, or in this process alone.
 
-These names are what programs need; they load Spark when they are first asked for.
+These names are what programs need; they load an engine when they are first asked for.
 """
 
 from typing import TYPE_CHECKING
@@ -8,20 +8,30 @@ from typing import TYPE_CHECKING
 from zkconsumer.lazy import load_later
 
 if TYPE_CHECKING:
-    from zkconsumer.drain.hadoop_storage import HadoopStorage
-    from zkconsumer.drain.launch import drain
-    from zkconsumer.drain.proving.verify import verify
+    from zkconsumer.drain.local.launch import drain_locally, verify_locally
+    from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
+    from zkconsumer.drain.on_spark.launch import drain, verify
     from zkconsumer.drain.runner import DrainReport
     from zkconsumer.drain.settings import DrainSettings
 
-__all__ = ["DrainReport", "DrainSettings", "HadoopStorage", "drain", "verify"]
+__all__ = [
+    "DrainReport",
+    "DrainSettings",
+    "HadoopStorage",
+    "drain",
+    "drain_locally",
+    "verify",
+    "verify_locally",
+]
 
 _LATER = {
-    "drain": "launch",
+    "drain_locally": "local.launch",
+    "verify_locally": "local.launch",
+    "drain": "on_spark.launch",
     "DrainReport": "runner",
     "DrainSettings": "settings",
-    "HadoopStorage": "hadoop_storage",
-    "verify": "proving.verify",
+    "HadoopStorage": "on_spark.hadoop_storage",
+    "verify": "on_spark.launch",
 }
 
 if not TYPE_CHECKING:

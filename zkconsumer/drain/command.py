@@ -1,12 +1,13 @@
 """The command line of a drain, as ``zkconsumer drain`` and ``spark-submit`` share it.
 
-Spark is not loaded before the arguments are read.
+No engine is loaded before the arguments are read.
 """
 
 import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, Wish
 from zkconsumer.drain.stopping import StopFlag, asking_signals, ignored_signals
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import load_properties
@@ -59,7 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_target(parser: argparse.ArgumentParser) -> None:
     target = parser.add_argument_group("where to")
     target.add_argument(
-        "--to", metavar="PATH", help="a path of any file system of Spark's; or kafka"
+        "--to",
+        metavar="PATH",
+        help="a folder, s3://, or any file system of Spark's; or kafka",
     )
     target.add_argument(
         "--format",
@@ -80,6 +83,31 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KEY=VALUE",
         help="an option of Spark's Kafka sink, or of the storage of a Delta table",
+    )
+
+
+def add_engine(parser: argparse.ArgumentParser, *, is_inner: bool = False) -> None:
+    """Add what says which engine runs.
+
+    Args:
+        parser: gets the flags.
+        is_inner: of a command below one that has them, too: what that was given stays.
+    """
+    unless = argparse.SUPPRESS if is_inner else None
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default=unless or "auto",
+        help="local: this process, without Spark or Java; auto (the default): local, unless Spark "
+        "is configured or the local engine can't do it",
+    )
+    parser.add_argument(
+        "--memory",
+        dest="memory_mb",
+        type=int,
+        default=unless,
+        metavar="MB",
+        help=f"of the local engine: about what the process may take (default: {DEFAULT_MEMORY_MB})",
     )
 
 
@@ -111,6 +139,7 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
     running.add_argument(
         "--interval-ms", type=int, metavar="MS", help="how long to wait for news, if continuous"
     )
+    add_engine(parser)
     running.add_argument("--master", metavar="URL", help="of Spark (default: local[*])")
     running.add_argument(
         "--package",
@@ -138,7 +167,7 @@ def settings_of(args: argparse.Namespace) -> "DrainSettings":
     Raises:
         ConfigError: one is missing, or contradicts another.
     """
-    from zkconsumer.drain.settings import DrainSettings  # noqa: PLC0415 - loads Spark
+    from zkconsumer.drain.settings import DrainSettings  # noqa: PLC0415 - loads much
 
     if args.to is None:
         raise ConfigError("--to is missing: give the path to drain to, or kafka")
@@ -180,7 +209,7 @@ def options_of_file(path: str | None) -> dict[str, str]:
     """
     if path is None:
         return {}
-    from zkconsumer.spark.broker_security import options_in_file  # noqa: PLC0415 - loads Spark
+    from zkconsumer.spark.broker_security import options_in_file  # noqa: PLC0415 - loads much
 
     return options_in_file(load_properties(path))
 
@@ -195,20 +224,24 @@ def run(args: argparse.Namespace) -> int:
         ZkConsumerError: what failed.
     """
     settings = settings_of(args)
-    from zkconsumer.drain.launch import drain  # noqa: PLC0415 - loads Spark
-    from zkconsumer.drain.progress import shown  # noqa: PLC0415
-    from zkconsumer.drain.session import command_session  # noqa: PLC0415 - as above
-
-    opened = command_session(
-        "zkconsumer drain",
-        master=args.master,
-        settings=dict(args.conf),
-        jars=args.jars,
-        packages=args.package,
+    wish = Wish(
+        engine=args.engine,
+        memory_mb=args.memory_mb,
+        path=settings.path,
+        format=settings.format,
+        spark_flags=spark_flags(args),
     )
+    from zkconsumer.drain.launch import run_drain  # noqa: PLC0415 - loads much
+    from zkconsumer.drain.opening import SparkWish, opened_engine  # noqa: PLC0415
+    from zkconsumer.drain.progress import shown  # noqa: PLC0415
+
+    spark = SparkWish(
+        master=args.master, settings=dict(args.conf), jars=args.jars, packages=args.package
+    )
+    opened = opened_engine("zkconsumer drain", wish, spark)
     stop, ignored = StopFlag(), ignored_signals()
-    with opened as session, asking_signals(stop, ignored), shown() as watch:
-        report = drain(session, settings, watch=watch, stop=stop)
+    with opened as engine, asking_signals(stop, ignored), shown() as watch:
+        report = run_drain(engine, settings, watch=watch, stop=stop)
     sys.stderr.write(summary(settings.path, report) + "\n")
     if settings.once and not report.finished:
         sys.stderr.write("Stopped before the end: the same command goes on from here\n")
@@ -224,6 +257,17 @@ def summary(path: str, report: "DrainReport") -> str:
         more = f" and {len(report.expired) - 10} more" if len(report.expired) > 10 else ""
         text += f"\nLost before it could be landed: {lost}{more}"
     return text
+
+
+def spark_flags(args: argparse.Namespace) -> tuple[str, ...]:
+    """The flags for Spark that were given."""
+    given = {
+        "--master": args.master,
+        "--package": args.package,
+        "--jars": args.jars,
+        "--conf": args.conf,
+    }
+    return tuple(flag for flag, value in given.items() if value)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -1,26 +1,19 @@
-"""Puts a drain together and runs it: on a Spark session, to whatever kind of target."""
+"""Puts a drain together and runs it: on whatever engine, to whatever kind of target."""
 
 import uuid
 
-from pyspark.sql import SparkSession
-
 from zkconsumer.clock import SystemClock
 from zkconsumer.drain.cluster import OpenCluster
-from zkconsumer.drain.hadoop_storage import HadoopStorage
+from zkconsumer.drain.engine import Engine
 from zkconsumer.drain.journal import Journal
-from zkconsumer.drain.landing import Landing
-from zkconsumer.drain.landing_files import FilesLanding
-from zkconsumer.drain.parts import Parts
-from zkconsumer.drain.rows import RangeRows, RowCounter, SparkWriter, drain_session
 from zkconsumer.drain.runner import DrainReport, Runner, RunSettings, Sides
 from zkconsumer.drain.seams import NoWatch, Stop, Watch
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.stopping import StopFlag
-from zkconsumer.spark.session import register
 
 
-def drain(
-    session: SparkSession,
+def run_drain(
+    engine: Engine,
     settings: DrainSettings,
     *,
     watch: Watch | None = None,
@@ -28,10 +21,11 @@ def drain(
 ) -> DrainReport:
     """Land topics exactly once, then commit the group's offsets.
 
-    It may be killed at any point: called again with the same settings, it goes on where it was.
+    It may be killed at any point: called again with the same settings, it goes on where it was,
+    whichever engine it had.
 
     Args:
-        session: of Spark; its settings stay as they are.
+        engine: reads and writes the messages.
         settings: what to drain, and where to.
         watch: is told what goes on.
         stop: ends it before the next batch.
@@ -43,19 +37,9 @@ def drain(
         ZkConsumerError: the cluster or the group can't be reached.
     """
     options = settings.checked()
-    own = drain_session(session)
-    register(own)
-    storage = HadoopStorage(own, settings.path)
+    storage = engine.storage(settings.path)
     clock = SystemClock()
     with OpenCluster(options) as cluster:
-        rows = RangeRows(own, settings.reading())
-        parts = Parts(
-            settings=settings,
-            session=own,
-            storage=storage,
-            rows=rows,
-            counter=RowCounter(rows, cluster.source.ends),
-        )
         run = RunSettings(
             identity=settings.identity(uuid.uuid4().hex, clock.wall_ms()),
             once=settings.once,
@@ -66,7 +50,7 @@ def drain(
         sides = Sides(
             journal=Journal(storage),
             source=cluster.source,
-            landing=landing_for(parts),
+            landing=engine.landing(settings, storage, cluster.source.ends),
             group=cluster.group,
             stop=stop or StopFlag(),
             new_attempt=lambda: uuid.uuid4().hex,
@@ -74,26 +58,3 @@ def drain(
             clock=clock,
         )
         return Runner(run, sides).run()
-
-
-def landing_for(parts: Parts) -> Landing:
-    """The landing of the format that the settings name.
-
-    Raises:
-        ConfigError: a package that it needs is not installed.
-    """
-    match parts.settings.format:
-        case "delta":
-            from zkconsumer.drain.landing_delta import DeltaLanding  # noqa: PLC0415 - optional
-
-            return DeltaLanding(parts.storage, _writer(parts, "parquet"), parts.settings)
-        case "kafka":
-            from zkconsumer.drain.mirroring.mirror import kafka_landing  # noqa: PLC0415 - loads much
-
-            return kafka_landing(parts)
-        case file_format:
-            return FilesLanding(parts.storage, _writer(parts, file_format), file_format)
-
-
-def _writer(parts: Parts, file_format: str) -> SparkWriter:
-    return SparkWriter(parts.rows, parts.counter, parts.storage, file_format)

@@ -39,6 +39,7 @@ __all__ = [
     "TopicAndPartition",
     "ZkDataSource",
     "build_session",
+    "need_spark",
     "read",
     "stream",
     "utf8_decoder",
@@ -50,11 +51,18 @@ class SparkNotInstalled(ConfigError, ImportError):
     """PySpark, or the pyarrow that it needs, can't be imported."""
 
 
-_MISSING = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
-if _MISSING:
-    raise SparkNotInstalled(
-        f"zkconsumer.spark needs {' and '.join(_MISSING)}: pip install 'zkconsumer[spark]'"
-    )
+def need_spark() -> None:
+    """See that what Spark's parts load is installed. Plain values of this package need none of it.
+
+    Raises:
+        SparkNotInstalled: it is not.
+    """
+    missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
+    if missing:
+        raise SparkNotInstalled(
+            f"zkconsumer.spark needs {' and '.join(missing)}: pip install 'zkconsumer[spark]'"
+        )
+
 
 
 def _has_sources() -> bool:
@@ -69,7 +77,7 @@ def _has_sources() -> bool:
     return True
 
 
-if not _has_sources():
+if find_spec("pyspark") is not None and not _has_sources():
     from zkconsumer.spark.no_sources import refuse_format
 
     refuse_format()
@@ -89,5 +97,11 @@ _LATER = {
     "write": "programs",
 }
 
+_load = load_later(__name__, _LATER)
+
 if not TYPE_CHECKING:
-    __getattr__ = load_later(__name__, _LATER)
+
+    def __getattr__(name):
+        if name in _LATER:
+            need_spark()
+        return _load(name)

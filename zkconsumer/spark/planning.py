@@ -6,13 +6,12 @@ never see ZooKeeper.
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker, OffsetRange, TopicPartition
 from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.data_loss import LogBounds, Loss, OffsetsLost, readable, tell
-from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.offset_limits import (
     ENDING,
     STARTING,
@@ -26,6 +25,9 @@ from zkconsumer.spark.offset_limits import (
 from zkconsumer.spark.offset_ranges import divide
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.subscription import Subscription
+
+if TYPE_CHECKING:
+    from zkconsumer.spark.input_partition import ZkInputPartition
 
 log = logging.getLogger(__name__)
 
@@ -180,10 +182,12 @@ def report(options: SourceOptions, losses: Sequence[Loss]) -> None:
 
 def input_partitions(
     options: SourceOptions, cluster: Cluster, ranges: Sequence[OffsetRange]
-) -> list[ZkInputPartition]:
+) -> "list[ZkInputPartition]":
     """The tasks that read these ranges."""
     if not ranges:
         return []
+    from zkconsumer.spark.input_partition import ZkInputPartition  # noqa: PLC0415 - loads Spark
+
     brokers = tuple(cluster.brokers())
     leaders = cluster.leaders([one.topic_partition for one in ranges])
     settings = options.range_settings()

@@ -23,20 +23,30 @@ WITHOUT_SPARK = (
         (["--version"], 0, ""),
         (["drain", "--help"], 0, ""),
         (
-            ["drain", "--zookeeper", "zk:1", "--topics", "t", "--to", "x"],
+            ["drain", "--zookeeper", "zk:1", "--topics", "t", "--to", "x", "--master", "local[2]"],
             1,
             "zkconsumer: zkconsumer.spark needs pyspark and pyarrow: "
             "pip install 'zkconsumer[spark]'\n",
         ),
         (
-            ["drain", "verify", "x"],
+            ["drain", "verify", "x", "--engine", "spark"],
             2,
             "zkconsumer: zkconsumer.spark needs pyspark and pyarrow: "
             "pip install 'zkconsumer[spark]'\n",
         ),
+        (
+            ["drain", "--zookeeper", "zk:1", "--topics", "t", "--to", "x"],
+            1,
+            "zkconsumer: the local engine needs pyarrow: pip install 'zkconsumer[local]'\n",
+        ),
+        (
+            ["drain", "verify", "x"],
+            2,
+            "zkconsumer: the local engine needs pyarrow: pip install 'zkconsumer[local]'\n",
+        ),
     ],
 )
-def test_where_spark_is_not_installed(arguments: list[str], status: int, error: str) -> None:
+def test_where_no_engine_is_installed(arguments: list[str], status: int, error: str) -> None:
     """Everything else works, and what needs it says so in one line."""
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_SPARK, *arguments],

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.drain.checksum import Checksum, Contents, contents_of
+from zkconsumer.drain.checksum import Checksum, Contents
+from zkconsumer.drain.on_spark.sums import contents_of
 
 _HASHES = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20)
 

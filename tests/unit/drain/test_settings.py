@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from zkconsumer.drain.command import add_arguments, settings_of, summary
+from zkconsumer.drain.on_spark.errors import reason
 from zkconsumer.drain.pace import Pace, duration
 from zkconsumer.drain.progress import Meter
 from zkconsumer.drain.runner import DrainReport
 from zkconsumer.drain.settings import DrainSettings
-from zkconsumer.drain.spark_errors import reason
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetRange, TopicPartition
 

@@ -26,19 +26,17 @@ from zkconsumer.drain.mirroring.translation import (
     first_copies,
     to_file,
 )
-from zkconsumer.drain.offset_runs import runs_by
+from zkconsumer.drain.on_spark.errors import told_by_spark
+from zkconsumer.drain.on_spark.landed import within
+from zkconsumer.drain.on_spark.offset_runs import runs_by
 from zkconsumer.drain.plan import Plan, Positions
-from zkconsumer.drain.proving.against_cluster import within
 from zkconsumer.drain.proving.coverage import Run
-from zkconsumer.drain.spark_errors import told_by_spark
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-
-    from zkconsumer.drain.parts import Parts
 
 FORMAT = "kafka"
 TARGET_ENDS = "target_ends"
@@ -48,25 +46,6 @@ COPIES = "copies"
 
 _SETTLED_MS = 3_000
 _PATIENCE_MS = 60_000
-
-
-def kafka_landing(parts: "Parts") -> "KafkaLanding":
-    """The landing of a drain with the format ``kafka``.
-
-    Raises:
-        ConfigError: the session has no Kafka connector.
-        DrainError: the target cluster can't be asked.
-    """
-    settings = parts.settings
-    servers = {"kafka.bootstrap.servers": settings.target_bootstrap_servers or ""}
-    return KafkaLanding(
-        parts.storage,
-        parts.session,
-        {**settings.target_options, **servers},
-        # Not divided: a partition is read by one task, so that its order is the target's, too.
-        read=lambda plan: parts.rows.read(plan.ranges, divided=False),
-        count=parts.counter.count,
-    )
 
 
 class KafkaLanding:

@@ -1,46 +1,26 @@
-"""Holds landed messages against the cluster that they came from.
-
-Both sides are summed up in blocks of offsets, each side where it lies; only blocks whose sums
-differ are then compared message by message.
+"""Holds landed messages against the cluster that they came from: how much of them it still has.
 
 A message that was landed without a timestamp is held against the rest of what the cluster has: it
 was read in a version of the protocol that leaves timestamps out.
 """
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from zkconsumer.assignment.filters import INTERNAL_TOPICS
-from zkconsumer.drain.checksum import HASH, WITHOUT_TIME, contents_by
+from zkconsumer.drain.engine import LandedRows
 from zkconsumer.drain.proving.coverage import Run
-from zkconsumer.drain.proving.proof import ClusterCheck, Difference, Differing
+from zkconsumer.drain.proving.proof import ClusterCheck
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations, created_again
-from zkconsumer.spark.offset_json import to_json
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.subscription import TopicPattern, Topics
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-BLOCK = 100_000
-"""How many offsets are summed up together."""
-
-_KEYS = ("topic", "partition", f"offset div {BLOCK}L")
-_Blocks = set[tuple[object, ...]]
-_DIFFERENCE = (
-    f"CASE WHEN ours IS NULL THEN '{Difference.ONLY_IN_CLUSTER}' "
-    f"WHEN theirs IS NULL THEN '{Difference.ONLY_LANDED}' "
-    f"WHEN ours <> theirs AND ours <> bare THEN '{Difference.CONTENT}' END AS difference"
-)
-
 
 def check_cluster(
-    landed: "DataFrame",
+    landed: LandedRows,
     options: Mapping[str, str],
     wanted: Mapping[TopicPartition, Run],
     created: Creations,
@@ -48,7 +28,7 @@ def check_cluster(
     """Compare what was landed with what the cluster has now.
 
     Args:
-        landed: topic, partition, offset, key, value, timestamp and timestampType.
+        landed: the rows that are there.
         options: of the source: ``zookeeper.connect`` or ``kafka.bootstrap.servers``, and others.
         wanted: what was landed of each topic-partition.
         created: what told their topics from others of their names when they were landed.
@@ -63,10 +43,7 @@ def check_cluster(
     checks = _look(options, wanted, created)
     ranges = {tp: check.compared for tp, check in checks.items() if check.compared.length > 0}
     if ranges:
-        ours = within(landed, ranges)
-        theirs = _from_cluster(landed, options, ranges)
-        blocks = _differing_blocks(ours, theirs)
-        for tp, differing in _differences(ours, theirs, blocks).items() if blocks else ():
+        for tp, differing in landed.differences(options, ranges).items():
             checks[tp] = replace(checks[tp], differing=differing)
     return checks
 
@@ -116,69 +93,3 @@ def _partitions(reader: ClusterReader, topic: str) -> set[TopicPartition]:
         return set(reader.partitions(Topics((topic,))))
     except ConfigError:
         return set()
-
-
-def _from_cluster(
-    landed: "DataFrame", options: Mapping[str, str], ranges: Mapping[TopicPartition, Run]
-) -> "DataFrame":
-    """The cluster's messages; those that expire meanwhile are just not there."""
-    assign: dict[str, list[int]] = {}
-    for topic, partition in sorted(ranges):
-        assign.setdefault(topic, []).append(partition)
-    bounds = {
-        "assign": json.dumps(assign),
-        "startingOffsets": json.dumps(to_json({tp: run[0] for tp, run in ranges.items()})),
-        "endingOffsets": json.dumps(to_json({tp: run[1] for tp, run in ranges.items()})),
-        "failOnDataLoss": "false",
-    }
-    from zkconsumer.spark.programs import read_as  # noqa: PLC0415 - loaded with Spark's own session
-
-    return read_as(landed.sparkSession, {**options, **bounds})
-
-
-def within(messages: "DataFrame", ranges: Mapping[TopicPartition, Run]) -> "DataFrame":
-    """Only the messages with these offsets; the order of columns may change."""
-    from pyspark.sql.functions import broadcast  # noqa: PLC0415 - loaded with Spark's own session
-
-    rows = [(*tp, *run) for tp, run in ranges.items()]
-    schema = "topic string, partition int, from_offset bigint, until_offset bigint"
-    bounds = messages.sparkSession.createDataFrame(rows, schema)
-    joined = messages.join(broadcast(bounds), ["topic", "partition"])
-    wanted = joined.where("offset >= from_offset AND offset < until_offset")
-    return wanted.drop("from_offset", "until_offset")
-
-
-def _differing_blocks(ours: "DataFrame", theirs: "DataFrame") -> _Blocks:
-    here, there = contents_by(ours, *_KEYS), contents_by(theirs, *_KEYS)
-    return {block for block in here.keys() | there.keys() if here.get(block) != there.get(block)}
-
-
-def _differences(
-    ours: "DataFrame", theirs: "DataFrame", blocks: Iterable[tuple[object, ...]]
-) -> dict[TopicPartition, dict[Difference, Differing]]:
-    """Which messages of these blocks differ, and how."""
-    schema = "topic string, partition int, block bigint"
-    chosen = ours.sparkSession.createDataFrame(list(blocks), schema)
-    sides = [
-        messages.selectExpr("topic", "partition", "offset", f"{_KEYS[2]} block", *hashes)
-        .join(chosen, ["topic", "partition", "block"], "left_semi")
-        .drop("block")
-        for messages, hashes in (
-            (ours, [f"{HASH} AS ours"]),
-            (theirs, [f"{HASH} AS theirs", f"{WITHOUT_TIME} AS bare"]),
-        )
-    ]
-    both = sides[0].join(sides[1], ["topic", "partition", "offset"], "full_outer")
-    from pyspark.sql.functions import expr  # noqa: PLC0415 - as above
-
-    counted = (
-        both.selectExpr("topic", "partition", "offset", _DIFFERENCE)
-        .where("difference IS NOT NULL")
-        .groupBy("topic", "partition", "difference")
-        .agg(*map(expr, ("count(1)", "min(offset)", "max(offset)")))
-    )
-    found: dict[TopicPartition, dict[Difference, Differing]] = {}
-    for topic, partition, difference, *numbers in counted.collect():
-        of_partition = found.setdefault(TopicPartition(topic, partition), {})
-        of_partition[Difference(difference)] = Differing(*numbers)
-    return found

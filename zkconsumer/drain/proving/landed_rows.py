@@ -1,4 +1,4 @@
-"""The files of a landing as they are now, held against its manifests; and their rows.
+"""The files of a landing as they are now, held against its manifests.
 
 What is read is what any reader of the landing would see, not what the manifests list: a file that
 nobody noted shows up as duplicates, and one that was deleted as a gap.
@@ -8,22 +8,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from zkconsumer.drain.manifest import LandedFile
 from zkconsumer.drain.storage import Storage, StoredFile
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-SCHEMA = (
-    "key binary, value binary, partition int, offset bigint, timestamp timestamp, "
-    "timestampType int, topic string, date string"
-)
-"""Of a landing's rows; the last two are in the paths of its files."""
-
-COLUMNS = ("topic", "partition", "offset", "key", "value", "timestamp", "timestampType")
-"""What is read of them."""
 
 _SHOWN = 10
 _OF_BATCH = re.compile(r"part-([0-9]{10,})-")
@@ -125,27 +112,3 @@ def _said(what: str, which: list[str]) -> list[str]:
         return []
     more = f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
     return [f"{len(which)} {what}: {'; '.join(sorted(which)[:_SHOWN])}{more}"]
-
-
-def read_files(
-    session: "SparkSession", root: str, paths: Iterable[str], file_format: str
-) -> "DataFrame":
-    """The rows of landed files.
-
-    Files that can't be read count as empty, so that what they held is found missing.
-
-    Args:
-        session: to read with.
-        root: the drain's path, as Spark takes it.
-        paths: of files below it; those in ``topic=T/date=D`` folders.
-        file_format: ``parquet`` or ``json``.
-
-    Returns:
-        The columns ``COLUMNS``.
-    """
-    uris = [f"{root.rstrip('/')}/{path}" for path in paths]
-    if not uris:
-        return session.createDataFrame([], SCHEMA).select(*COLUMNS)
-    reader = session.read.format(file_format).schema(SCHEMA)
-    options = {"basePath": root, "ignoreCorruptFiles": "true"}
-    return reader.options(**options).load(uris).select(*COLUMNS)

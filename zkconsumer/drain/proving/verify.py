@@ -5,17 +5,14 @@ only: what was to be there. Batches that are not published yet are left out, so 
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from zkconsumer.drain import layout
-from zkconsumer.drain.checksum import Contents, contents_by_partition
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.engine import Engine, LandedRows
 from zkconsumer.drain.identity import Identity
 from zkconsumer.drain.journal import Journal
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.mirroring.mirror import FORMAT, target_ends
-from zkconsumer.drain.mirroring.mirrored_rows import Target, read_rows
-from zkconsumer.drain.mirroring.target import TargetCluster
-from zkconsumer.drain.offset_runs import found_runs
 from zkconsumer.drain.plan import Plan
 from zkconsumer.drain.proving.against_cluster import check_cluster
 from zkconsumer.drain.proving.coverage import Coverage, cover
@@ -24,23 +21,17 @@ from zkconsumer.drain.proving.landed_rows import (
     compare_files,
     delta_files,
     is_of,
-    read_files,
     visible_files,
 )
 from zkconsumer.drain.proving.proof import ClusterCheck, PartitionProof, Proof
 from zkconsumer.drain.proving.record import PartitionRecord, Record, read_record
-from zkconsumer.drain.spark_errors import told_by_spark
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.creations import Creations
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 _SHOWN = 10
-_PLACED = "offset IS NOT NULL AND partition IS NOT NULL AND topic IS NOT NULL"
-"""Other rows are of damaged files, or of foreign ones, which are named as such."""
+_MIRROR = "kafka"
 
 
 class Published(NamedTuple):
@@ -60,7 +51,7 @@ class Published(NamedTuple):
 class _Seen(NamedTuple):
     """A drain, and what a verification has at hand."""
 
-    session: "SparkSession"
+    engine: Engine
     storage: Storage
     journal: Journal
     identity: Identity
@@ -68,8 +59,8 @@ class _Seen(NamedTuple):
     target_options: Mapping[str, str]
 
 
-def verify(
-    session: "SparkSession",
+def prove(
+    engine: Engine,
     storage: Storage,
     *,
     cluster: Mapping[str, str] | None = None,
@@ -78,11 +69,11 @@ def verify(
     """Look at a whole drain.
 
     Args:
-        session: reads the landing, and the cluster if that is given.
+        engine: reads the landing, and the cluster if that is given.
         storage: where the drain is.
         cluster: options of the source, to compare with the cluster, too; None not to.
-        target_options: where the drain mirrors to a cluster, of Spark's Kafka source, beside the
-            target's address; for a Delta table, of its storage, as ``deltalake`` takes them.
+        target_options: where the drain mirrors to a cluster, for reading that; for a Delta table,
+            of its storage, as ``deltalake`` takes them.
 
     Raises:
         DrainError: there is no drain at this path, or its own files are damaged.
@@ -93,13 +84,12 @@ def verify(
     if identity is None:
         raise DrainError(f"there is no drain at {journal.path}: {layout.IDENTITY} is not there")
     published = published_batches(storage)
-    seen = _Seen(session, storage, journal, identity, published, target_options or {})
+    seen = _Seen(engine, storage, journal, identity, published, target_options or {})
     record = read_record(_landed(journal, published))
-    with told_by_spark(f"verifying {journal.path}"):
+    with engine.telling(f"verifying {journal.path}"):
         rows, problems = _rows(seen, record)
         if identity.format == "delta":
             problems += _unplaced(rows)
-        rows = rows.where(_PLACED)
         wanted = {tp: entry.wanted for tp, entry in record.partitions.items()}
         checks = {}
         if cluster is not None:
@@ -163,10 +153,12 @@ def _lost(numbers: tuple[int, ...]) -> str:
     return f"{len(numbers)} batches have no manifest: {shown}{more}"
 
 
-def _rows(seen: "_Seen", record: Record) -> "tuple[DataFrame, list[str]]":
+def _rows(seen: _Seen, record: Record) -> tuple[LandedRows, list[str]]:
     """What a reader of the landing sees of these batches, and what is wrong with its files."""
-    if seen.identity.format == FORMAT:
-        return _mirrored(seen), []
+    if seen.identity.format == _MIRROR:
+        last = seen.published.last
+        told = seen.engine.mirrored(seen.storage, seen.identity, last, seen.target_options)
+        return told, []
     stored = visible_files(seen.storage)
     if seen.identity.format == "delta":
         active = active_files(seen.storage, seen.target_options)
@@ -175,17 +167,17 @@ def _rows(seen: "_Seen", record: Record) -> "tuple[DataFrame, list[str]]":
     else:
         found = compare_files(record.files, stored, since=_landed_since(seen))
     file_format = "json" if seen.identity.format == "json" else "parquet"
-    rows = read_files(seen.session, seen.storage.uri(""), found.readable, file_format)
+    rows = seen.engine.landed(seen.storage, found.readable, file_format)
     return rows, list(found.problems)
 
 
-def _unplaced(rows: "DataFrame") -> list[str]:
+def _unplaced(rows: LandedRows) -> list[str]:
     """What a Delta table has that no drain wrote; its log does not tell whose a file is."""
-    count = rows.where(f"NOT ({_PLACED})").count()
+    count = rows.unplaced()
     return [f"{count} rows have no topic, partition or offset"] if count else []
 
 
-def _landed_since(seen: "_Seen") -> set[int]:
+def _landed_since(seen: _Seen) -> set[int]:
     """Batches that are landed by now and not looked at; to be asked when files have been listed.
 
     Files that claim to be of any other batch are nobody's.
@@ -194,30 +186,12 @@ def _landed_since(seen: "_Seen") -> set[int]:
     return {number for number in landed if number > seen.published.last}
 
 
-def _mirrored(seen: "_Seen") -> "DataFrame":
-    """What the drain wrote to the target, up to where its next batch began to write."""
-    target = Target(
-        options={"kafka.bootstrap.servers": seen.identity.target or "", **seen.target_options},
-        drain=seen.identity.id,
-    )
-    last = seen.published.last
-    starts: dict[TopicPartition, int] = {}
-    for number in range(1, last + 1):
-        starts = {**target_ends(seen.journal.plan(number)), **starts}
-    ends = TargetCluster(seen.session, target.options).ends(starts)
-    # Plans are listed after the ends were asked for: each batch that wrote before these has one.
-    for number in reversed(layout.numbers_of_files(seen.storage.names(layout.PLANS))):
-        if number > last:
-            ends |= target_ends(seen.journal.plan(number))
-    return read_rows(seen.session, target, starts, ends).drop("target_offset")
-
-
 def _proofs(
-    rows: "DataFrame", record: Record, checks: Mapping[TopicPartition, ClusterCheck]
+    rows: LandedRows, record: Record, checks: Mapping[TopicPartition, ClusterCheck]
 ) -> tuple[PartitionProof, ...]:
-    contents = contents_by_partition(rows)
+    contents = rows.contents()
     coverages: dict[TopicPartition, Coverage] = {}
-    for tp, runs in found_runs(rows):
+    for tp, runs in rows.runs():
         entry = record.partitions.get(tp, _UNKNOWN)
         coverages[tp] = cover(entry.wanted, runs, excuses=entry.excuses)
     proofs = []

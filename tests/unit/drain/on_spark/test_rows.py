@@ -5,7 +5,7 @@ from typing import Any, Self, cast
 import pytest
 from pyspark.sql import SparkSession
 
-from zkconsumer.drain.rows import RangeRows
+from zkconsumer.drain.on_spark.rows import RangeRows
 from zkconsumer.model import OffsetRange, TopicPartition
 
 WANTED = OffsetRange(

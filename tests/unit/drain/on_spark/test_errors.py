@@ -1,6 +1,6 @@
 """What people read when Spark fails."""
 
-from zkconsumer.drain.spark_errors import reason
+from zkconsumer.drain.on_spark.errors import reason
 
 
 def test_our_own_error_is_what_is_said() -> None:

@@ -1,21 +1,23 @@
 """Reads a plan's ranges through Spark, writes them as files, and counts what was written."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
-from zkconsumer.drain.checksum import Contents, contents_by_partition
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.fields import offsets_value
 from zkconsumer.drain.holes import explain, holes_in, refuse_missed
 from zkconsumer.drain.manifest import Absence, LandedPart
-from zkconsumer.drain.offset_runs import found_runs
-from zkconsumer.drain.plan import LogEnds, Plan, Positions
+from zkconsumer.drain.on_spark.errors import told_by_spark
+from zkconsumer.drain.on_spark.landed import read_files
+from zkconsumer.drain.on_spark.offset_runs import found_runs
+from zkconsumer.drain.on_spark.sums import contents_by_partition
+from zkconsumer.drain.plan import Plan
 from zkconsumer.drain.proving.coverage import Run
-from zkconsumer.drain.proving.landed_rows import read_files
-from zkconsumer.drain.spark_errors import told_by_spark
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.programs import read_as
@@ -37,8 +39,6 @@ _DIVIDING = frozenset({"minpartitions", "maxrecordsperpartition"})
 """Options of the source that spread one range over several tasks."""
 _LAST_DAY = 2_932_896
 """The end of the year 9999, in days since the epoch."""
-
-Ends = Callable[[Sequence[TopicPartition], Positions], Mapping[TopicPartition, LogEnds]]
 
 
 def drain_session(session: SparkSession) -> SparkSession:

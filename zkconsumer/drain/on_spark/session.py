@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from zkconsumer.drain.spark_errors import told_by_spark
+from zkconsumer.drain.on_spark.errors import told_by_spark
 from zkconsumer.spark.session import build_session, close_session
 
 

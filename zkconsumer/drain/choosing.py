@@ -1,0 +1,89 @@
+"""Which engine a command runs on. Pure.
+
+Most drains need no cluster of Spark's, nor its Java: so the local engine runs where nothing speaks
+of Spark, and where it can do what is asked for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from zkconsumer.errors import ConfigError
+
+EngineName = Literal["local", "spark"]
+ENGINES = ("auto", "local", "spark")
+DEFAULT_MEMORY_MB = 256
+LEAST_MEMORY_MB = 128
+
+_OF_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+"""Variables that ``spark-submit``, or whoever configured a remote Spark, has set."""
+_SCHEMES = frozenset({"file", "s3", "s3a"})
+_FORMATS = frozenset({"parquet", "json", "delta"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a command line says about engines.
+
+    Attributes:
+        engine: of ``--engine``.
+        memory_mb: of ``--memory``; None where it is not given.
+        path: where the drain lies.
+        format: of the drain; None where only the drain knows.
+        spark_flags: the flags for Spark that were given.
+    """
+
+    engine: str
+    path: str
+    memory_mb: int | None = None
+    format: str | None = None
+    spark_flags: tuple[str, ...] = ()
+
+
+def choose(wish: Wish, environ: Mapping[str, str]) -> EngineName:
+    """The engine to run on.
+
+    Raises:
+        ConfigError: the local engine is asked for and can't do it, or flags contradict each other.
+    """
+    obstacle = beyond_local(wish.path, wish.format)
+    if wish.engine == "local":
+        if wish.spark_flags:
+            raise ConfigError(f"{wish.spark_flags[0]} is for --engine spark, and --engine is local")
+        if obstacle is not None:
+            raise ConfigError(obstacle)
+        _check_memory(wish.memory_mb)
+        return "local"
+    if wish.engine == "spark":
+        if wish.memory_mb is not None:
+            raise ConfigError("--memory is for --engine local: Spark has spark.driver.memory")
+        return "spark"
+    configured = wish.spark_flags or any(environ.get(name) for name in _OF_SPARK)
+    if wish.memory_mb is None and (configured or obstacle is not None):
+        return "spark"
+    if wish.memory_mb is not None and obstacle is not None:
+        raise ConfigError(obstacle)
+    _check_memory(wish.memory_mb)
+    return "local"
+
+
+def beyond_local(path: str, file_format: str | None) -> str | None:
+    """Why the local engine can't do this, in a sentence; None where it can."""
+    if file_format is not None and file_format not in _FORMATS:
+        what = "--to kafka" if file_format == "kafka" else f"--format {file_format}"
+        return f"the local engine can't do {what}: use --engine spark"
+    scheme = scheme_of(path)
+    if scheme not in _SCHEMES:
+        return f"the local engine can't write to {scheme}:// ({path}): use --engine spark"
+    return None
+
+
+def scheme_of(path: str) -> str:
+    """What a path begins with; ``file`` where that is nothing."""
+    scheme, colon, _ = path.partition(":")
+    return scheme.lower() if colon and scheme.isalnum() and len(scheme) > 1 else "file"
+
+
+def _check_memory(memory_mb: int | None) -> None:
+    if memory_mb is not None and memory_mb < LEAST_MEMORY_MB:
+        raise ConfigError(f"--memory is {memory_mb}: it must be {LEAST_MEMORY_MB} or more (in MB)")

@@ -1,0 +1,8 @@
+"""The engine of one process: no Spark, no Java. Nothing else of a drain loads pyarrow."""
+
+from importlib.util import find_spec
+
+from zkconsumer.errors import ConfigError
+
+if find_spec("pyarrow") is None:
+    raise ConfigError("the local engine needs pyarrow: pip install 'zkconsumer[local]'")

@@ -1,0 +1,104 @@
+"""Messages as Arrow columns: those of the source, as a landing's files have them."""
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from zkconsumer.drain.local.xxhash64 import row_hash
+from zkconsumer.fetch.range_parts import RangePart
+from zkconsumer.records.engine import ENGINE, Engine
+from zkconsumer.streams.arrow_columns import (
+    TIMESTAMP,
+    RecordColumns,
+    columns_of_rows,
+    columns_of_runs,
+)
+
+if ENGINE is Engine.NATIVE:
+    from zkconsumer.native import _core
+
+SCHEMA: Final = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", TIMESTAMP),
+        ("timestampType", pa.int32()),
+    ]
+)
+"""Of a file: topic and date are in its path. The order is that of Spark's files."""
+_NO_TIME = -1
+
+
+def batch_of(part: RangePart, partition: int) -> pa.RecordBatch:
+    """One batch of all records of a part, in their order.
+
+    Raises:
+        BufferError: somebody changed the bytes after they were checked.
+    """
+    columns = columns_of_runs(part.runs) if part.runs else columns_of_rows(part.rows)
+    return pa.RecordBatch.from_arrays(
+        [
+            columns.keys,
+            columns.values,
+            pa.repeat(pa.scalar(partition, pa.int32()), len(columns)),
+            columns.offsets,
+            _timestamps(columns),
+            columns.timestamp_types,
+        ],
+        schema=SCHEMA,
+    )
+
+
+def row_hashes(rows: pa.RecordBatch, *, with_time: bool = True) -> pa.Array:
+    """Each row's hash, an int64: what a checksum is the sum of.
+
+    Args:
+        rows: with the columns of ``SCHEMA``, in any order.
+        with_time: whether the timestamp counts, or all rows are hashed as if they had none.
+    """
+    if ENGINE is not Engine.NATIVE:
+        return _pure_hashes(rows, with_time=with_time)
+    columns = [rows.column(name) for name in ("offset", "key", "value", "timestamp")]
+    types = rows.column("timestampType")
+    if {column.offset for column in (*columns, types)} != {columns[0].offset}:
+        rows = rows.take(pa.array(range(len(rows)), pa.int64()))
+        return row_hashes(rows, with_time=with_time)
+    offsets, keys, values, times = ([_view(one) for one in it.buffers()] for it in columns)
+    hashes = _core.hash_rows(
+        columns[0].offset,
+        len(rows),
+        offsets[1] or memoryview(b""),
+        (keys[0], keys[1], keys[2]),
+        (values[0], values[1], values[2]),
+        (times[0], times[1] or memoryview(b"")) if with_time else None,
+        _view(types.buffers()[1]) or memoryview(b""),
+    )
+    return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(hashes)])
+
+
+def _pure_hashes(rows: pa.RecordBatch, *, with_time: bool) -> pa.Array:
+    columns = [rows.column(name).to_pylist() for name in ("offset", "key", "value")]
+    if with_time:
+        times = rows.column("timestamp").cast(pa.int64()).to_pylist()
+        types = rows.column("timestampType").to_pylist()
+    else:
+        times, types = [None] * len(rows), [_NO_TIME] * len(rows)
+    found = (row_hash(*row) for row in zip(*columns, times, types, strict=True))
+    return pa.array([one - (one >> 63 << 64) for one in found], pa.int64())
+
+
+def _view(buffer: pa.Buffer | None) -> memoryview | None:
+    return None if buffer is None else memoryview(buffer).cast("B")
+
+
+def _timestamps(columns: RecordColumns) -> pa.Array:
+    """Null where the log has none."""
+    if columns.timestamp_count == len(columns):
+        return columns.timestamps
+    if not columns.timestamp_count:
+        return pa.nulls(len(columns), TIMESTAMP)
+    micros = columns.timestamps.cast(pa.int64())
+    return pc.if_else(pc.greater_equal(micros, 0), columns.timestamps, pa.scalar(None, TIMESTAMP))

@@ -1,0 +1,52 @@
+"""Where the local engine's data files are opened: the seam between formats and file systems."""
+
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from zkconsumer.drain.local.local_storage import sync_file, sync_folder
+from zkconsumer.drain.storage import Storage
+
+
+class DataFiles(Protocol):
+    """Opens files below a drain's path. Thread: any. Methods raise ``OSError``."""
+
+    def output(self, path: str) -> pa.NativeFile:
+        """A new file, to be written from its beginning."""
+        ...
+
+    def keep(self, path: str) -> None:
+        """See that a file that was written and closed is kept, whatever happens."""
+        ...
+
+    def input(self, path: str) -> pa.NativeFile:
+        """A file that is there, to be read anywhere."""
+        ...
+
+
+class LocalFiles:
+    """See ``DataFiles``: those of this machine.
+
+    Args:
+        storage: where they are.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def output(self, path: str) -> pa.NativeFile:
+        """See ``DataFiles``."""
+        target = Path(self._storage.uri(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return pa.OSFile(str(target), "wb")
+
+    def keep(self, path: str) -> None:
+        """See ``DataFiles``."""
+        written = Path(self._storage.uri(path))
+        sync_file(str(written))
+        sync_folder(written.parent)
+
+    def input(self, path: str) -> pa.NativeFile:
+        """See ``DataFiles``."""
+        return pa.OSFile(self._storage.uri(path), "rb")

@@ -1,0 +1,139 @@
+"""Rows of a topic, written to files by date; a bounded number of them waits in memory."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from zkconsumer.drain.local import formats
+from zkconsumer.drain.local.data_files import DataFiles
+
+_DAY_US = 86_400_000_000
+_LAST_DAY = 2_932_896
+"""The end of the year 9999, in days since the epoch."""
+_MOST_OPEN = 32
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where files go, and how they are called.
+
+    Attributes:
+        folder: below the drain's path.
+        topic: a folder in it.
+        task: a number that no other writer of the same folder has.
+        file_format: ``parquet`` or ``json``.
+        created_ms: of the plan: the day of messages without a time.
+    """
+
+    folder: str
+    topic: str
+    task: int
+    file_format: str
+    created_ms: int
+
+
+@dataclass(slots=True, eq=False)
+class _Day:
+    """The rows of a date that wait, and the file that they go to."""
+
+    waiting: list[pa.RecordBatch] = field(default_factory=list)
+    size_bytes: int = 0
+    path: str = ""
+    file: formats.RowFile | None = None
+
+
+class DatedFiles:
+    """Writes one piece of a plan. Thread: one.
+
+    Args:
+        files: where to.
+        place: what they are called.
+        group_bytes: how much may wait before it is written.
+    """
+
+    def __init__(self, files: DataFiles, place: Place, group_bytes: int) -> None:
+        self._files = files
+        self._place = place
+        self._group_bytes = group_bytes
+        self._planned_day = place.created_ms * 1000 // _DAY_US
+        self._days: dict[int, _Day] = {}
+        self._waiting_bytes = 0
+        self._written: list[str] = []
+        self._name = f"part-{place.task:05d}-{uuid.uuid4()}"
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        """Take rows in; their order stays within a date."""
+        for day, some in _by_day(rows, self._planned_day):
+            of_day = self._days.setdefault(day, _Day())
+            of_day.waiting.append(some)
+            of_day.size_bytes += some.nbytes
+            self._waiting_bytes += some.nbytes
+        while self._waiting_bytes > self._group_bytes:
+            largest = max(self._days, key=lambda day: self._days[day].size_bytes)
+            self._flush(largest)
+
+    def close(self) -> list[str]:
+        """Write what waits; gives the paths of all files, which are kept from now on."""
+        for day in sorted(self._days):
+            if self._days[day].waiting:
+                self._flush(day)
+        for of_day in self._days.values():
+            self._finish(of_day)
+        return self._written
+
+    def _flush(self, day: int) -> None:
+        of_day = self._days[day]
+        if of_day.file is None:
+            self._make_room()
+            of_day.path = self._path(day)
+            place = self._place
+            of_day.file = formats.create(self._files, of_day.path, place.file_format)
+        of_day.file.write(pa.Table.from_batches(of_day.waiting))
+        self._waiting_bytes -= of_day.size_bytes
+        of_day.waiting, of_day.size_bytes = [], 0
+
+    def _make_room(self) -> None:
+        """Close a file where too many are open: a later row of its date gets another one."""
+        opened = [of_day for of_day in self._days.values() if of_day.file is not None]
+        if len(opened) >= _MOST_OPEN:
+            self._finish(opened[0])
+
+    def _finish(self, of_day: _Day) -> None:
+        if of_day.file is not None:
+            of_day.file.close()
+            self._files.keep(of_day.path)
+            self._written.append(of_day.path)
+            of_day.file = None
+
+    def _path(self, day: int) -> str:
+        place = self._place
+        date = (_EPOCH + timedelta(days=day)).date().isoformat()
+        name = f"{self._name}.c{len(self._written) + self._open():03d}"
+        ending = formats.ending(place.file_format)
+        return f"{place.folder}/topic={place.topic}/date={date}/{name}.{ending}"
+
+    def _open(self) -> int:
+        return sum(of_day.file is not None for of_day in self._days.values())
+
+
+def _by_day(rows: pa.RecordBatch, planned: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of each day, in UTC; of the planned one where they have no time.
+
+    Also where the time is behind the year 9999, as when a producer took microseconds for
+    milliseconds: one folder that readers can't take for a date would make texts of all of them.
+    """
+    times = rows.column("timestamp")
+    if times.null_count == len(rows):
+        yield planned, rows
+        return
+    days = pc.divide(times.cast(pa.int64()), _DAY_US)
+    own = pc.fill_null(pc.less_equal(days, _LAST_DAY), fill_value=False)
+    days = pc.if_else(own, days, pa.scalar(planned, pa.int64()))
+    there = pc.unique(days).to_pylist()
+    for day in there:
+        yield day, rows if len(there) == 1 else rows.filter(pc.equal(days, day))

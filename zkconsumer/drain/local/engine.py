@@ -1,0 +1,77 @@
+"""A drain's messages, read and written by this process: no Spark, no Java."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, beyond_local
+from zkconsumer.drain.engine import Ends
+from zkconsumer.drain.identity import Identity
+from zkconsumer.drain.landing import Landing
+from zkconsumer.drain.landing_delta import DeltaLanding
+from zkconsumer.drain.landing_files import FilesLanding
+from zkconsumer.drain.local.data_files import DataFiles, LocalFiles
+from zkconsumer.drain.local.errors import told_by_arrow
+from zkconsumer.drain.local.landed import LocalRows
+from zkconsumer.drain.local.local_storage import LocalStorage
+from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.local.reading import RangeRows
+from zkconsumer.drain.local.writer import LocalWriter
+from zkconsumer.drain.settings import DrainSettings
+from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import ConfigError
+
+
+class LocalEngine:
+    """See ``Engine``.
+
+    Args:
+        memory_mb: about what the process may take.
+        cores: how many threads may compute at once; as many as this process may use unless given.
+    """
+
+    name = "local"
+
+    def __init__(self, memory_mb: int = DEFAULT_MEMORY_MB, cores: int | None = None) -> None:
+        self._shares = Shares.of(memory_mb, cores or len(os.sched_getaffinity(0)))
+
+    def storage(self, path: str) -> Storage:
+        """See ``Engine``: a folder of this machine."""
+        _refuse(beyond_local(path, None))
+        return LocalStorage(path)
+
+    def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
+        """See ``Engine``."""
+        _refuse(beyond_local(settings.path, settings.format))
+        is_delta = settings.format == "delta"
+        file_format = "parquet" if is_delta else settings.format
+        rows = RangeRows(settings.checked(), self._shares)
+        writer = LocalWriter(rows, self._files(storage), self._shares, ends, file_format)
+        if is_delta:
+            return DeltaLanding(storage, writer, settings)
+        return FilesLanding(storage, writer, file_format)
+
+    def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> LocalRows:
+        """See ``Engine``."""
+        return LocalRows(self._files(storage), paths, file_format, self._shares)
+
+    def mirrored(
+        self, storage: Storage, identity: Identity, last: int, options: Mapping[str, str]
+    ) -> LocalRows:
+        """See ``Engine``: refused."""
+        del storage, last, options
+        raise ConfigError(
+            f"the local engine can't read what is mirrored to {identity.target}: use --engine spark"
+        )
+
+    def telling(self, what: str) -> AbstractContextManager[None]:
+        """See ``Engine``."""
+        return told_by_arrow(what)
+
+    def _files(self, storage: Storage) -> DataFiles:
+        return LocalFiles(storage)
+
+
+def _refuse(obstacle: str | None) -> None:
+    if obstacle is not None:
+        raise ConfigError(obstacle)

@@ -1,0 +1,27 @@
+"""What pyarrow and the file systems say when a job of a drain fails, as one sentence."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from zkconsumer.drain.local.workers import GivenUp
+from zkconsumer.errors import DrainError, ZkConsumerError
+
+_SHOWN_CHARS = 2_000
+
+
+@contextmanager
+def told_by_arrow(what: str) -> Iterator[None]:
+    """Turn what pyarrow raises into a ``DrainError``.
+
+    Args:
+        what: was tried, for the message.
+    """
+    try:
+        yield
+    except ZkConsumerError:
+        raise
+    except (pa.ArrowException, OSError, BufferError, GivenUp) as error:
+        said = " ".join(str(error).split())[:_SHOWN_CHARS]
+        raise DrainError(f"{what}: {said or type(error).__name__}") from error

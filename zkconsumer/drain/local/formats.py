@@ -1,0 +1,190 @@
+"""The files of a landing: rows written to one, and read back, a bounded piece at a time."""
+
+import base64
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.data_files import DataFiles
+
+_READ_ROWS = 1 << 16
+_READ_BYTES = 4 << 20
+_LINE_ROWS = 1 << 12
+_BUFFER_BYTES = 1 << 20
+_BINARIES = ("key", "value")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_AGE_YEARS = 400
+_AGE_US = 146_097 * 86_400_000_000
+"""Of 400 years: after these the calendar begins anew. Python's own ends with the year 9999."""
+_LAST_YEAR = 9_999
+_UNENCODED = {"offset": "DELTA_BINARY_PACKED"}
+_REPEATED = ["key", "partition", "timestamp", "timestampType"]
+_IN_FOOTER = ["partition", "offset", "timestamp"]
+
+
+class RowFile(Protocol):
+    """A file that is being written. Thread: one."""
+
+    def write(self, rows: pa.Table) -> None:
+        """Append rows with the columns of ``SCHEMA``; they are not kept in memory."""
+        ...
+
+    def close(self) -> None:
+        """Finish the file."""
+        ...
+
+
+class ParquetFile:
+    """See ``RowFile``: what is written at once is a row group.
+
+    Args:
+        sink: is closed with it.
+    """
+
+    def __init__(self, sink: pa.NativeFile) -> None:
+        self._sink = sink
+        self._writer = pq.ParquetWriter(
+            sink,
+            SCHEMA,
+            compression="snappy",
+            use_dictionary=_REPEATED,
+            column_encoding=_UNENCODED,
+            write_statistics=_IN_FOOTER,
+            store_schema=False,
+        )
+
+    def write(self, rows: pa.Table) -> None:
+        """See ``RowFile``."""
+        self._writer.write_table(rows, row_group_size=len(rows))
+
+    def close(self) -> None:
+        """See ``RowFile``."""
+        self._writer.close()
+        self._sink.close()
+
+
+class JsonFile:
+    """See ``RowFile``: a message a line, its bytes as base64, as Spark writes it.
+
+    Args:
+        sink: is closed with it.
+    """
+
+    def __init__(self, sink: pa.NativeFile) -> None:
+        self._sink = sink
+
+    def write(self, rows: pa.Table) -> None:
+        """See ``RowFile``."""
+        at = SCHEMA.get_field_index("timestamp")
+        numbers = rows.set_column(at, "timestamp", rows.column(at).cast(pa.int64()))
+        for some in numbers.to_batches(max_chunksize=_LINE_ROWS):
+            self._sink.write("".join(map(_line, some.to_pylist())).encode())
+
+    def close(self) -> None:
+        """See ``RowFile``."""
+        self._sink.close()
+
+
+def create(files: DataFiles, path: str, file_format: str) -> RowFile:
+    """Begin a file."""
+    sink = files.output(path)
+    return JsonFile(sink) if file_format == "json" else ParquetFile(sink)
+
+
+def ending(file_format: str) -> str:
+    """How names of such files end; as Spark's do."""
+    return "json" if file_format == "json" else "snappy.parquet"
+
+
+def read(files: DataFiles, path: str, file_format: str) -> Iterator[pa.RecordBatch]:
+    """The rows of a file, with the columns of ``SCHEMA``.
+
+    Raises:
+        pa.ArrowException: it is damaged, or has other columns.
+        ValueError: likewise.
+        OSError: it can't be read.
+    """
+    with files.input(path) as source:
+        if file_format == "json":
+            yield from _read_json(source)
+        else:
+            yield from _read_parquet(source)
+
+
+def _read_parquet(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    file = pq.ParquetFile(source, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+    metadata = file.metadata
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        a_row = group.total_byte_size // max(group.num_rows, 1) + 1
+        most = max(1, min(_READ_ROWS, _READ_BYTES // a_row))
+        for rows in file.iter_batches(
+            batch_size=most, row_groups=[number], columns=SCHEMA.names, use_threads=False
+        ):
+            yield _as_ours(rows)
+
+
+def _as_ours(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The same in our types: other writers have other units of time."""
+    if rows.schema.equals(SCHEMA):
+        return rows
+    return pa.RecordBatch.from_arrays(
+        [rows.column(field.name).cast(field.type) for field in SCHEMA], schema=SCHEMA
+    )
+
+
+def _line(row: dict[str, Any]) -> str:
+    for name in _BINARIES:
+        if row[name] is not None:
+            row[name] = base64.b64encode(row[name]).decode()
+    if row["timestamp"] is not None:
+        row["timestamp"] = _told(row["timestamp"])
+    there = {name: value for name, value in row.items() if value is not None}
+    return json.dumps(there, separators=(",", ":")) + "\n"
+
+
+def _read_json(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    rows: list[dict[str, Any]] = []
+    size = 0
+    for line in io.BufferedReader(source):
+        rows.append(_row(line))
+        size += len(line)
+        if len(rows) >= _READ_ROWS or size >= _READ_BYTES:
+            yield pa.RecordBatch.from_pylist(rows, SCHEMA)
+            rows, size = [], 0
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, SCHEMA)
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    row = json.loads(line)
+    if not isinstance(row, dict):
+        raise ValueError("a line is not an object")  # noqa: TRY004 - of a damaged file
+    for name in _BINARIES:
+        if row.get(name) is not None:
+            row[name] = base64.b64decode(row[name], validate=True)
+    if row.get("timestamp") is not None:
+        row["timestamp"] = _micros(row["timestamp"])
+    return row
+
+
+def _told(micros: int) -> str:
+    """A time as Spark writes it; years of more than four digits have a sign."""
+    ages, rest = divmod(micros, _AGE_US)
+    at = _EPOCH + timedelta(microseconds=rest)
+    year = at.year + ages * _AGE_YEARS
+    text = at.strftime(f"-%m-%dT%H:%M:%S.{at.microsecond // 1000:03d}Z")
+    return f"{year:04d}{text}" if year <= _LAST_YEAR else f"+{year}{text}"
+
+
+def _micros(text: str) -> int:
+    year, rest = (text.removeprefix("+")).split("-", 1)
+    ages, within = divmod(int(year) - _EPOCH.year, _AGE_YEARS)
+    at = datetime.fromisoformat(f"{_EPOCH.year + within:04d}-{rest}")
+    return (at - _EPOCH) // timedelta(microseconds=1) + ages * _AGE_US

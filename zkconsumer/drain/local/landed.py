@@ -1,0 +1,277 @@
+"""Landed rows as this process reads them, and holds them against the cluster.
+
+Both sides are summed up in blocks of offsets; only blocks whose sums differ are then compared
+message by message, some at a time.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.local import formats
+from zkconsumer.drain.local.columns import row_hashes
+from zkconsumer.drain.local.data_files import DataFiles
+from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.local.reading import Piece, RangeRows
+from zkconsumer.drain.local.sums import Tally, grouped, with_place
+from zkconsumer.drain.local.workers import Desk, in_threads
+from zkconsumer.drain.proving.coverage import Run
+from zkconsumer.drain.proving.proof import Difference, Differing
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.options import source_options
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+
+BLOCK = 100_000
+"""How many offsets are summed up together."""
+_BLOCKS_AT_ONCE = 8
+_Ranges = Mapping[TopicPartition, Run]
+
+
+class Block(NamedTuple):
+    """A stretch of ``BLOCK`` offsets of a partition."""
+
+    topic_partition: TopicPartition
+    number: int
+
+    @property
+    def run(self) -> Run:
+        """Its offsets."""
+        return Run(self.number * BLOCK, (self.number + 1) * BLOCK)
+
+
+_Sums = dict[Block, Contents]
+
+
+class LocalRows:
+    """See ``LandedRows``.
+
+    Args:
+        files: where the landed ones are.
+        paths: those to read, in folders ``topic=T/date=D``.
+        file_format: ``parquet`` or ``json``.
+        shares: of the memory.
+    """
+
+    def __init__(
+        self, files: DataFiles, paths: Sequence[str], file_format: str, shares: Shares
+    ) -> None:
+        self._files = files
+        self._paths = list(paths)
+        self._format = file_format
+        self._shares = shares
+
+    def unplaced(self) -> int:
+        """See ``LandedRows``."""
+        return self._tally.unplaced
+
+    def contents(self) -> dict[TopicPartition, Contents]:
+        """See ``LandedRows``."""
+        return self._tally.contents
+
+    def runs(self) -> Iterator[tuple[TopicPartition, Iterator[Run]]]:
+        """See ``LandedRows``."""
+        tally = self._tally
+        return ((tp, tally.runs(tp)) for tp in tally.partitions())
+
+    def differences(
+        self, options: Mapping[str, str], ranges: _Ranges
+    ) -> dict[TopicPartition, dict[Difference, Differing]]:
+        """See ``LandedRows``."""
+        everything = {**options, "subscribePattern": ".*", "failOnDataLoss": "false"}
+        cluster = RangeRows(source_options(everything), self._shares)
+        ours: _Sums = {}
+        files_of: dict[Block, set[str]] = {}
+        for path, sums in self._each(lambda path, desk: (path, self._sums(path, ranges, desk))):
+            _merge(ours, sums)
+            for block in sums:
+                files_of.setdefault(block, set()).add(path)
+        theirs: _Sums = {}
+        for sums in cluster.each(_offset_ranges(ranges), _sums_of):
+            _merge(theirs, sums)
+        both = sorted(ours.keys() | theirs.keys())
+        differing = [block for block in both if ours.get(block) != theirs.get(block)]
+        found: dict[TopicPartition, dict[Difference, Differing]] = {}
+        for at in range(0, len(differing), _BLOCKS_AT_ONCE):
+            blocks = differing[at : at + _BLOCKS_AT_ONCE]
+            paths = {path for block in blocks for path in files_of.get(block, ())}
+            self._compare(blocks, sorted(paths), (cluster, ranges), found)
+        return found
+
+    @cached_property
+    def _tally(self) -> Tally:
+        found = Tally()
+        for tally in self._each(self._count):
+            found.merge(tally)
+        return found
+
+    def _count(self, path: str, desk: Desk) -> Tally:
+        found = Tally()
+        for rows in self._read(path, desk):
+            found.add(_topic(path), rows)
+        return found
+
+    def _sums(self, path: str, ranges: _Ranges, desk: Desk) -> _Sums:
+        found: _Sums = {}
+        for rows in self._read(path, desk):
+            _merge(found, _block_sums(_topic(path), _within(_topic(path), rows, ranges)))
+        return found
+
+    def _compare(
+        self,
+        blocks: Sequence[Block],
+        paths: Sequence[str],
+        cluster: tuple[RangeRows, _Ranges],
+        found: dict[TopicPartition, dict[Difference, Differing]],
+    ) -> None:
+        """Add which messages of some blocks differ, and how."""
+        rows, ranges = cluster
+        ours: dict[Block, list[pa.Table]] = {}
+        for path in paths:
+            for batch in self._read(path, Desk()):
+                inside = _within(_topic(path), batch, ranges)
+                for block, some in _parted(_topic(path), inside, blocks):
+                    ours.setdefault(block, []).append(_hashed(some, "ours"))
+        for block in blocks:
+            span, limit = block.run, ranges[block.topic_partition]
+            run = Run(max(span.from_offset, limit.from_offset), min(span[1], limit[1]))
+            wanted = _offset_ranges({block.topic_partition: run})
+            theirs = [table for tables in rows.each(wanted, _hashes_of) for table in tables]
+            of_partition = found.setdefault(block.topic_partition, {})
+            for kind, differing in _differing(ours.get(block, []), theirs).items():
+                of_partition[kind] = _together(of_partition.get(kind), differing)
+
+    def _each(self, job: Callable[[str, Desk], R]) -> Iterator[R]:
+        return in_threads(job, self._paths, threads=self._shares.threads, name="verify")
+
+    def _read(self, path: str, desk: Desk) -> Iterator[pa.RecordBatch]:
+        """The rows of a file, up to where it can't be read."""
+        self._files.input(path).close()
+        try:
+            for rows in formats.read(self._files, path, self._format):
+                desk.check()
+                yield rows
+        except (pa.ArrowException, ValueError, KeyError, OSError) as error:
+            log.warning("%s can't be read, what it held counts as missing: %s", path, error)
+
+
+def _topic(path: str) -> str:
+    return unquote(path.split("/", 1)[0].removeprefix("topic="))
+
+
+def _offset_ranges(ranges: _Ranges) -> list[OffsetRange]:
+    return [
+        OffsetRange(topic_partition=tp, from_offset=run.from_offset, until_offset=run.until_offset)
+        for tp, run in sorted(ranges.items())
+    ]
+
+
+def _merge(sums: _Sums, more: _Sums) -> None:
+    for block, contents in more.items():
+        sums[block] = sums.get(block, Contents()) + contents
+
+
+def _within(topic: str, rows: pa.RecordBatch, ranges: _Ranges) -> pa.RecordBatch:
+    """Those rows of a topic that are compared."""
+    placed = with_place(rows)
+    partitions, offsets = placed.column("partition"), placed.column("offset")
+    wanted = pa.repeat(pa.scalar(value=False), len(placed))
+    for partition in pc.unique(partitions).to_pylist():
+        run = ranges.get(TopicPartition(topic, partition))
+        if run is not None:
+            inside = pc.and_(
+                pc.greater_equal(offsets, run.from_offset), pc.less(offsets, run.until_offset)
+            )
+            wanted = pc.or_(wanted, pc.and_(inside, pc.equal(partitions, partition)))
+    return placed.filter(wanted)
+
+
+def _block_sums(topic: str, rows: pa.RecordBatch) -> _Sums:
+    if not len(rows):
+        return {}
+    numbers = pc.divide(rows.column("offset"), BLOCK)
+    return {
+        Block(TopicPartition(topic, partition), number): contents
+        for (partition, number), contents in grouped(
+            rows, rows.column("partition"), numbers
+        ).items()
+    }
+
+
+def _sums_of(piece: Piece, desk: Desk) -> _Sums:
+    found: _Sums = {}
+    for rows in piece.rows():
+        desk.check()
+        _merge(found, _block_sums(piece.offsets.topic_partition.topic, rows))
+    return found
+
+
+def _hashes_of(piece: Piece, desk: Desk) -> list[pa.Table]:
+    found = []
+    for rows in piece.rows():
+        desk.check()
+        bare = row_hashes(rows, with_time=False)
+        found.append(_hashed(rows, "theirs").append_column("bare", bare))
+    return found
+
+
+def _hashed(rows: pa.RecordBatch, name: str) -> pa.Table:
+    return pa.table({"offset": rows.column("offset"), name: row_hashes(rows)})
+
+
+def _parted(
+    topic: str, rows: pa.RecordBatch, blocks: Sequence[Block]
+) -> Iterator[tuple[Block, pa.RecordBatch]]:
+    """The rows of each of these blocks."""
+    partitions, offsets = rows.column("partition"), rows.column("offset")
+    for block in blocks:
+        tp, run = block.topic_partition, block.run
+        if tp.topic == topic:
+            inside = pc.and_(
+                pc.greater_equal(offsets, run.from_offset), pc.less(offsets, run.until_offset)
+            )
+            some = rows.filter(pc.and_(inside, pc.equal(partitions, tp.partition)))
+            if len(some):
+                yield block, some
+
+
+_OURS = pa.schema([("offset", pa.int64()), ("ours", pa.int64())])
+_THEIRS = pa.schema([("offset", pa.int64()), ("theirs", pa.int64()), ("bare", pa.int64())])
+
+
+def _differing(ours: Sequence[pa.Table], theirs: Sequence[pa.Table]) -> dict[Difference, Differing]:
+    here = pa.concat_tables([_OURS.empty_table(), *ours])
+    there = pa.concat_tables([_THEIRS.empty_table(), *theirs])
+    both = here.join(there, "offset", join_type="full outer", use_threads=False)
+    mine, its, bare = both.column("ours"), both.column("theirs"), both.column("bare")
+    unlike = pc.and_(pc.not_equal(mine, its), pc.not_equal(mine, bare))
+    kinds = {
+        Difference.ONLY_IN_CLUSTER: pc.is_null(mine),
+        Difference.ONLY_LANDED: pc.is_null(its),
+        Difference.CONTENT: pc.fill_null(unlike, fill_value=False),
+    }
+    found = {}
+    for kind, mask in kinds.items():
+        offsets = both.column("offset").filter(mask)
+        if len(offsets):
+            bounds = pc.min_max(offsets).as_py()
+            found[kind] = Differing(len(offsets), bounds["min"], bounds["max"])
+    return found
+
+
+def _together(one: Differing | None, other: Differing) -> Differing:
+    if one is None:
+        return other
+    return Differing(
+        one.count + other.count,
+        min(one.first_offset, other.first_offset),
+        max(one.last_offset, other.last_offset),
+    )

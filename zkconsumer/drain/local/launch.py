@@ -1,0 +1,62 @@
+"""Drains and verifies in this process."""
+
+from collections.abc import Mapping
+
+from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB
+from zkconsumer.drain.launch import run_drain
+from zkconsumer.drain.local.engine import LocalEngine
+from zkconsumer.drain.proving.proof import Proof
+from zkconsumer.drain.proving.verify import prove
+from zkconsumer.drain.runner import DrainReport
+from zkconsumer.drain.seams import Stop, Watch
+from zkconsumer.drain.settings import DrainSettings
+
+
+def drain_locally(
+    settings: DrainSettings,
+    *,
+    memory_mb: int = DEFAULT_MEMORY_MB,
+    watch: Watch | None = None,
+    stop: Stop | None = None,
+) -> DrainReport:
+    """Land topics exactly once, without Spark; else as ``drain``.
+
+    Args:
+        settings: what to drain, and where to.
+        memory_mb: about what the process may take.
+        watch: is told what goes on.
+        stop: ends it before the next batch.
+
+    Raises:
+        ConfigError: settings are wrong, or ask for what needs Spark; another drain is at the path;
+            or the group has live members.
+        DrainError: see its message; nothing is lost or doubled by that.
+        ZkConsumerError: the cluster or the group can't be reached.
+    """
+    settings.checked()
+    return run_drain(LocalEngine(memory_mb), settings, watch=watch, stop=stop)
+
+
+def verify_locally(
+    path: str,
+    *,
+    cluster: Mapping[str, str] | None = None,
+    target_options: Mapping[str, str] | None = None,
+    memory_mb: int = DEFAULT_MEMORY_MB,
+) -> Proof:
+    """Look at a whole drain, without Spark; else as ``verify``.
+
+    Args:
+        path: where the drain is.
+        cluster: options of the source, to compare with the cluster, too; None not to.
+        target_options: of the storage of a Delta table, as ``deltalake`` takes them.
+        memory_mb: about what the process may take.
+
+    Raises:
+        ConfigError: it needs Spark.
+        DrainError: there is no drain at this path, or its own files are damaged.
+        ZkConsumerError: the storage or the cluster can't be read.
+    """
+    engine = LocalEngine(memory_mb)
+    storage = engine.storage(path)
+    return prove(engine, storage, cluster=cluster, target_options=target_options)

@@ -1,0 +1,130 @@
+"""Folders of this machine as a drain's storage, without Spark.
+
+What Hadoop's local file system does, so that both engines work on one folder: a file gets its name
+by a link, which never replaces another. Besides, what is acknowledged here was synced.
+"""
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from zkconsumer.drain.storage import StoredFile, in_the_way, missing
+from zkconsumer.errors import DrainError
+
+
+class LocalStorage:
+    """See ``Storage``.
+
+    Args:
+        path: a folder, or a URI ``file:``; it need not be there.
+    """
+
+    def __init__(self, path: str) -> None:
+        here = unquote(urlsplit(path).path) if path.startswith("file:") else path
+        self._base = Path(os.path.abspath(here))
+        self._what = path
+
+    def uri(self, path: str) -> str:
+        """See ``Storage``."""
+        return str(self._base / path)
+
+    def read(self, path: str) -> bytes | None:
+        """See ``Storage``."""
+        with self._door(path):
+            try:
+                return (self._base / path).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def create(self, path: str, data: bytes) -> bool:
+        """See ``Storage``."""
+        target = self._base / path
+        with self._door(path):
+            if target.exists():
+                return False
+            target.parent.mkdir(parents=True, exist_ok=True)
+            aside = target.parent / f".{target.name}.{uuid.uuid4().hex}.tmp"
+            try:
+                with aside.open("xb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.link(aside, target)
+            except FileExistsError:
+                return False
+            finally:
+                aside.unlink(missing_ok=True)
+            sync_folder(target.parent)
+        return True
+
+    def names(self, folder: str) -> list[str]:
+        """See ``Storage``."""
+        with self._door(folder):
+            try:
+                return os.listdir(self._base / folder)
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+
+    def files(self, folder: str) -> list[StoredFile]:
+        """See ``Storage``."""
+        root = self._base / folder
+        found = []
+        with self._door(folder):
+            for path in root.rglob("*"):
+                if path.is_file():
+                    below = path.relative_to(root).as_posix()
+                    found.append(StoredFile(below, path.stat().st_size))
+            if root.is_file():
+                found.append(StoredFile("", root.stat().st_size))
+        return sorted(found)
+
+    def move(self, source: str, target: str) -> None:
+        """See ``Storage``."""
+        here, there = self._base / source, self._base / target
+        with self._door(source):
+            if here.exists():
+                there.parent.mkdir(parents=True, exist_ok=True)
+                with suppress(FileExistsError):
+                    os.link(here, there)
+            if not there.exists():
+                raise missing(self.uri(source), self.uri(target))
+            sync_folder(there.parent)
+            if here.exists():
+                # Of the move that was cut off between the link and this; else a foreign file.
+                if not here.samefile(there) and here.stat().st_size != there.stat().st_size:
+                    raise in_the_way(self.uri(source), self.uri(target))
+                here.unlink(missing_ok=True)
+
+    def delete(self, folder: str) -> None:
+        """See ``Storage``."""
+        with self._door(folder), suppress(FileNotFoundError):
+            shutil.rmtree(self._base / folder)
+
+    @contextmanager
+    def _door(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DrainError(f"{self._what}, at {path!r}: {error}") from error
+
+
+def sync_file(path: str) -> None:
+    """Have the disk keep what was written to a file."""
+    _sync(path)
+
+
+def sync_folder(path: Path) -> None:
+    """Have the disk keep a folder's names."""
+    _sync(str(path))
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,96 @@
+"""Several jobs at once, in threads: what they do runs without the GIL for the most part."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from zkconsumer.scope import Mailbox, ThreadScope, naps
+
+T = TypeVar("T")
+R = TypeVar("R")
+_PATIENCE_MS = 2_000
+"""How long to wait for jobs that are given up: what they still write does not count."""
+
+
+class GivenUp(Exception):
+    """Raised in a job when nobody wants its result any more."""
+
+
+@dataclass(slots=True)
+class Desk:
+    """What jobs look at while they run. Thread: any."""
+
+    is_closed: bool = False
+
+    def check(self) -> None:
+        """Go on, unless the jobs are given up.
+
+        Raises:
+            GivenUp: they are.
+        """
+        if self.is_closed:
+            raise GivenUp
+
+
+@dataclass(slots=True)
+class _Answer(Generic[R]):
+    results: list[R] = field(default_factory=list)
+    error: BaseException | None = None
+
+
+def in_threads(
+    job: Callable[[T, Desk], R], items: Sequence[T], *, threads: int, name: str
+) -> Iterator[R]:
+    """Do a job for each item, so many at a time.
+
+    The first error ends all, and whoever stops early closes the iterator (a generator). Thread: the
+    caller's gets the results; a signal handler's exception gets through.
+
+    Args:
+        job: gets an item and the desk; it calls ``Desk.check`` often.
+        items: begun in this order.
+        threads: how many at a time.
+        name: of the threads.
+
+    Yields:
+        Results, in the order in which they come.
+
+    Raises:
+        Exception: of the first job that failed.
+    """
+    todo, desk, answers = deque(items), Desk(), Mailbox[_Answer[R]]()
+
+    def body() -> None:
+        while todo and not desk.is_closed:
+            try:
+                item = todo.popleft()
+            except IndexError:
+                return
+            try:
+                answers.put(_Answer([job(item, desk)]))
+            except BaseException as error:  # noqa: BLE001 - raised where the results are wanted
+                answers.put(_Answer(error=error))
+                return
+
+    scope = ThreadScope(name)
+    try:
+        for number in range(min(threads, len(items))):
+            scope.spawn(str(number), body, stop=lambda: _close(desk))
+        for _ in items:
+            answer = _next(answers)
+            if answer.error is not None:
+                raise answer.error
+            yield from answer.results
+    finally:
+        _close(desk)
+        scope.close(_PATIENCE_MS)
+
+
+def _close(desk: Desk) -> None:
+    desk.is_closed = True
+
+
+def _next(answers: "Mailbox[Any]") -> Any:
+    """The next answer; in naps, so that signals are heard."""
+    return next(found for nap in naps(None) if (found := answers.get(nap)) is not None)

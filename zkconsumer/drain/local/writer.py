@@ -1,0 +1,109 @@
+"""Reads a plan's ranges in this process, writes them as files, and counts what was written."""
+
+from collections.abc import Mapping, Sequence
+
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.engine import Ends
+from zkconsumer.drain.holes import explain, holes_in, refuse_missed
+from zkconsumer.drain.local import formats
+from zkconsumer.drain.local.data_files import DataFiles
+from zkconsumer.drain.local.dated_files import DatedFiles, Place
+from zkconsumer.drain.local.errors import told_by_arrow
+from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.local.reading import Piece, RangeRows
+from zkconsumer.drain.local.sums import Tally
+from zkconsumer.drain.local.workers import Desk
+from zkconsumer.drain.manifest import Absence, LandedPart
+from zkconsumer.drain.plan import Plan
+from zkconsumer.model import OffsetRange, TopicPartition
+
+
+class LocalWriter:
+    """See ``RowWriter``.
+
+    Args:
+        rows: reads the ranges.
+        files: where files are written.
+        shares: of the memory.
+        ends: asks the cluster where logs begin and end.
+        file_format: ``parquet`` or ``json``.
+    """
+
+    def __init__(
+        self, rows: RangeRows, files: DataFiles, shares: Shares, ends: Ends, file_format: str
+    ) -> None:
+        self._rows = rows
+        self._files = files
+        self._shares = shares
+        self._ends = ends
+        self._format = file_format
+
+    def write(self, plan: Plan, folder: str) -> tuple[LandedPart, ...]:
+        """See ``RowWriter``."""
+        landed = Tally()
+        with told_by_arrow(f"batch {plan.number}"):
+            jobs = self._rows.each(
+                plan.ranges, lambda piece, desk: self._piece(plan, folder, piece, desk)
+            )
+            for tally in jobs:
+                landed.merge(tally)
+            absent = self._absent(plan.ranges, landed)
+        return tuple(
+            LandedPart(
+                offsets=wanted,
+                contents=landed.contents.get(wanted.topic_partition, Contents()),
+                absent=absent.get(wanted.topic_partition, ()),
+            )
+            for wanted in plan.ranges
+        )
+
+    def _piece(self, plan: Plan, folder: str, piece: Piece, desk: Desk) -> Tally:
+        topic = piece.offsets.topic_partition.topic
+        place = Place(
+            folder=folder,
+            topic=topic,
+            task=piece.number,
+            file_format=self._format,
+            created_ms=plan.created_ms,
+        )
+        dated = DatedFiles(self._files, place, self._shares.group_bytes)
+        for rows in piece.rows():
+            desk.check()
+            dated.write(rows)
+        landed = Tally()
+        for path in dated.close():
+            for rows in formats.read(self._files, path, self._format):
+                desk.check()
+                landed.add(topic, rows)
+        return landed
+
+    def _absent(
+        self, ranges: Sequence[OffsetRange], landed: Tally
+    ) -> Mapping[TopicPartition, tuple[Absence, ...]]:
+        """What the log has no message for, of the partitions that have fewer rows than offsets."""
+        doubtful = {
+            wanted.topic_partition: wanted
+            for wanted in ranges
+            if landed.contents.get(wanted.topic_partition, Contents()).rows != wanted.count
+        }
+        if not doubtful:
+            return {}
+        again = Tally()
+        for tally in self._rows.each(list(doubtful.values()), _count):
+            again.merge(tally)
+        ends = self._ends(list(doubtful), {})
+        absent = {}
+        for tp, wanted in doubtful.items():
+            holes = holes_in(wanted, landed.runs(tp))
+            refuse_missed(wanted, holes, again.runs(tp))
+            absent[tp] = explain(wanted, holes, ends[tp])
+        return absent
+
+
+def _count(piece: Piece, desk: Desk) -> Tally:
+    """What is there of a piece."""
+    found = Tally()
+    for rows in piece.rows():
+        desk.check()
+        found.add(piece.offsets.topic_partition.topic, rows)
+    return found

@@ -1,0 +1,98 @@
+"""A drain's messages, read and written by Spark."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from pyspark.sql import SparkSession
+
+from zkconsumer.drain import layout
+from zkconsumer.drain.engine import Ends
+from zkconsumer.drain.identity import Identity
+from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.landing import Landing
+from zkconsumer.drain.landing_files import FilesLanding
+from zkconsumer.drain.on_spark.errors import told_by_spark
+from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
+from zkconsumer.drain.on_spark.landed import SparkRows, read_files
+from zkconsumer.drain.on_spark.rows import RangeRows, RowCounter, SparkWriter, drain_session
+from zkconsumer.drain.settings import DrainSettings
+from zkconsumer.drain.storage import Storage
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.session import register
+
+
+class SparkEngine:
+    """See ``Engine``.
+
+    Args:
+        session: of Spark; its settings stay as they are.
+    """
+
+    name = "spark"
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = drain_session(session)
+        register(self._session)
+
+    def storage(self, path: str) -> Storage:
+        """See ``Engine``: of any file system that Spark can write to."""
+        return HadoopStorage(self._session, path)
+
+    def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
+        """See ``Engine``."""
+        rows = RangeRows(self._session, settings.reading())
+        counter = RowCounter(rows, ends)
+        match settings.format:
+            case "delta":
+                from zkconsumer.drain.landing_delta import DeltaLanding  # noqa: PLC0415 - optional
+
+                return DeltaLanding(
+                    storage, SparkWriter(rows, counter, storage, "parquet"), settings
+                )
+            case "kafka":
+                from zkconsumer.drain.mirroring.mirror import KafkaLanding  # noqa: PLC0415 - loads much
+
+                servers = {"kafka.bootstrap.servers": settings.target_bootstrap_servers or ""}
+                return KafkaLanding(
+                    storage,
+                    self._session,
+                    {**settings.target_options, **servers},
+                    # Not divided: a partition is read by one task, so that its order is the
+                    # target's, too.
+                    read=lambda plan: rows.read(plan.ranges, divided=False),
+                    count=counter.count,
+                )
+            case file_format:
+                writer = SparkWriter(rows, counter, storage, file_format)
+                return FilesLanding(storage, writer, file_format)
+
+    def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> SparkRows:
+        """See ``Engine``."""
+        return SparkRows(read_files(self._session, storage.uri(""), paths, file_format))
+
+    def mirrored(
+        self, storage: Storage, identity: Identity, last: int, options: Mapping[str, str]
+    ) -> SparkRows:
+        """See ``Engine``."""
+        from zkconsumer.drain.mirroring.mirror import target_ends  # noqa: PLC0415 - loads much
+        from zkconsumer.drain.mirroring.mirrored_rows import Target, read_rows  # noqa: PLC0415
+        from zkconsumer.drain.mirroring.target import TargetCluster  # noqa: PLC0415
+
+        journal = Journal(storage)
+        target = Target(
+            options={"kafka.bootstrap.servers": identity.target or "", **options},
+            drain=identity.id,
+        )
+        starts: dict[TopicPartition, int] = {}
+        for number in range(1, last + 1):
+            starts = {**target_ends(journal.plan(number)), **starts}
+        ends = TargetCluster(self._session, target.options).ends(starts)
+        # Plans are listed after the ends were asked for: each batch that wrote before has one.
+        for number in reversed(layout.numbers_of_files(storage.names(layout.PLANS))):
+            if number > last:
+                ends |= target_ends(journal.plan(number))
+        return SparkRows(read_rows(self._session, target, starts, ends).drop("target_offset"))
+
+    def telling(self, what: str) -> AbstractContextManager[None]:
+        """See ``Engine``."""
+        return told_by_spark(what)

@@ -1,0 +1,160 @@
+"""Landed rows as Spark reads them, and holds them against the cluster.
+
+Both sides are summed up in blocks of offsets, each side where it lies; only blocks whose sums
+differ are then compared message by message.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import broadcast, expr
+
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.on_spark.offset_runs import found_runs
+from zkconsumer.drain.on_spark.sums import HASH, WITHOUT_TIME, contents_by, contents_by_partition
+from zkconsumer.drain.proving.coverage import Run
+from zkconsumer.drain.proving.proof import Difference, Differing
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.offset_json import to_json
+from zkconsumer.spark.programs import read_as
+
+SCHEMA = (
+    "key binary, value binary, partition int, offset bigint, timestamp timestamp, "
+    "timestampType int, topic string, date string"
+)
+"""Of a landing's rows; the last two are in the paths of its files."""
+
+COLUMNS = ("topic", "partition", "offset", "key", "value", "timestamp", "timestampType")
+"""What is read of them."""
+
+_PLACED = "offset IS NOT NULL AND partition IS NOT NULL AND topic IS NOT NULL"
+"""Other rows are of damaged files, or of foreign ones, which are named as such."""
+
+BLOCK = 100_000
+"""How many offsets are summed up together."""
+
+_KEYS = ("topic", "partition", f"offset div {BLOCK}L")
+_Blocks = set[tuple[object, ...]]
+_DIFFERENCE = (
+    f"CASE WHEN ours IS NULL THEN '{Difference.ONLY_IN_CLUSTER}' "
+    f"WHEN theirs IS NULL THEN '{Difference.ONLY_LANDED}' "
+    f"WHEN ours <> theirs AND ours <> bare THEN '{Difference.CONTENT}' END AS difference"
+)
+
+
+class SparkRows:
+    """See ``LandedRows``.
+
+    Args:
+        rows: with the columns ``COLUMNS``.
+    """
+
+    def __init__(self, rows: DataFrame) -> None:
+        self._all = rows
+        self._rows = rows.where(_PLACED)
+
+    def unplaced(self) -> int:
+        """See ``LandedRows``."""
+        return self._all.where(f"NOT ({_PLACED})").count()
+
+    def contents(self) -> dict[TopicPartition, Contents]:
+        """See ``LandedRows``."""
+        return contents_by_partition(self._rows)
+
+    def runs(self) -> Iterator[tuple[TopicPartition, Iterator[Run]]]:
+        """See ``LandedRows``."""
+        return found_runs(self._rows)
+
+    def differences(
+        self, options: Mapping[str, str], ranges: Mapping[TopicPartition, Run]
+    ) -> dict[TopicPartition, dict[Difference, Differing]]:
+        """See ``LandedRows``."""
+        ours = within(self._rows, ranges)
+        theirs = _from_cluster(self._rows, options, ranges)
+        blocks = _differing_blocks(ours, theirs)
+        return _differences(ours, theirs, blocks) if blocks else {}
+
+
+def read_files(
+    session: SparkSession, root: str, paths: Iterable[str], file_format: str
+) -> DataFrame:
+    """The rows of landed files.
+
+    Files that can't be read count as empty, so that what they held is found missing.
+
+    Args:
+        session: to read with.
+        root: the drain's path, as Spark takes it.
+        paths: of files below it; those in ``topic=T/date=D`` folders.
+        file_format: ``parquet`` or ``json``.
+
+    Returns:
+        The columns ``COLUMNS``.
+    """
+    uris = [f"{root.rstrip('/')}/{path}" for path in paths]
+    if not uris:
+        return session.createDataFrame([], SCHEMA).select(*COLUMNS)
+    reader = session.read.format(file_format).schema(SCHEMA)
+    options = {"basePath": root, "ignoreCorruptFiles": "true"}
+    return reader.options(**options).load(uris).select(*COLUMNS)
+
+
+def _from_cluster(
+    landed: DataFrame, options: Mapping[str, str], ranges: Mapping[TopicPartition, Run]
+) -> DataFrame:
+    """The cluster's messages; those that expire meanwhile are just not there."""
+    assign: dict[str, list[int]] = {}
+    for topic, partition in sorted(ranges):
+        assign.setdefault(topic, []).append(partition)
+    bounds = {
+        "assign": json.dumps(assign),
+        "startingOffsets": json.dumps(to_json({tp: run[0] for tp, run in ranges.items()})),
+        "endingOffsets": json.dumps(to_json({tp: run[1] for tp, run in ranges.items()})),
+        "failOnDataLoss": "false",
+    }
+    return read_as(landed.sparkSession, {**options, **bounds})
+
+
+def within(messages: DataFrame, ranges: Mapping[TopicPartition, Run]) -> DataFrame:
+    """Only the messages with these offsets; the order of columns may change."""
+    rows = [(*tp, *run) for tp, run in ranges.items()]
+    schema = "topic string, partition int, from_offset bigint, until_offset bigint"
+    bounds = messages.sparkSession.createDataFrame(rows, schema)
+    joined = messages.join(broadcast(bounds), ["topic", "partition"])
+    wanted = joined.where("offset >= from_offset AND offset < until_offset")
+    return wanted.drop("from_offset", "until_offset")
+
+
+def _differing_blocks(ours: DataFrame, theirs: DataFrame) -> _Blocks:
+    here, there = contents_by(ours, *_KEYS), contents_by(theirs, *_KEYS)
+    return {block for block in here.keys() | there.keys() if here.get(block) != there.get(block)}
+
+
+def _differences(
+    ours: DataFrame, theirs: DataFrame, blocks: Iterable[tuple[object, ...]]
+) -> dict[TopicPartition, dict[Difference, Differing]]:
+    """Which messages of these blocks differ, and how."""
+    schema = "topic string, partition int, block bigint"
+    chosen = ours.sparkSession.createDataFrame(list(blocks), schema)
+    sides = [
+        messages.selectExpr("topic", "partition", "offset", f"{_KEYS[2]} block", *hashes)
+        .join(chosen, ["topic", "partition", "block"], "left_semi")
+        .drop("block")
+        for messages, hashes in (
+            (ours, [f"{HASH} AS ours"]),
+            (theirs, [f"{HASH} AS theirs", f"{WITHOUT_TIME} AS bare"]),
+        )
+    ]
+    both = sides[0].join(sides[1], ["topic", "partition", "offset"], "full_outer")
+    counted = (
+        both.selectExpr("topic", "partition", "offset", _DIFFERENCE)
+        .where("difference IS NOT NULL")
+        .groupBy("topic", "partition", "difference")
+        .agg(*map(expr, ("count(1)", "min(offset)", "max(offset)")))
+    )
+    found: dict[TopicPartition, dict[Difference, Differing]] = {}
+    for topic, partition, difference, *numbers in counted.collect():
+        of_partition = found.setdefault(TopicPartition(topic, partition), {})
+        of_partition[Difference(difference)] = Differing(*numbers)
+    return found

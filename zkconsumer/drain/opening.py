@@ -1,0 +1,58 @@
+"""Opens the engine that a command line asks for, and closes it with the command."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, Wish, choose
+from zkconsumer.drain.engine import Engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkWish:
+    """How a command wants its session of Spark, where it gets one.
+
+    Attributes:
+        master: of the cluster; None for what Spark is configured to, or this machine.
+        settings: Spark's own.
+        jars: files for the class path.
+        packages: Maven coordinates.
+    """
+
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    jars: Sequence[str] = ()
+    packages: Sequence[str] = ()
+
+
+@contextmanager
+def opened_engine(app_name: str, wish: Wish, spark: SparkWish) -> Iterator[Engine]:
+    """An engine for as long as the context lasts.
+
+    Args:
+        app_name: the command, for Spark.
+        wish: which engine.
+        spark: how, where it is Spark.
+
+    Raises:
+        ConfigError: the engine can't do what is asked for, or is not installed.
+        ZkConsumerError: Spark can't be started.
+    """
+    if choose(wish, os.environ) == "local":
+        from zkconsumer.drain.local.engine import LocalEngine  # noqa: PLC0415 - loads pyarrow
+
+        yield LocalEngine(wish.memory_mb or DEFAULT_MEMORY_MB)
+        return
+    from zkconsumer.drain.on_spark.engine import SparkEngine  # noqa: PLC0415 - loads Spark
+    from zkconsumer.drain.on_spark.session import command_session  # noqa: PLC0415
+
+    opened = command_session(
+        app_name,
+        master=spark.master,
+        settings=spark.settings,
+        jars=spark.jars,
+        packages=spark.packages,
+    )
+    with opened as session:
+        yield SparkEngine(session)
