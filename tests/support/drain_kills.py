@@ -21,6 +21,7 @@ from tests.support.process_table import is_alive
 from tests.support.waiting import wait_until
 
 KINDS = ("driver", "jvm", "worker")
+LOCAL = ("--engine", "local")
 SPARK = (
     *("--master", "local[2]"),
     *("--conf", "spark.driver.memory=512m"),
@@ -60,12 +61,16 @@ class KilledDrain:
         arguments: of ``zkconsumer drain``, without those that say how long it runs.
         seed: of the kinds of victims, and of the moments.
         logs: where what it says goes.
+        engine: which engine, and how.
+        kinds: of victims that it has.
     """
 
     path: Path
     arguments: Sequence[str]
     seed: int
     logs: Path
+    engine: Sequence[str] = SPARK
+    kinds: Sequence[str] = KINDS
     kills: list[Kill] = field(default_factory=list)
     _starts: Iterator[int] = field(default_factory=itertools.count)
     _process: "subprocess.Popen[bytes] | None" = None
@@ -73,7 +78,7 @@ class KilledDrain:
     def kill(self, count: int) -> None:
         """Run it, and kill so often."""
         chance = random.Random(self.seed)
-        kinds = [kind for kind, _ in zip(itertools.cycle(KINDS), range(count), strict=False)]
+        kinds = [kind for kind, _ in zip(itertools.cycle(self.kinds), range(count), strict=False)]
         chance.shuffle(kinds)
         with self._cleaned_up():
             for kind in kinds:
@@ -135,7 +140,7 @@ class KilledDrain:
             log = self.logs / f"drain-{next(self._starts)}.log"
             with log.open("wb") as said:
                 self._process = subprocess.Popen(
-                    command("drain", *self.arguments, "--continuous", *SPARK),
+                    command("drain", *self.arguments, "--continuous", *self.engine),
                     stdin=subprocess.DEVNULL,
                     stdout=said,
                     stderr=subprocess.STDOUT,

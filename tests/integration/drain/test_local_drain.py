@@ -1,0 +1,164 @@
+"""Whole drains of real clusters by the local engine, where there is no Java to be found."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.drain_kills import LOCAL, KilledDrain, command, told
+from tests.support.traffic import Traffic, partitions_of, write
+from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
+from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.local.local_storage import LocalStorage
+from zkconsumer.drain.proving.proof import Difference, Verdict
+from zkconsumer.drain.proving.report import as_text
+from zkconsumer.errors import DrainError
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.sandbox]
+
+KILLS = int(os.environ.get("KILLS", "4"))
+_SECONDS = 120 + 20 * KILLS
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    """A command where neither PATH nor JAVA_HOME leads to a Java."""
+    bare = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    return subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_SECONDS,
+        env={**bare, "PATH": ""},
+    )
+
+
+@pytest.mark.parametrize("version", ["0.8.2.2", "3.9.1"])
+def test_topics_are_landed_and_proven_without_java(
+    broker_of: BrokerOf, version: str, tmp_path: Path
+) -> None:
+    """The first drain of the README, on the oldest broker and the last one with ZooKeeper."""
+    sandbox = broker_of(version)
+    topic = fresh_name("local")
+    sandbox.create_topic(topic, partitions=3)
+    for number, codec in enumerate((Codec.NONE, Codec.GZIP, Codec.SNAPPY)):
+        for _ in range(3):
+            write(
+                sandbox,
+                TopicPartition(topic, number),
+                [b"m%d" % at for at in range(50)],
+                codec=codec,
+            )
+    where = ("--zookeeper", sandbox.zookeeper_connect)
+    drained = run("drain", *where, "--topics", topic, "--to", str(tmp_path / "lake"))
+    assert drained.returncode == 0, drained.stderr
+    assert "Landed 450 messages in 1 batches" in drained.stderr
+    verified = run("drain", "verify", str(tmp_path / "lake"), *where)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert verified.stdout.count("same in [0, 150)") == 3
+    assert "PROVEN" in verified.stdout
+
+
+def test_kills_at_random_points_lose_and_double_nothing(cluster: Sandbox, tmp_path: Path) -> None:
+    """Messages come in all the time; the process dies; verify finds each offset once."""
+    topic, group, path = fresh_name("killed"), fresh_name("killed"), tmp_path / "drain"
+    cluster.create_topic(topic, partitions=3)
+    seed = int(os.environ.get("SEED") or random.randrange(10**6))
+    where = ("--zookeeper", cluster.zookeeper_connect)
+    what = (*where, "--topics", topic, "--to", str(path), "--group", group, *LOCAL)
+    small = ("--max-offsets-per-batch", "300", "--interval-ms", "100")
+    killed = KilledDrain(
+        path=path,
+        arguments=(*what, *small),
+        seed=seed,
+        logs=tmp_path,
+        engine=(),
+        kinds=("driver",),
+    )
+    with Traffic(cluster, partitions_of(topic, 3)) as traffic:
+        killed.kill(KILLS)
+        acknowledged = traffic.stop()
+    sys.stdout.write(f"seed {seed}\n{told(killed.kills)}\n")
+    finished = run("drain", *what, "--once")
+    assert finished.returncode == 0, finished.stderr
+    verified = run("drain", "verify", str(path), *where, "--json")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    landed = {it["partition"]: it for it in json.loads(verified.stdout)["partitions"]}
+    for tp, messages in acknowledged.items():
+        assert landed[tp.partition]["rows"] == landed[tp.partition]["until"] > max(messages)
+
+
+def settings_for(sandbox: Sandbox, topic: str, path: Path) -> DrainSettings:
+    """To Parquet, in batches of about 20."""
+    return DrainSettings(
+        path=str(path),
+        zookeeper=sandbox.zookeeper_connect,
+        topics=(topic,),
+        max_offsets_per_batch=20,
+    )
+
+
+@pytest.fixture
+def topic(cluster: Sandbox) -> str:
+    """Two partitions with 30 messages each."""
+    name = fresh_name("local")
+    cluster.create_topic(name, partitions=2)
+    for tp in partitions_of(name, 2):
+        write(cluster, tp, [b"m%d" % at for at in range(30)])
+    return name
+
+
+class Rival:
+    """See ``Stop``: between two batches another drain lands the next one."""
+
+    def __init__(self, settings: DrainSettings) -> None:
+        self._settings = settings
+        self._path = settings.path
+        self.landed = 0
+
+    def asked(self) -> bool:
+        """Go on, behind the other."""
+        if Journal(LocalStorage(self._path)).held().staged and not self.landed:
+            self.landed = drain_locally(self._settings).rows
+        return False
+
+    def wait(self, timeout_ms: int) -> None:
+        """A run that ends by itself never waits."""
+        raise AssertionError(f"it waits for {timeout_ms} ms")
+
+
+def test_the_second_of_two_drains_is_refused(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
+    """One that comes second to a batch ends with a sentence; all is there once."""
+    settings = settings_for(cluster, topic, tmp_path)
+    rival = Rival(settings)
+    with pytest.raises(DrainError, match="another drain works on"):
+        drain_locally(settings, stop=rival)
+    assert rival.landed
+    proof = verify_locally(settings.path, cluster={"zookeeper.connect": settings.zookeeper or ""})
+    assert proof.verdict is Verdict.PROVEN, as_text(proof)
+
+
+def test_damage_and_loss_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
+    """A file that is gone, one that is cut, and what differs from the cluster."""
+    settings = settings_for(cluster, topic, tmp_path)
+    where = {"zookeeper.connect": settings.zookeeper or ""}
+    drain_locally(settings)
+    gone, cut, *_ = sorted(tmp_path.glob("topic=*/*/*.parquet"))
+    gone.unlink()
+    cut.write_bytes(cut.read_bytes()[:-20])
+    proof = verify_locally(settings.path, cluster=where)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    text = as_text(proof)
+    assert gone.name in text
+    assert cut.name in text
+    checks = [of.cluster for of in proof.partitions if of.cluster is not None]
+    missing = [check.differing.get(Difference.ONLY_IN_CLUSTER) for check in checks]
+    assert sum(one.count for one in missing if one is not None) == 20

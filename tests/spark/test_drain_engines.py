@@ -1,0 +1,80 @@
+"""One drain on two engines: begun by one, killed, finished by the other, and proven by both."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark.queries import Topic
+from zkconsumer.drain import (
+    DrainReport,
+    DrainSettings,
+    drain,
+    drain_locally,
+    verify,
+    verify_locally,
+)
+from zkconsumer.drain.landing_delta import DeltaLanding
+from zkconsumer.drain.landing_files import FilesLanding
+from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
+from zkconsumer.drain.proving.proof import Proof, Verdict
+from zkconsumer.drain.proving.report import as_text
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+
+
+class Killed(BaseException):
+    """The process is gone: no handler of an ``Exception`` runs."""
+
+
+def die(*_: object) -> None:
+    """At the step that this stands for."""
+    raise Killed
+
+
+@pytest.mark.parametrize("first", ["local", "spark"])
+@pytest.mark.parametrize("file_format", ["parquet", "json", "delta"])
+def test_a_drain_goes_on_with_the_other_engine(
+    spark: SparkSession,
+    cluster: Sandbox,
+    file_format: str,
+    first: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Killed when a batch was landed and not published; what each lands both prove."""
+    topic = Topic(cluster, 2, prefix="engines")
+    topic.write(20, codec=Codec.GZIP)
+    settings = DrainSettings(
+        path=str(tmp_path),
+        zookeeper=cluster.zookeeper_connect,
+        topics=(topic.name,),
+        format=file_format,
+        max_offsets_per_batch=16,
+    )
+
+    def on_spark() -> DrainReport:
+        return drain(spark, settings)
+
+    def locally() -> DrainReport:
+        return drain_locally(settings)
+
+    begin, go_on = (locally, on_spark) if first == "local" else (on_spark, locally)
+    landing = DeltaLanding if file_format == "delta" else FilesLanding
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(landing, "publish", die)
+        begin()
+    assert go_on().finished
+    topic.write(10)
+    assert begin().finished
+    topic.close()
+    where = {"zookeeper.connect": cluster.zookeeper_connect}
+    proofs: list[Proof] = [
+        verify_locally(str(tmp_path), cluster=where),
+        verify(spark, HadoopStorage(spark, str(tmp_path)), cluster=where),
+    ]
+    for proof in proofs:
+        assert proof.verdict is Verdict.PROVEN, as_text(proof)
+    assert proofs[0].partitions == proofs[1].partitions

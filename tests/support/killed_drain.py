@@ -1,0 +1,116 @@
+"""Drains of the local engine that are killed at every step: ``killed_drain FOLDER SETTINGS``.
+
+Each goes to a folder of its own, ``FOLDER/1`` and so on: the first dies at its first step, the next
+at its second, until one comes to its end. Each is then run again, and verified. It is ``SIGKILL``,
+before and behind everything that changes something. A line of JSON tells of each.
+
+They are forked from a process that has everything loaded and no thread yet, so that each takes a
+part of a second.
+"""
+
+import dataclasses
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
+from zkconsumer.drain.cluster import CommittingGroup
+from zkconsumer.drain.local.data_files import LocalFiles
+from zkconsumer.drain.local.local_storage import LocalStorage
+
+_STEPS: Sequence[tuple[type, str]] = (
+    *((LocalStorage, name) for name in ("create", "move", "delete")),
+    *((LocalFiles, name) for name in ("output", "keep")),
+    (CommittingGroup, "commit"),
+)
+_ENDED = 0
+
+
+class Fuse:
+    """Kills this process at one step.
+
+    Args:
+        left: how many steps it passes before.
+        told: where the name of the deadly step is written.
+    """
+
+    def __init__(self, left: int, told: Path) -> None:
+        self._left = left
+        self._told = told
+
+    def arm(self) -> None:
+        """Be there at every step."""
+        for owner, name in _STEPS:
+            self._arm(owner, name)
+
+    def _arm(self, owner: type, name: str) -> None:
+        original: Callable[..., Any] = getattr(owner, name)
+
+        def armed(*args: Any, **kwargs: Any) -> Any:
+            self._step(f"before {name} {args[1] if len(args) > 1 else ''}")
+            result = original(*args, **kwargs)
+            self._step(f"behind {name} {args[1] if len(args) > 1 else ''}")
+            return result
+
+        setattr(owner, name, armed)
+
+    def _step(self, name: str) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._told.write_text(name.split("{", maxsplit=1)[0])
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _in_child(work: Callable[[], int]) -> int:
+    """Its exit status; minus the signal that ended it."""
+    pid = os.fork()
+    if pid == 0:
+        status = 99
+        try:
+            status = work()
+        except BaseException:  # noqa: BLE001 - told, and the child ends here
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _drained(settings: DrainSettings, fuse: Fuse | None) -> int:
+    if fuse is not None:
+        fuse.arm()
+    return _ENDED if drain_locally(settings).finished else 98
+
+
+def _verified(settings: DrainSettings) -> int:
+    return verify_locally(settings.path, target_options=settings.target_options).verdict.value
+
+
+def main(folder: str, base: DrainSettings) -> None:
+    """Kill at one step after the other."""
+    root = base.path.rstrip("/") if "://" in base.path else folder
+    for number in range(1, 1_000):
+        settings = dataclasses.replace(
+            base, path=f"{root}/{number}", group=f"{base.group}-{number}"
+        )
+        told = Path(folder) / f"step-{number}"
+        status = _in_child(lambda: _drained(settings, Fuse(number, told)))  # noqa: B023
+        killed = status == -signal.SIGKILL
+        again = _in_child(lambda: _drained(settings, None)) if killed else status  # noqa: B023
+        verdict = _in_child(lambda: _verified(settings))  # noqa: B023
+        step = told.read_text() if killed else "the end"
+        line = {"path": settings.path, "step": step, "again": again, "verdict": verdict}
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+        if not killed:
+            return
+
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[2])
+    main(sys.argv[1], DrainSettings(**{**given, "topics": tuple(given["topics"])}))

@@ -1,0 +1,78 @@
+"""What every storage of a drain must do: tests for modules with a fixture ``storage``."""
+
+import pytest
+
+from zkconsumer.drain.storage import Storage, StoredFile
+from zkconsumer.errors import DrainError
+
+__all__ = [
+    "test_a_file_is_created_once",
+    "test_a_folder_is_deleted_with_everything_in_it",
+    "test_a_move_can_be_repeated",
+    "test_a_move_says_what_is_wrong",
+    "test_a_move_that_was_cut_off_before_the_deletion_is_finished",
+    "test_files_are_listed_with_their_lengths",
+]
+
+
+def test_a_file_is_created_once(storage: Storage) -> None:
+    """The first who creates a file wins; nothing else appears beside it."""
+    data = bytes(range(256)) * 300
+    assert storage.read("a/b/c.json") is None
+    assert storage.create("a/b/c.json", data)
+    assert not storage.create("a/b/c.json", b"other")
+    assert storage.read("a/b/c.json") == data
+    assert storage.names("a/b") == ["c.json"]
+    assert storage.create("a/empty", b"")
+    assert storage.read("a/empty") == b""
+    assert sorted(storage.names("a")) == ["b", "empty"]
+
+
+def test_files_are_listed_with_their_lengths(storage: Storage) -> None:
+    """All below a folder, with paths below it; a folder that is not there is empty."""
+    storage.create("s/topic=t/date=2014-05-13/part-0", b"123")
+    storage.create("s/topic=a/part-1", b"")
+    assert storage.files("s") == [
+        StoredFile("topic=a/part-1", 0),
+        StoredFile("topic=t/date=2014-05-13/part-0", 3),
+    ]
+    assert storage.files("nowhere") == []
+    assert storage.names("nowhere") == []
+
+
+def test_a_move_can_be_repeated(storage: Storage) -> None:
+    """Moved before is moved; into folders that are not there yet."""
+    storage.create("s/x", b"12")
+    storage.move("s/x", "t/u/x")
+    storage.move("s/x", "t/u/x")
+    assert storage.read("t/u/x") == b"12"
+    assert storage.read("s/x") is None
+
+
+def test_a_move_that_was_cut_off_before_the_deletion_is_finished(storage: Storage) -> None:
+    """Where moving is copying, both may be there."""
+    storage.create("s/x", b"12")
+    storage.create("t/x", b"12")
+    storage.move("s/x", "t/x")
+    assert storage.read("s/x") is None
+    assert storage.read("t/x") == b"12"
+
+
+def test_a_move_says_what_is_wrong(storage: Storage) -> None:
+    """A file that is nowhere, and one in the way, are errors that name both paths."""
+    with pytest.raises(DrainError, match=r"s/x is gone, and .*t/x is not there"):
+        storage.move("s/x", "t/x")
+    storage.create("s/x", b"12")
+    storage.create("t/x", b"another")
+    with pytest.raises(DrainError, match=r"t/x is there, and is another file than .*s/x"):
+        storage.move("s/x", "t/x")
+    assert storage.read("t/x") == b"another"
+
+
+def test_a_folder_is_deleted_with_everything_in_it(storage: Storage) -> None:
+    """What is not there needs no deletion."""
+    storage.create("s/1/x", b"")
+    storage.create("s/2/x", b"")
+    storage.delete("s/1")
+    storage.delete("s/1")
+    assert storage.names("s") == ["2"]

@@ -1,0 +1,56 @@
+"""Which engine a command runs on."""
+
+import pytest
+
+from zkconsumer.drain.choosing import Wish, beyond_local, choose, scheme_of
+from zkconsumer.errors import ConfigError
+
+SPARK = ("--master",)
+
+
+@pytest.mark.parametrize(
+    ("wish", "environ", "engine"),
+    [
+        (Wish(engine="auto", path="/lake"), {}, "local"),
+        (Wish(engine="auto", path="file:/lake", format="json"), {"SPARK_HOME": "/opt"}, "local"),
+        (Wish(engine="auto", path="/lake", spark_flags=SPARK), {}, "spark"),
+        (Wish(engine="auto", path="/lake"), {"PYSPARK_GATEWAY_PORT": "9"}, "spark"),
+        (Wish(engine="auto", path="/lake"), {"SPARK_REMOTE": "sc://h"}, "spark"),
+        (Wish(engine="auto", path="/lake", memory_mb=512), {"SPARK_REMOTE": "sc://h"}, "local"),
+        (Wish(engine="auto", path="hdfs://nn/lake"), {}, "spark"),
+        (Wish(engine="auto", path="/state", format="kafka"), {}, "spark"),
+        (Wish(engine="spark", path="/lake"), {}, "spark"),
+        (Wish(engine="local", path="/lake", format="delta"), {"SPARK_REMOTE": "x"}, "local"),
+    ],
+)
+def test_local_unless_spark_is_configured_or_needed(
+    wish: Wish, environ: dict[str, str], engine: str
+) -> None:
+    """``auto`` takes the local one where it can, and where nothing speaks of Spark."""
+    assert choose(wish, environ) == engine
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        (Wish(engine="local", path="hdfs://nn/lake"), r"hdfs://.*use --engine spark"),
+        (Wish(engine="local", path="/s", format="kafka"), r"--to kafka: use --engine spark"),
+        (Wish(engine="local", path="/lake", spark_flags=SPARK), r"--master is for --engine spark"),
+        (Wish(engine="local", path="/lake", memory_mb=5), r"--memory is 5: it must be 128 or more"),
+        (Wish(engine="spark", path="/lake", memory_mb=512), r"--memory is for --engine local"),
+        (Wish(engine="auto", path="hdfs://nn/lake", memory_mb=512), r"use --engine spark"),
+    ],
+)
+def test_what_can_not_be_is_refused_in_a_line(wish: Wish, said: str) -> None:
+    """It names what to do instead."""
+    with pytest.raises(ConfigError, match=said) as refused:
+        choose(wish, {})
+    assert "\n" not in str(refused.value)
+
+
+def test_schemes_and_letters_of_drives_are_told_apart() -> None:
+    """A path without a scheme is one of this machine."""
+    assert [scheme_of(path) for path in ("/a", "a:b/c", "S3A://b/k", "file:///x", "a b:c")] == [
+        *("file", "file", "s3a", "file", "file")
+    ]
+    assert beyond_local("/lake", None) is None
