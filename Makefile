@@ -115,9 +115,17 @@ chaos: $(STAMP)
 	$(PY) -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # A drain under load, killed so often at random points, then verified: make drain-kills KILLS=10 SEED=8
+# With ENGINE=local the one without Spark, which is killed at every step of every format, too.
 KILLS ?= 10
+ENGINE ?= spark
 drain-kills: $(STAMP)
+ifeq ($(ENGINE),local)
+	KILLS=$(KILLS) SEED=$(SEED) FORMATS=parquet,json,delta $(PY) -m pytest -q -s \
+		tests/integration/drain/test_local_kills.py \
+		tests/integration/drain/test_local_drain.py::test_kills_at_random_points_lose_and_double_nothing
+else
 	KILLS=$(KILLS) SEED=$(SEED) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -s tests/spark/test_drain_kills.py
+endif
 
 # A sample of changes to the code that decides delivery, offsets and ownership: does a test notice each?
 # make mutants COUNT=500 SEED=1

@@ -63,9 +63,10 @@ def test_a_drain_goes_on_with_the_other_engine(
 
     begin, go_on = (locally, on_spark) if first == "local" else (on_spark, locally)
     landing = DeltaLanding if file_format == "delta" else FilesLanding
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch:
         patch.setattr(landing, "publish", die)
-        begin()
+        with pytest.raises(Killed):
+            begin()
     assert go_on().finished
     topic.write(10)
     assert begin().finished

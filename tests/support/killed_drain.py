@@ -22,9 +22,12 @@ from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
 from zkconsumer.drain.cluster import CommittingGroup
 from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.local_storage import LocalStorage
+from zkconsumer.drain.local.object_storage import ObjectFiles, ObjectStorage
 
 _STEPS: Sequence[tuple[type, str]] = (
     *((LocalStorage, name) for name in ("create", "move", "delete")),
+    *((ObjectStorage, name) for name in ("create", "move", "delete")),
+    (ObjectFiles, "output"),
     *((LocalFiles, name) for name in ("output", "keep")),
     (CommittingGroup, "commit"),
 )

@@ -13,10 +13,13 @@ from zkconsumer.errors import ConfigError
 EngineName = Literal["local", "spark"]
 ENGINES = ("auto", "local", "spark")
 DEFAULT_MEMORY_MB = 256
-LEAST_MEMORY_MB = 128
+LEAST_MEMORY_MB = 192
 
-_OF_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
-"""Variables that ``spark-submit``, or whoever configured a remote Spark, has set."""
+_OF_SPARK = (
+    *("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"),
+    *("SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"),
+)
+"""Variables that ``spark-submit``, or whoever configured Spark, has set."""
 _SCHEMES = frozenset({"file", "s3", "s3a"})
 _FORMATS = frozenset({"parquet", "json", "delta"})
 
@@ -58,7 +61,9 @@ def choose(wish: Wish, environ: Mapping[str, str]) -> EngineName:
         if wish.memory_mb is not None:
             raise ConfigError("--memory is for --engine local: Spark has spark.driver.memory")
         return "spark"
-    configured = wish.spark_flags or any(environ.get(name) for name in _OF_SPARK)
+    # Its name is Hadoop's: who says so has given Hadoop the keys.
+    is_hadoops = scheme_of(wish.path) == "s3a"
+    configured = wish.spark_flags or is_hadoops or any(map(environ.get, _OF_SPARK))
     if wish.memory_mb is None and (configured or obstacle is not None):
         return "spark"
     if wish.memory_mb is not None and obstacle is not None:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, beyond_local
+from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, beyond_local, scheme_of
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.identity import Identity
 from zkconsumer.drain.landing import Landing
@@ -15,6 +15,7 @@ from zkconsumer.drain.local.errors import told_by_arrow
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.local.object_storage import ObjectFiles, ObjectStorage
 from zkconsumer.drain.local.reading import RangeRows
 from zkconsumer.drain.local.writer import LocalWriter
 from zkconsumer.drain.settings import DrainSettings
@@ -33,12 +34,12 @@ class LocalEngine:
     name = "local"
 
     def __init__(self, memory_mb: int = DEFAULT_MEMORY_MB, cores: int | None = None) -> None:
-        self._shares = Shares.of(memory_mb, cores or len(os.sched_getaffinity(0)))
+        self._shares = Shares.of(memory_mb, cores or _cores())
 
     def storage(self, path: str) -> Storage:
-        """See ``Engine``: a folder of this machine."""
+        """See ``Engine``: a folder of this machine, or of a bucket."""
         _refuse(beyond_local(path, None))
-        return LocalStorage(path)
+        return LocalStorage(path) if scheme_of(path) == "file" else ObjectStorage(path)
 
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
         """See ``Engine``."""
@@ -69,7 +70,13 @@ class LocalEngine:
         return told_by_arrow(what)
 
     def _files(self, storage: Storage) -> DataFiles:
-        return LocalFiles(storage)
+        return ObjectFiles(storage) if isinstance(storage, ObjectStorage) else LocalFiles(storage)
+
+
+def _cores() -> int:
+    """How many processors this process may use; all where a system does not tell."""
+    told = getattr(os, "sched_getaffinity", None)
+    return len(told(0)) if told is not None else os.cpu_count() or 1
 
 
 def _refuse(obstacle: str | None) -> None:

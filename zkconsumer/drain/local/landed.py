@@ -210,7 +210,7 @@ def _sums_of(piece: Piece, desk: Desk) -> _Sums:
     found: _Sums = {}
     for rows in piece.rows():
         desk.check()
-        _merge(found, _block_sums(piece.offsets.topic_partition.topic, rows))
+        _merge(found, _block_sums(piece.topic, rows))
     return found
 
 

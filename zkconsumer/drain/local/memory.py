@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 _MB = 1 << 20
-_BASE_MB = 112
+_BASE_MB = 148
 """What the interpreter and its libraries take before anything is read."""
 _LEAST_SHARE = 8 * _MB
 _SHARES = 8

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TypeVar
 
 import pyarrow as pa
@@ -37,12 +38,13 @@ class Piece:
 
     Attributes:
         number: of the piece, from 0.
-        offsets: the range.
-        rows: reads it: batches of at least one row, in order.
+        topic: whose messages they are.
+        rows: reads its ranges, one after the other: batches of at least one row, each of one
+            partition, in order.
     """
 
     number: int
-    offsets: OffsetRange
+    topic: str
     rows: Callable[[], Iterator[pa.RecordBatch]]
 
 
@@ -95,13 +97,17 @@ class RangeRows:
                     if isinstance(part, RangePart):
                         yield batch_of(part, tp.partition)
 
-        def described(number: int, wanted: OffsetRange) -> Piece:
-            return Piece(number=number, offsets=wanted, rows=lambda: rows(wanted))
+        def described(number: int, some: Sequence[OffsetRange]) -> Piece:
+            return Piece(
+                number=number,
+                topic=some[0].topic_partition.topic,
+                rows=lambda: chain.from_iterable(map(rows, some)),
+            )
 
         try:
             yield from in_threads(
                 job,
-                [described(number, wanted) for number, wanted in enumerate(pieces)],
+                [described(number, some) for number, some in enumerate(bundled(pieces))],
                 threads=self._shares.threads,
                 name="drain",
             )
@@ -118,3 +124,22 @@ class RangeRows:
             retry_backoff_ms=self._settings.timeout_ms,
             shuffle=random.shuffle,
         )
+
+
+def bundled(pieces: Sequence[OffsetRange], least: int = _LEAST_PIECE) -> list[list[OffsetRange]]:
+    """Put small neighbours of a topic together, so that they do not make a file each.
+
+    Args:
+        pieces: in any order.
+        least: how many offsets are worth a job of their own.
+    """
+    bundles: list[list[OffsetRange]] = []
+    counted = 0
+    for piece in pieces:
+        same = bool(bundles) and bundles[-1][0].topic_partition.topic == piece.topic_partition.topic
+        if not same or counted + piece.count > least:
+            bundles.append([])
+            counted = 0
+        bundles[-1].append(piece)
+        counted += piece.count
+    return bundles

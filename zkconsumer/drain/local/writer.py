@@ -58,10 +58,9 @@ class LocalWriter:
         )
 
     def _piece(self, plan: Plan, folder: str, piece: Piece, desk: Desk) -> Tally:
-        topic = piece.offsets.topic_partition.topic
         place = Place(
             folder=folder,
-            topic=topic,
+            topic=piece.topic,
             task=piece.number,
             file_format=self._format,
             created_ms=plan.created_ms,
@@ -74,7 +73,7 @@ class LocalWriter:
         for path in dated.close():
             for rows in formats.read(self._files, path, self._format):
                 desk.check()
-                landed.add(topic, rows)
+                landed.add(piece.topic, rows)
         return landed
 
     def _absent(
@@ -105,5 +104,5 @@ def _count(piece: Piece, desk: Desk) -> Tally:
     found = Tally()
     for rows in piece.rows():
         desk.check()
-        found.add(piece.offsets.topic_partition.topic, rows)
+        found.add(piece.topic, rows)
     return found

@@ -1,0 +1,52 @@
+"""A server that speaks S3's protocol on loopback: moto's, in a process of its own."""
+
+import os
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from tests.support.waiting import wait_until
+
+BUCKET = "lake"
+
+
+@contextmanager
+def s3_server() -> Iterator[None]:
+    """While the context is open, this process's environment leads to a server with one bucket."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    where = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    settings = {
+        "AWS_ENDPOINT_URL": where,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": "somebody",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+    }
+    try:
+        wait_until(lambda: _answers(where), timeout_s=60, what="the S3 server to answer")
+        making = urllib.request.Request(f"{where}/{BUCKET}", method="PUT")
+        urllib.request.urlopen(making).close()
+        with patch.dict(os.environ, settings):
+            yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _answers(where: str) -> bool:
+    try:
+        urllib.request.urlopen(f"{where}/moto-api/").close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,28 @@
+"""How memory is shared out."""
+
+import pytest
+
+from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, LEAST_MEMORY_MB
+from zkconsumer.drain.local.memory import Shares
+
+MB = 1 << 20
+
+
+@pytest.mark.parametrize("memory_mb", [1, LEAST_MEMORY_MB, DEFAULT_MEMORY_MB, 1024, 64 * 1024])
+@pytest.mark.parametrize("cores", [1, 2, 16, 96])
+def test_what_is_shared_out_is_there(memory_mb: int, cores: int) -> None:
+    """All threads together stay below what was given, where it is enough for one at all."""
+    shares = Shares.of(memory_mb, cores)
+    assert 1 <= shares.threads <= cores
+    a_thread = 2 * shares.fetch_bytes + 2 * shares.part_bytes + 2 * shares.group_bytes
+    assert shares.part_bytes >= MB
+    if memory_mb >= LEAST_MEMORY_MB:
+        assert shares.threads * a_thread <= memory_mb * MB
+
+
+def test_little_memory_means_fewer_threads_then_smaller_parts() -> None:
+    """And much of it does not make requests larger than they are anyway."""
+    few, many = Shares.of(LEAST_MEMORY_MB, 96), Shares.of(8192, 96)
+    assert few.threads < many.threads == 96
+    assert Shares.of(1 << 20, 1).fetch_bytes == 4 * MB
+    assert Shares.of(1 << 20, 1).part_bytes == 16 * MB

@@ -1,0 +1,214 @@
+"""A bucket of S3 as a drain's storage, and the data files in it, without Spark.
+
+What is created is put on the condition that nothing is there (``If-None-Match``), so two drains
+can't both make a batch theirs. Renaming there is copying, then deleting.
+
+Where the bucket is and how to get in say the environment's ``AWS_*`` variables, as for other tools.
+"""
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import pyarrow as pa
+
+from zkconsumer.drain.storage import StoredFile, in_the_way, missing
+from zkconsumer.errors import ConfigError, DrainError
+
+_PART_BYTES = 5 << 20
+"""The least part of an upload but the last that S3 takes."""
+_READ_BYTES = 1 << 20
+
+
+class ObjectStorage:
+    """See ``Storage``.
+
+    Args:
+        path: ``s3://bucket/folder``.
+
+    Raises:
+        ConfigError: the package ``obstore`` is not installed.
+        DrainError: the environment's settings can't be used.
+    """
+
+    def __init__(self, path: str) -> None:
+        if find_spec("obstore") is None:
+            raise ConfigError("s3:// needs obstore: pip install 'zkconsumer[local]'")
+        self._what = f"s3://{path.partition('://')[2].rstrip('/')}"
+        with self._door(""):
+            from obstore.store import S3Store  # noqa: PLC0415 - optional
+
+            is_plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+            options: Any = {"allow_http": True} if is_plain else None
+            self.store = S3Store.from_url(self._what, client_options=options)
+
+    def uri(self, path: str) -> str:
+        """See ``Storage``."""
+        return f"{self._what}/{path}" if path else self._what
+
+    def read(self, path: str) -> bytes | None:
+        """See ``Storage``."""
+        import obstore  # noqa: PLC0415 - optional
+
+        with self._door(path):
+            try:
+                return bytes(obstore.get(self.store, path).bytes())
+            except FileNotFoundError:
+                return None
+
+    def create(self, path: str, data: bytes) -> bool:
+        """See ``Storage``."""
+        import obstore  # noqa: PLC0415 - optional
+        from obstore.exceptions import AlreadyExistsError  # noqa: PLC0415 - optional
+
+        with self._door(path):
+            try:
+                obstore.put(self.store, path, data, mode="create", use_multipart=False)
+            except AlreadyExistsError:
+                # It is ours where only the answer to a first try got lost: no other is the same.
+                return bool(data) and self.read(path) == data
+            return True
+
+    def names(self, folder: str) -> list[str]:
+        """See ``Storage``."""
+        import obstore  # noqa: PLC0415 - optional
+
+        with self._door(folder):
+            found = obstore.list_with_delimiter(self.store, prefix=folder or None)
+            paths = [*found["common_prefixes"], *(one["path"] for one in found["objects"])]
+        return [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
+
+    def files(self, folder: str) -> list[StoredFile]:
+        """See ``Storage``."""
+        skipped = len(folder) + 1 if folder else 0
+        with self._door(folder):
+            return sorted(StoredFile(path[skipped:], size) for path, size in self._below(folder))
+
+    def move(self, source: str, target: str) -> None:
+        """See ``Storage``."""
+        import obstore  # noqa: PLC0415 - optional
+
+        with self._door(source):
+            here, there = self._size(source), self._size(target)
+            if there is None:
+                if here is None:
+                    raise missing(self.uri(source), self.uri(target))
+                obstore.copy(self.store, source, target)
+            elif here is not None and here != there:
+                raise in_the_way(self.uri(source), self.uri(target))
+            if here is not None:
+                obstore.delete(self.store, source)
+
+    def delete(self, folder: str) -> None:
+        """See ``Storage``."""
+        import obstore  # noqa: PLC0415 - optional
+
+        with self._door(folder):
+            paths = [path for path, _ in self._below(folder)]
+            if paths:
+                obstore.delete(self.store, paths)
+
+    def _below(self, folder: str) -> list[tuple[str, int]]:
+        import obstore  # noqa: PLC0415 - optional
+
+        found = obstore.list(self.store, prefix=folder or None)
+        return [(one["path"], one["size"]) for some in found for one in some]
+
+    def _size(self, path: str) -> int | None:
+        import obstore  # noqa: PLC0415 - optional
+
+        try:
+            return int(obstore.head(self.store, path)["size"])
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def _door(self, path: str) -> Iterator[None]:
+        from obstore.exceptions import BaseError  # noqa: PLC0415 - optional
+
+        try:
+            yield
+        except (BaseError, OSError, ValueError) as error:
+            said = " ".join(str(error).split())[:500]
+            raise DrainError(f"{self._what}, at {path!r}: {said}") from error
+
+
+class ObjectFiles:
+    """See ``DataFiles``: objects, which are there once they are written wholly.
+
+    Args:
+        storage: where they are.
+    """
+
+    def __init__(self, storage: ObjectStorage) -> None:
+        self._store = storage.store
+
+    def output(self, path: str) -> pa.NativeFile:
+        """See ``DataFiles``."""
+        import obstore  # noqa: PLC0415 - optional
+
+        writer = obstore.open_writer(self._store, path, buffer_size=_PART_BYTES, max_concurrency=2)
+        return pa.PythonFile(_Upload(writer), mode="w")
+
+    def keep(self, path: str) -> None:
+        """What the store has acknowledged it keeps."""
+
+    def input(self, path: str) -> pa.NativeFile:
+        """See ``DataFiles``."""
+        import obstore  # noqa: PLC0415 - optional
+
+        reader = obstore.open_reader(self._store, path, buffer_size=_READ_BYTES)
+        return pa.PythonFile(_Download(reader), mode="r")
+
+
+class _Upload(io.RawIOBase):
+    """An object in the making, as Python's files are: pyarrow asks for the attribute ``closed``."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Append."""
+        view = memoryview(data).cast("B")
+        self._writer.write(view)
+        return len(view)
+
+    def close(self) -> None:
+        """Finish the object: from now on it is there."""
+        if not self.closed:
+            super().close()
+            self._writer.close()
+
+
+class _Download(io.RawIOBase):
+    """An object as Python's files are."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, so many at most."""
+        return bytes(self._reader.read(None if size < 0 else size))
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go somewhere else."""
+        return int(self._reader.seek(offset, whence))
+
+    def tell(self) -> int:
+        """Where the next byte is."""
+        return int(self._reader.tell())
