@@ -1,8 +1,8 @@
-"""Drains of the local engine that are killed at every step: ``killed_drain FOLDER SETTINGS``.
+"""Local drains that are killed at every step: ``killed_drain FOLDER SETTINGS FIRST EVERY``.
 
-Each goes to a folder of its own, ``FOLDER/1`` and so on: the first dies at its first step, the next
-at its second, until one comes to its end. Each is then run again, and verified. It is ``SIGKILL``,
-before and behind everything that changes something. A line of JSON tells of each.
+Each goes to a folder of its own, ``FOLDER/1`` and so on: the first dies at the step FIRST, the next
+EVERY steps later, until one comes to its end. Each is then run again, and verified. It is
+``SIGKILL``, before and behind everything that changes something. A line of JSON tells of each.
 
 They are forked from a process that has everything loaded and no thread yet, so that each takes a
 part of a second.
@@ -94,10 +94,10 @@ def _verified(settings: DrainSettings) -> int:
     return verify_locally(settings.path, target_options=settings.target_options).verdict.value
 
 
-def main(folder: str, base: DrainSettings) -> None:
+def main(folder: str, base: DrainSettings, first: int, every: int) -> None:
     """Kill at one step after the other."""
     root = base.path.rstrip("/") if "://" in base.path else folder
-    for number in range(1, 1_000):
+    for number in range(first, 1_000, every):
         settings = dataclasses.replace(
             base, path=f"{root}/{number}", group=f"{base.group}-{number}"
         )
@@ -116,4 +116,5 @@ def main(folder: str, base: DrainSettings) -> None:
 
 if __name__ == "__main__":
     given = json.loads(sys.argv[2])
-    main(sys.argv[1], DrainSettings(**{**given, "topics": tuple(given["topics"])}))
+    wanted = DrainSettings(**{**given, "topics": tuple(given["topics"])})
+    main(sys.argv[1], wanted, int(sys.argv[3]), int(sys.argv[4]))

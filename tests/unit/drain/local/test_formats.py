@@ -68,8 +68,12 @@ def test_json_is_as_spark_writes_it(files: LocalFiles, tmp_path: Path) -> None:
     file.close()
     first, second = map(json.loads, (tmp_path / "x").read_text().splitlines())
     assert first == {
-        "key": "aw==", "value": "", "partition": 7, "offset": 0,
-        "timestamp": "2014-05-13T16:53:20.123Z", "timestampType": 0,
+        "key": "aw==",
+        "value": "",
+        "partition": 7,
+        "offset": 0,
+        "timestamp": "2014-05-13T16:53:20.123Z",
+        "timestampType": 0,
     }
     assert second["timestamp"] == "+10000-01-01T00:00:00.000Z"
     assert "key" not in second
