@@ -6,7 +6,6 @@ core was built without. Import this through ``records.fetched`` only.
 """
 
 import copyreg
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 

@@ -64,7 +64,6 @@ def need_spark() -> None:
         )
 
 
-
 def _has_sources() -> bool:
     """Whether this Spark knows sources in Python; without importing it, which takes long."""
     places, name = None, ""
