@@ -21,6 +21,8 @@ from zkconsumer.properties_file import load_properties
 log = logging.getLogger(__name__)
 
 _EXTERNAL = "external"
+_FETCH_BYTES = "fetch.message.max.bytes"
+_CATCH_UP_BYTES = "fetch.message.catch.up.max.bytes"
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -83,6 +85,7 @@ class ConsumerConfig:
     socket_timeout_ms: int
     socket_receive_buffer_bytes: int
     fetch_message_max_bytes: int
+    fetch_message_catch_up_max_bytes: int
     fetch_message_growth_max_bytes: int
     fetch_max_decompressed_bytes: int
     num_consumer_fetchers: int
@@ -172,6 +175,9 @@ def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
             raise ConfigError(f"{spec.key} is required: give it {spec.allowed}")
         else:
             values[spec.key] = spec.derive(values) if spec.derive else spec.default
+    if given.get(_FETCH_BYTES) is not None and given.get(_CATCH_UP_BYTES) is None:
+        values[_CATCH_UP_BYTES] = values[_FETCH_BYTES]  # who says how much is obeyed
+    _check_pair(values, _CATCH_UP_BYTES, _FETCH_BYTES)
     _check_pair(values, "socket.timeout.ms", "fetch.wait.max.ms")
     _check_pair(values, "fetch.message.growth.max.bytes", "fetch.message.max.bytes")
     _check_needs(values, "delivery", "at_most_once", "auto.commit.enable", "true")

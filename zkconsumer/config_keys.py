@@ -40,6 +40,11 @@ def _larger_of_fetch_sizes(values: Values) -> Value:
     return max(104_857_600, fetch_bytes if isinstance(fetch_bytes, int) else 0)
 
 
+def _catching_up(values: Values) -> Value:
+    fetch_bytes = values["fetch.message.max.bytes"]
+    return max(4_194_304, fetch_bytes if isinstance(fetch_bytes, int) else 0)
+
+
 KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
         key="zookeeper.connect",
@@ -136,6 +141,18 @@ KEYS: tuple[ConfigKey, ...] = (
         doc="How many bytes *of each partition* to ask for in one fetch. The original gets stuck "
         "at a message (or compressed set) larger than this; here the fetch of that partition "
         "grows, see `fetch.message.growth.max.bytes`.",
+    ),
+    ConfigKey(
+        key="fetch.message.catch.up.max.bytes",
+        kind="int",
+        derive=_catching_up,
+        derived_text="4194304, or `fetch.message.max.bytes` where that is set",
+        low=1,
+        since="zkconsumer",
+        doc="How far the fetch of a partition may grow that is far behind: one that fills what it "
+        "is asked for is asked for twice as much the next time, within `fetch.max.bytes` and what "
+        "its stream's queue has room for. At the end of the log it is asked for "
+        "`fetch.message.max.bytes` again. At least that; equal to it, nothing grows.",
     ),
     ConfigKey(
         key="fetch.message.growth.max.bytes",

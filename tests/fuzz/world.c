@@ -114,6 +114,7 @@ static void set_limits(zk_pump *pump) {
     pump->asking.part_bytes = pump->line.limits.part_bytes = 100 + below(1 << 16);
     pump->line.limits.max_decompressed_bytes = below(2) ? 1 << 22 : 5000;
     pump->line.limits.growth_max_bytes = 1 << 16;
+    pump->line.limits.grown_bytes = below(2) ? 0 : 1 << 17;
     pump->asking.answer_bytes = 1 << (10 + below(10));
     pump->head.max_bytes = (int32_t)pump->asking.answer_bytes;
 }

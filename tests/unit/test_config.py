@@ -264,3 +264,17 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     bad.write_bytes(b"a=\\u00")
     with pytest.raises(ConfigError, match=r"bad\.properties: malformed"):
         ConsumerConfig.from_file(bad)
+
+
+def test_a_fetch_size_that_is_given_is_not_grown_beyond() -> None:
+    """Also where it is what it would be anyway."""
+
+    def catching_up(**given: object) -> int:
+        config = ConsumerConfig(None, zookeeper_connect="h:2181", group_id="g", **given)
+        return config.fetch_message_catch_up_max_bytes
+
+    assert catching_up() == 4_194_304
+    assert catching_up(fetch_message_max_bytes=1_048_576) == 1_048_576
+    assert catching_up(fetch_message_max_bytes=5, fetch_message_catch_up_max_bytes=7) == 7
+    with pytest.raises(ConfigError, match="catch.up.max.bytes is 4"):
+        catching_up(fetch_message_max_bytes=5, fetch_message_catch_up_max_bytes=4)

@@ -55,6 +55,7 @@ def test_every_key_is_described() -> None:
     assert all(spec.doc.endswith(".") and spec.since for spec in KEYS)
     ours = {spec.key for spec in KEYS if spec.since == "zkconsumer"}
     assert ours == {
+        "fetch.message.catch.up.max.bytes",
         "fetch.message.growth.max.bytes",
         "fetch.max.decompressed.bytes",
         "shutdown.timeout.ms",

@@ -31,12 +31,14 @@ class Loan:
         positions: those that are lent, those of a topic together: so they lie in a request, and in
             this order they come back.
         part_bytes: how much each of them is to be asked for.
+        grown_bytes: the same for one that is far behind, at most.
         others_wait: partitions that are not lent wait for room: no broker is to wait for data.
     """
 
     positions: list[FetchPosition]
     part_bytes: int
     others_wait: bool
+    grown_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,7 @@ class Returned:
         turn: when it last had its turn; 0: not since it was lent.
         error_code: what the broker answered to the question at ``fetch_offset``; 0: nothing odd.
         asked_bytes: how much was asked for with that.
+        grown_bytes: see ``FetchPosition``.
         is_odd: what is packed is for the session to unpack.
     """
 
@@ -59,6 +62,7 @@ class Returned:
     turn: int
     error_code: int = 0
     asked_bytes: int = 0
+    grown_bytes: int = 0
     is_odd: bool = False
 
 
@@ -97,7 +101,8 @@ class Lender:
             return None
         others_wait = len(lent) < sum(one.ready or one.is_waiting for one in positions)
         part_bytes = self.session.part_bytes(has_large=bool(large))
-        return Loan(_by_topic(lent), part_bytes, others_wait)
+        grown_bytes = self.session.grown_bytes(has_large=bool(large))
+        return Loan(_by_topic(lent), part_bytes, others_wait, grown_bytes)
 
     def keeps(self, claims: Iterable[PartitionClaim]) -> list[PartitionClaim]:
         """Those whose packed sets are for the session to unpack."""
@@ -114,6 +119,7 @@ class Lender:
                 position.suspect_offset = None
             position.fetch_offset = state.fetch_offset
             position.needed_bytes = state.needed_bytes
+            position.grown_bytes = state.grown_bytes
             position.packed = state.packed
             if state.turn:
                 turns.append((state.turn, position))

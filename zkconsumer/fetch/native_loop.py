@@ -324,6 +324,7 @@ class NativeFetchLoop(PythonFetchLoop):
             queues,
             [(topic.encode(), slots) for topic, slots in topics.items()],
             part_bytes=loan.part_bytes,
+            grown_bytes=loan.grown_bytes,
             others_wait=loan.others_wait,
         )
 
@@ -337,16 +338,18 @@ def _slot(position: FetchPosition, place: int) -> tuple[object, ...]:
         position.claim,
         position.fetch_offset,
         position.needed_bytes,
+        position.grown_bytes,
         packed and (packed.data, packed.at_byte, packed.fetch_offset, packed.asked_bytes),
     )
 
 
 def _returned(slot: tuple[Any, ...]) -> Returned:
     """What the pump gives back of a position."""
-    fetch_offset, needed_bytes, turn, odd, error_code, asked_bytes, packed = slot
+    fetch_offset, needed_bytes, grown_bytes, turn, odd, error_code, asked_bytes, packed = slot
     return Returned(
         fetch_offset=fetch_offset,
         needed_bytes=needed_bytes,
+        grown_bytes=grown_bytes,
         turn=turn,
         error_code=error_code,
         asked_bytes=asked_bytes,

@@ -27,6 +27,8 @@ class FetchPosition:
         claim: the ownership it is fetched under.
         fetch_offset: the offset behind what was unpacked; None until ListOffsets has answered.
         needed_bytes: what the next entry is known to need; 0 where nothing is known.
+        grown_bytes: what it may be asked for, since it filled all that it was asked for last; 0:
+            its part.
         packed: what came and is not unpacked yet.
         pending: a chunk that the full queue did not take.
         halted: the partition can't be read on; its error has been handed to the stream.
@@ -36,6 +38,7 @@ class FetchPosition:
     claim: PartitionClaim
     fetch_offset: int | None
     needed_bytes: int = 0
+    grown_bytes: int = 0
     packed: RecordSet | None = None
     pending: Chunk | None = None
     halted: bool = False
@@ -91,6 +94,17 @@ def start_at(position: FetchPosition, offset: int) -> Chunk | None:
         claim.consumed_offset = offset
         return None
     return Chunk(claim, offset, offset, (), 0)
+
+
+def grown(asked_bytes: int, came_bytes: int, most_bytes: int) -> int:
+    """How much a partition may be asked for next: twice as much as it filled, or just its part (0).
+
+    Who is far behind fills what it is asked for, and large sets cost less; at the end of the log
+    there is less, and its part is enough.
+    """
+    if came_bytes < asked_bytes - asked_bytes // 8:
+        return 0
+    return min(2 * asked_bytes, most_bytes)
 
 
 def take_answer(

@@ -19,6 +19,7 @@ from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.position import (
     FetchPosition,
+    grown,
     judge_offsets,
     refused,
     start_at,
@@ -254,8 +255,11 @@ class FetchSession:
         if any(one.needed_bytes > part_bytes for one in ready.values()):
             part_bytes = self.part_bytes(has_large=True)
         large = [tp for tp, one in ready.items() if one.needed_bytes > part_bytes]
+        grown_bytes = self.grown_bytes(has_large=bool(large))
         sizes = {
-            tp: max(part_bytes, one.needed_bytes) for tp, one in ready.items() if tp not in large
+            tp: max(part_bytes, one.needed_bytes, min(one.grown_bytes, grown_bytes))
+            for tp, one in ready.items()
+            if tp not in large
         }
         left_bytes = whole_bytes // 2
         sinks: list[ChunkSink] = []
@@ -289,12 +293,19 @@ class FetchSession:
 
         Unless the broker bounds the answer itself.
         """
-        if not self.has_hard_bounds:
-            most_bytes = max(_MIN_FETCH_BYTES, self._settings.response_max_bytes)
-            return min(self._settings.fetch_bytes, most_bytes)
-        response_bytes = self._settings.response_max_bytes // (2 if has_large else 1)
-        part_bytes = max(_MIN_FETCH_BYTES, response_bytes // max(1, len(self._positions)))
-        return min(self._settings.fetch_bytes, part_bytes)
+        return min(self._settings.fetch_bytes, self._share_bytes(has_large=has_large))
+
+    def grown_bytes(self, *, has_large: bool) -> int:
+        """How much one may be asked for that is far behind; 0: no more than its part."""
+        return min(self._settings.grown_bytes, self._share_bytes(has_large=has_large))
+
+    def _share_bytes(self, *, has_large: bool) -> int:
+        """The share of a response that a partition may fill."""
+        response_bytes = self._settings.response_max_bytes
+        if self.has_hard_bounds:
+            whole_bytes = response_bytes // (2 if has_large else 1)
+            response_bytes = whole_bytes // max(1, len(self._positions))
+        return max(_MIN_FETCH_BYTES, response_bytes)
 
     def receive_offsets(self, response: ListOffsetsResponse) -> tuple[Outcome, ...]:
         """Set the start of the partitions that asked for one."""
@@ -358,6 +369,8 @@ class FetchSession:
                 self._settings,
                 is_passed_over=is_behind and not self.has_hard_bounds,
             )
+            most_bytes = self._settings.grown_bytes
+            position.grown_bytes = grown(wanted.max_bytes, len(answer.records), most_bytes)
 
     def _take_error(self, position: FetchPosition, error: ErrorCode, code: int) -> Outcome:
         """Ask again where that may help, maybe another broker; else tell the stream."""

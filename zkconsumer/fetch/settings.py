@@ -20,6 +20,7 @@ class FetchSettings:
 
     Attributes:
         fetch_bytes: per partition and request, ``fetch.message.max.bytes``.
+        grown_bytes: how far that grows for a partition that is far behind; 0: it does not.
         growth_max_bytes: how far that grows for a partition whose next message is larger.
         response_max_bytes: the most to ask for in one request, ``fetch.max.bytes``; a single entry
             that is larger comes all the same, and no partition is asked for less than 4 KiB.
@@ -35,6 +36,7 @@ class FetchSettings:
     """
 
     fetch_bytes: int = 1024 * 1024
+    grown_bytes: int = 0
     growth_max_bytes: int = 100 * 1024 * 1024
     response_max_bytes: int = 50 * 1024 * 1024
     skip_poison: bool = False

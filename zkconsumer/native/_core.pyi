@@ -617,6 +617,7 @@ class Pump:
         topics: list[tuple[bytes, list[tuple[object, ...]]]],
         *,
         part_bytes: int,
+        grown_bytes: int,
         others_wait: bool,
     ) -> None:
         """Take over partitions.
@@ -624,18 +625,19 @@ class Pump:
         Args:
             queues: where their chunks go; each has adopted the claims of those that come.
             topics: with each name its slots: place of the queue, partition, claim, fetch offset,
-                needed bytes, and what is packed: None, or bytes, place in them, offset and size
-                that were asked for.
+                needed bytes, grown bytes, and what is packed: None, or bytes, place in them, offset
+                and size that were asked for.
             part_bytes: how much to ask for.
+            grown_bytes: how much that may become for one that is far behind.
             others_wait: the broker is not to wait for data.
         """
     def unload(self) -> list[tuple[Any, ...]]:
         """Give them back, in the order in which they came.
 
         Returns:
-            For each its fetch offset, needed bytes, its last turn, what is odd about it (0: none;
-            ODD_SET, or another), the error code of an answer, how much was asked for with that, and
-            the arguments for a ``position.Packed``, or None.
+            For each its fetch offset, needed bytes, grown bytes, its last turn, what is odd about
+            it (0: none; ODD_SET, or another), the error code of an answer, how much was asked for
+            with that, and the arguments for a ``position.Packed``, or None.
         """
     def run(
         self,

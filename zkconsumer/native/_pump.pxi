@@ -12,6 +12,7 @@ cdef extern from "pump.h" nogil:
     ctypedef struct zk_slot:
         int64_t fetch_offset
         size_t needed_bytes
+        size_t grown_bytes
         uint64_t turn
         int odd
         int16_t error_code
@@ -29,6 +30,7 @@ cdef extern from "pump.h" nogil:
         size_t max_decompressed_bytes
         size_t growth_max_bytes
         size_t part_bytes
+        size_t grown_bytes
     ctypedef struct zk_line:
         zk_unpack_limits limits
     ctypedef struct zk_asking:
@@ -160,7 +162,13 @@ cdef class Pump:
         self.pump.report_ms = report_ms
 
     def load(
-        self, list queues not None, list topics not None, *, size_t part_bytes, bint others_wait
+        self,
+        list queues not None,
+        list topics not None,
+        *,
+        size_t part_bytes,
+        size_t grown_bytes,
+        bint others_wait,
     ):
         zk_pump_clear(self.pump)
         self.queues = queues
@@ -168,6 +176,7 @@ cdef class Pump:
         if not zk_slots_begin(&self.pump.slots, count, len(topics), len(queues)):
             raise MemoryError
         self.pump.asking.part_bytes = self.pump.line.limits.part_bytes = part_bytes
+        self.pump.line.limits.grown_bytes = grown_bytes
         self.pump.asking.has_others_waiting = others_wait
         cdef Queue queue
         for queue in queues:
@@ -180,12 +189,13 @@ cdef class Pump:
         cdef zk_slot *slot
         if not zk_slots_add_topic(&self.pump.slots, <const uint8_t *>name, len(name)):
             raise MemoryError
-        for outlet, partition, progress, fetch_offset, needed_bytes, packed in slots:
+        for outlet, partition, progress, fetch_offset, needed_bytes, grown_bytes, packed in slots:
             slot = zk_slots_add(&self.pump.slots, outlet, partition, progress.claim)
             if slot == NULL:
                 raise MemoryError
             slot.fetch_offset = fetch_offset
             slot.needed_bytes = needed_bytes
+            slot.grown_bytes = grown_bytes
             if packed is not None:
                 self._lend(slot, packed)
 
@@ -229,6 +239,7 @@ cdef class Pump:
                 (
                     slot.fetch_offset,
                     slot.needed_bytes,
+                    slot.grown_bytes,
                     slot.turn,
                     <int>slot.odd,
                     slot.error_code,

@@ -128,6 +128,7 @@ def test_fetchers_are_told_what_is_configured(
     assembled(
         auto_offset_reset=reset,
         fetch_message_max_bytes=10_001,
+        fetch_message_catch_up_max_bytes=15_015,
         fetch_message_growth_max_bytes=20_002,
         fetch_max_decompressed_bytes=30_003,
         fetch_min_bytes=4,
@@ -141,6 +142,7 @@ def test_fetchers_are_told_what_is_configured(
     assert seen == [
         FetchSettings(
             fetch_bytes=10_001,
+            grown_bytes=15_015,
             growth_max_bytes=20_002,
             max_decompressed_bytes=30_003,
             min_bytes=4,

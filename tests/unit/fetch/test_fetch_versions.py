@@ -229,3 +229,52 @@ def test_an_old_broker_that_says_nothing_is_asked_as_ever(engine: Engine) -> Non
         whole = [request for request in broker.requests if len(request.topics[0].partitions) == 4]
         parts = {part.max_bytes for one in whole for part in one.topics[0].partitions}
         assert parts == {8_192}
+
+
+def asked_sizes(broker: LogBroker) -> list[int]:
+    """How much each request asked of partition 0."""
+    return [part.max_bytes for one in broker.requests for part in one.topics[0].partitions]
+
+
+@pytest.mark.parametrize("version", [0, 12])
+def test_fetches_grow_far_behind_and_shrink_at_the_end(engine: Engine, version: int) -> None:
+    """Twice as much after each answer that was full, up to the bound; at the head one part."""
+    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=4_000, response_max_bytes=1 << 20)
+    with LogBroker() as broker:
+        for _ in range(300):
+            broker.logs[0].add([bytes(70)], magic=2 if version else 0)
+        with LogReader(broker, engine, version=version, settings=settings) as one:
+            one.add(0)
+            assert len(offsets_in(one)) == 300
+            wait_until_soon(
+                lambda: asked_sizes(broker)[-1] == 1_000, what="the part of one at the end"
+            )
+            sizes = asked_sizes(broker)
+    assert sizes[0] == 1_000
+    assert max(sizes) == 4_000
+    assert sizes.index(2_000) < sizes.index(4_000)
+
+
+def test_a_size_that_is_set_is_obeyed(engine: Engine) -> None:
+    """Nothing grows beyond it."""
+    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=1_000, response_max_bytes=1 << 20)
+    with LogBroker() as broker:
+        for _ in range(100):
+            broker.logs[0].add([bytes(70)])
+        with LogReader(broker, engine, settings=settings) as one:
+            one.add(0)
+            assert len(offsets_in(one)) == 100
+        assert set(asked_sizes(broker)) == {1_000}
+
+
+def test_what_grows_stays_within_its_share_of_an_old_brokers_answer(engine: Engine) -> None:
+    """Which knows no bound for the whole."""
+    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=1 << 20, response_max_bytes=20_000)
+    with LogBroker(2) as broker:
+        for log in broker.logs:
+            for _ in range(600):
+                log.add([bytes(70)])
+        with LogReader(broker, engine, settings=settings) as one:
+            one.add_all()
+            one.read_all()
+        assert max(asked_sizes(broker)) == 10_000

@@ -63,7 +63,7 @@ Slot = tuple[object, ...]
 def slot(claim: PartitionClaim, place: int, data: bytes = b"", offset: int = 0) -> Slot:
     """A partition as a pump takes it, with what is packed of it."""
     packed = (memoryview(data), 0, offset, 4096) if data else None
-    return (place, claim.topic_partition.partition, claim, offset, 0, packed)
+    return (place, claim.topic_partition.partition, claim, offset, 0, 0, packed)
 
 
 class SilentBroker:
@@ -85,7 +85,7 @@ class SilentBroker:
     def start(self, queues: "list[NativeChunkQueue]", slots: list[Slot]) -> None:
         """Have it work; whose sets are packed must be adopted."""
         native = [queue.native for queue in queues]
-        self.pump.load(native, [(b"t", slots)], part_bytes=4096, others_wait=False)
+        self.pump.load(native, [(b"t", slots)], part_bytes=4096, grown_bytes=0, others_wait=False)
         self._scope.spawn("pump", self._run, stop=self.pump.stop)
 
     def _run(self) -> None:

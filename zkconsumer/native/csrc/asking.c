@@ -1,5 +1,6 @@
 #include "asking.h"
 
+#include "batch.h"
 #include "order.h"
 
 enum { LIKELY_EXPANSION = 8 };
@@ -19,10 +20,28 @@ static bool is_in_order(const zk_slot *slot, const zk_set *set) {
                            &place);
 }
 
+static bool is_compressed(const zk_buffer *set) {
+    if (set->used < ZK_BATCH_HEAD_BYTES)
+        return false;
+    return (set->data[set->data[16] == ZK_BATCH_MAGIC ? 22 : 17] & ZK_CODEC_MASK) != 0;
+}
+
+/* What may be asked for behind what arrived. */
+static size_t grown(const zk_line *line, const zk_slot *slot) {
+    const size_t asked = slot->asked_bytes;
+    if (!line->limits.grown_bytes || slot->arriving->used < asked - asked / 8)
+        return 0;
+    const size_t times = is_compressed(slot->arriving) ? LIKELY_EXPANSION + 1 : 2;
+    const size_t room = zk_queue_half_share(slot->outlet->queue) / slot->outlet->slots / times;
+    const size_t most = room < line->limits.grown_bytes ? room : line->limits.grown_bytes;
+    return asked * 2 < most ? asked * 2 : most;
+}
+
 static void take_set(zk_line *line, zk_slot *slot, int version) {
     zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
     slot->is_passed_over = version >= ZK_FETCH_BOUNDED && !slot->arriving &&
                            slot->arriving_high_watermark > slot->asked_offset;
+    slot->grown_bytes = slot->arriving ? grown(line, slot) : 0;
     if (!slot->arriving) {
         if (!slot->is_passed_over)
             slot->needed_bytes = 0; /* a message that seemed to need more is not there any more */
@@ -38,11 +57,12 @@ static void take_set(zk_line *line, zk_slot *slot, int version) {
     }
 }
 
-static void take_early_set(zk_slot *slot) {
+static void take_early_set(const zk_line *line, zk_slot *slot) {
     zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
     const zk_set early = {slot->arriving, slot->asked_offset, slot->asked_bytes};
     if (!is_in_order(slot, &early))
         return; /* it is asked for again when it is its turn */
+    slot->grown_bytes = grown(line, slot);
     slot->next = early;
     slot->arriving = NULL;
 }
@@ -57,10 +77,14 @@ void zk_take_answer(zk_line *line, zk_slot *slot, int version) {
         } else if (is_free) {
             take_set(line, slot, version);
         } else if (slot->set.bytes && !slot->next.bytes && slot->arriving) {
-            take_early_set(slot);
+            take_early_set(line, slot);
         }
     }
     zk_slot_drop_arriving(slot);
+}
+
+static size_t part_of(const zk_asking *asking, const zk_slot *slot) {
+    return slot->grown_bytes > asking->part_bytes ? slot->grown_bytes : asking->part_bytes;
 }
 
 static bool is_plain(zk_slot *slot) { return !slot->odd && zk_claim_is_active(slot->claim); }
@@ -101,7 +125,7 @@ bool zk_ask(zk_asking *asking, zk_slots *slots, zk_request *request, zk_request_
         if (slot->set.bytes || slot->outlet->waiting)
             is_waiting = true;
         else
-            zk_request_ask(request, slots, slot, slot->fetch_offset, asking->part_bytes);
+            zk_request_ask(request, slots, slot, slot->fetch_offset, part_of(asking, slot));
     }
     return end(asking, request, head, is_waiting);
 }
@@ -115,7 +139,7 @@ static void choose_outlets(const zk_asking *asking, zk_line *line) {
         slot->early_offset = -1;
         if (!outlet->can_ask_early || !is_plain(slot))
             continue;
-        outlet->early_parts += asking->part_bytes;
+        outlet->early_parts += part_of(asking, slot);
         slot->early_offset = slot->fetch_offset;
         if (slot->set.bytes) {
             const zk_buffer *set = slot->set.bytes;
@@ -160,11 +184,11 @@ bool zk_ask_early(zk_asking *asking, zk_line *line, zk_request *request,
             continue;
         const bool is_early = slot->outlet->can_ask_early && slot->early_offset >= 0;
         if (is_early)
-            zk_request_ask(request, slots, slot, slot->early_offset, asking->part_bytes);
+            zk_request_ask(request, slots, slot, slot->early_offset, part_of(asking, slot));
         else if (slot->set.bytes || slot->outlet->waiting)
             is_waiting = true;
         else
-            zk_request_ask(request, slots, slot, slot->fetch_offset, asking->part_bytes);
+            zk_request_ask(request, slots, slot, slot->fetch_offset, part_of(asking, slot));
     }
     return end(asking, request, head, is_waiting);
 }

@@ -6,6 +6,9 @@
  * headers tell. It is made for queues that had nothing waiting before, and have room for what came
  * and for all that may come: so what it brings belongs to their budget as well.
  *
+ * Who fills all that it was asked for is asked for twice as much the next time, until it does not
+ * (`position.grown`); here not for more than leaves room for early requests.
+ *
  * From version 3 on a broker fills its answer in the order of the request, and gives an entry that is
  * larger than what was asked for to whoever is first. So who got nothing though there is something stands
  * first in the next request, and of several each comes to its right. */

@@ -47,7 +47,7 @@ void zk_queue_free(zk_queue *queue);
 /* What it may hold; SIZE_MAX: no bound. */
 void zk_queue_set_share(zk_queue *queue, size_t share_bytes);
 
-/* The largest that a chunk should be: half of the share, at least 1. */
+/* The largest that a chunk should be: half of the share, at least 1. For the pump as well. */
 size_t zk_queue_half_share(zk_queue *queue);
 
 /* Whether on_change is to be called. */

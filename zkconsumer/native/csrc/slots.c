@@ -79,6 +79,7 @@ zk_slot *zk_slots_add(zk_slots *slots, size_t outlet, int32_t partition, zk_clai
                       .outlet = slots->outlets + outlet,
                       .topic = topic,
                       .partition = partition};
+    slot->outlet->slots++;
     uint32_t place = slot_hash(topic, partition);
     while (slots->by_partition[place & slots->partition_mask])
         place++;

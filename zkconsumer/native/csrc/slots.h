@@ -31,6 +31,7 @@ typedef enum {
 /* A queue, and what waits for it. */
 typedef struct {
     zk_queue *queue;
+    size_t slots;       /* how many fill it */
     size_t waiting;     /* slots of it that have a set */
     bool is_full;       /* in this pass over the slots */
     struct zk_slot *first; /* its chunk found no room: nothing passes it */
@@ -46,6 +47,7 @@ typedef struct zk_slot {
     int32_t partition;
     int64_t fetch_offset; /* behind all that queues took */
     size_t needed_bytes;  /* what the next entry is known to need; 0: nothing is known */
+    size_t grown_bytes;   /* what it may be asked for, since it filled what it was asked for; 0: its part */
     uint64_t turn;        /* when it last had its turn; 0: not since it was loaded */
     zk_odd odd;
     int16_t error_code;

@@ -13,6 +13,7 @@ typedef struct {
     size_t max_decompressed_bytes; /* of one compressed entry, and all that is in it */
     size_t growth_max_bytes;       /* how much one entry may need */
     size_t part_bytes;             /* how much each partition is asked for */
+    size_t grown_bytes;            /* the same for one that is far behind, at most */
 } zk_unpack_limits;
 
 typedef struct {
