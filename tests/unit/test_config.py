@@ -276,5 +276,5 @@ def test_a_fetch_size_that_is_given_is_not_grown_beyond() -> None:
     assert catching_up() == 4_194_304
     assert catching_up(fetch_message_max_bytes=1_048_576) == 1_048_576
     assert catching_up(fetch_message_max_bytes=5, fetch_message_catch_up_max_bytes=7) == 7
-    with pytest.raises(ConfigError, match="catch.up.max.bytes is 4"):
+    with pytest.raises(ConfigError, match="is 4: it must be at least"):
         catching_up(fetch_message_max_bytes=5, fetch_message_catch_up_max_bytes=4)
