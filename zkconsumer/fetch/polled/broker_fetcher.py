@@ -1,4 +1,4 @@
-"""The thread that fetches from one broker: one request in flight, unpacked here, then the next.
+"""The thread that fetches from one broker: one request in flight, what came before unpacked here.
 
 It asks for whatever may be asked while the caller works with what came before.
 """
