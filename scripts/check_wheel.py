@@ -7,6 +7,8 @@ Run it by an interpreter in whose environment a wheel was installed, outside of 
 import sys
 from pathlib import Path
 
+import hardening
+
 import zkconsumer
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
@@ -30,6 +32,8 @@ def main() -> int:
     lacking = [name for name, version in _core.LIBRARIES.items() if not version]
     if lacking:
         return complain(f"the core was built without {', '.join(lacking)}")
+    if soft := list(hardening.missing(Path(_core.__file__).read_bytes(), is_stripped=True)):
+        return complain(f"the core is not hardened: {'; '.join(soft)}")
     written = [Record(at, b"key", b"value %d" % at * 20) for at in range(1000)]
     for codec in CODECS:
         data = build_message_set(written, magic=0, codec=codec)

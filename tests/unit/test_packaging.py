@@ -3,14 +3,18 @@
 The build's own hooks run in a copy of the sources, with a compiler that always fails.
 """
 
+import gzip
 import os
+import runpy
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
 import zipfile
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -148,3 +152,62 @@ def test_the_native_core_can_be_insisted_on(sources: Path, tmp_path: Path) -> No
     assert done.returncode != 0
     assert "/bin/false" in done.stderr
     assert list(tmp_path.glob("*.whl")) == []
+
+
+REFUSING = """#!/bin/sh
+case "$*" in *-llz4*|*-lzstd*) echo "zstd.h: No such file or directory" >&2; exit 1;; esac
+exec gcc "$@"
+"""
+ASK_CODECS = """
+#include <stdio.h>
+#include "crc32.h"
+#include "sink.h"
+int main(void) {
+    static const uint8_t GZIP[] = {%s};
+    static const uint8_t ZSTD[] = {0x28, 0xB5, 0x2F, 0xFD, 0, 0x58, 0x21, 0, 0, 't', 'e', 'x', 't'};
+    zk_sink sink = {zk_buffer_new(0), 64};
+    zk_crc32_choose();
+    printf("%%d", zk_decompress(ZK_GZIP, GZIP, sizeof GZIP, 2, &sink) == ZK_DECODED);
+    printf("%%d", zk_decompress(ZK_ZSTD, ZSTD, sizeof ZSTD, 2, &sink) == ZK_REFUSED);
+    printf("%%d", !zk_lz4_version() && !zk_zstd_version() && zk_zlib_version());
+    return 0;
+}
+"""
+
+
+def test_without_headers_a_codec_is_left_to_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a word about each; what is there is linked, and the rest refuses what it gets."""
+    compiler = tmp_path / "cc"
+    compiler.write_text(REFUSING)
+    compiler.chmod(0o755)
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("ZKCONSUMER_NATIVE", raising=False)
+    monkeypatch.delenv(SWITCH, raising=False)
+    setuptools = import_module("setuptools")
+    monkeypatch.setattr(setuptools, "setup", lambda **_: None)
+    made = runpy.run_path(str(ROOT / "setup.py"))
+    build = made["BuildIfPossible"](setuptools.Distribution())
+    build.compiler = SimpleNamespace(compiler_so=[str(compiler), "-fPIC"])
+    said: list[str] = []
+    monkeypatch.setattr(build, "warn", said.append)
+    [extension] = made["extensions"]()
+    build.link_libraries(extension)
+    assert extension.define_macros == [("ZK_WITH_ZLIB", "1")]
+    assert extension.libraries == ["z"]
+    assert said == [
+        f"no {header}, Python will decompress in its place: zstd.h: No such file or directory"
+        for header in ("lz4frame.h", "zstd.h")
+    ]
+    source, program = tmp_path / "ask.c", tmp_path / "ask"
+    source.write_text(ASK_CODECS % ",".join(map(str, gzip.compress(b"text", mtime=0))))
+    csrc = ROOT / NATIVE / "csrc"
+    macros = [f"-D{name}={value}" for name, value in extension.define_macros]
+    command = ["gcc", "-std=c11", *macros, f"-I{csrc}", str(source), *map(str, csrc.glob("*.c"))]
+    subprocess.run([*command, "-o", str(program), "-lz", "-pthread"], check=True)
+    told = subprocess.run([str(program)], capture_output=True, text=True, check=True)
+    assert told.stdout == "111"
+    monkeypatch.setenv("ZKCONSUMER_NATIVE", "1")
+    with pytest.raises(RuntimeError, match=r"can't build with lz4frame\.h: zstd\.h: No such"):
+        build.link_libraries(extension)
