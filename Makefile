@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions pure-tests test-busy properties simulate chaos \
-	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills mutants kafka-python-tests golden manual races-native arm wheel wheels clean
+	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills mutants kafka-python-tests golden manual races-native free-threaded arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -156,6 +156,11 @@ fuzz-native: $(STAMP)
 # Threads that share buffers of the native core, under sanitizers; PLANTS=1 as above.
 races-native: $(STAMP)
 	$(PY) -m tests.races $(if $(PLANTS),--plants)
+
+# Threads without a GIL between them, by the interpreter given, which must have none:
+# make free-threaded PYTHON=python3.14t SECONDS=60
+free-threaded:
+	scripts/free-threaded $(or $(PYTHON),python3.14t) --seconds $(SECONDS)
 
 # The native core as an ARM machine runs it, in an emulator, compared with this machine.
 ARM_TOOLS := gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static

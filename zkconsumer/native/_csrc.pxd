@@ -183,8 +183,11 @@ cdef extern from "fetched.h" nogil:
 cdef extern from "claim.h" nogil:
     const int64_t ZK_NO_OFFSET
     ctypedef struct zk_claim:
-        int64_t consumed
-        int64_t delivered
+        pass
+    int64_t zk_claim_consumed(zk_claim *claim)
+    void zk_claim_set_consumed(zk_claim *claim, int64_t offset)
+    int64_t zk_claim_delivered(zk_claim *claim)
+    void zk_claim_set_delivered(zk_claim *claim, int64_t offset)
     zk_claim *zk_claim_new()
     zk_claim *zk_claim_share(zk_claim *claim)
     void zk_claim_drop(zk_claim *claim)

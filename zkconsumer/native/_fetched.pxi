@@ -131,6 +131,7 @@ cdef class Fetched:
             return None
         return self.fetched.runs.items[self.fetched.runs.count - 1].last_offset
 
+    @cython.critical_section
     def take(self, size_t count):
         cdef Slice made = Slice.__new__(Slice)
         cdef zk_taking taking = zk_fetched_take(&self.fetched, count, &made.held)

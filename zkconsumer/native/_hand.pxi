@@ -22,23 +22,32 @@ cdef extern from *:
     const clockid_t ZK_COARSE_CLOCK
 
 
+cdef extern from "lease.h" nogil:
+    ctypedef struct zk_lease:
+        pass
+    double zk_lease_until(zk_lease *lease)
+    void zk_lease_end_at(zk_lease *lease, double until_s)
+    bint zk_lease_ran(zk_lease *lease, int64_t tick)
+    bint zk_lease_is_over(zk_lease *lease, double now_s, int64_t tick)
+
+
 @cython.final
 cdef class Lease:
     cdef readonly object now_s
     cdef bint is_machines
-    cdef readonly double until_s
-    # The coarse clock when the lease was last found to run; no reading of it is negative.
-    cdef int64_t ran_at
+    cdef zk_lease lease
 
     def __init__(self, clock not None):
         self.is_machines = type(clock) is _SystemClock
         self.now_s = _system_s if self.is_machines else _seconds_of(clock)
-        self.until_s = float("inf")
-        self.ran_at = -1
+        self.end_at(None)
 
     def end_at(self, until_ms):
-        self.until_s = float("inf") if until_ms is None else <double>until_ms / 1000
-        self.ran_at = -1
+        zk_lease_end_at(&self.lease, float("inf") if until_ms is None else <double>until_ms / 1000)
+
+    @property
+    def until_s(self):
+        return zk_lease_until(&self.lease)
 
     cdef inline int is_over(self) except -1:
         """Whether it is over; the clock is read for this, so a process that stood still knows.
@@ -48,16 +57,13 @@ cdef class Lease:
         cdef timespec now
         cdef int64_t tick
         if not self.is_machines:
-            return <double>self.now_s() >= self.until_s
+            return <double>self.now_s() >= zk_lease_until(&self.lease)
         clock_gettime(ZK_COARSE_CLOCK, &now)
         tick = <int64_t>now.tv_sec * 1_000_000_000 + now.tv_nsec
-        if tick == self.ran_at:
+        if zk_lease_ran(&self.lease, tick):
             return 0
         clock_gettime(ZK_CLOCK, &now)
-        if now.tv_sec + now.tv_nsec * 1e-9 >= self.until_s:
-            return 1
-        self.ran_at = tick
-        return 0
+        return zk_lease_is_over(&self.lease, now.tv_sec + now.tv_nsec * 1e-9, tick)
 
 
 @cython.final
@@ -123,6 +129,7 @@ cdef class Hand:
         cdef Runs records = None
         cdef Progress progress = None
         cdef Origin origin = None
+        cdef zk_cursor cursor = self.cursor
         if chunk is not None:
             held = chunk.records
             # Its claim may be given up in this moment, and its records discarded.
@@ -132,16 +139,22 @@ cdef class Hand:
             origin = Origin(topic, partition, self.key_decoder, self.value_decoder)
             if records is None or progress is None:
                 raise TypeError("not a native chunk")
-            _begin_run(records, 0, &self.cursor)
+            _begin_run(records, 0, &cursor)
         # What was in hand is let go of at the end, when all is in its place.
-        self.run_index = 0
-        self.progress, progress = progress, self.progress
-        self.origin, origin = origin, self.origin
-        self.records, records = records, self.records
-        self.in_hand, chunk = chunk, self.in_hand
+        with cython.critical_section(self):
+            self.cursor = cursor
+            self.run_index = 0
+            self.progress, progress = progress, self.progress
+            self.origin, origin = origin, self.origin
+            self.records, records = records, self.records
+            self.in_hand, chunk = chunk, self.in_hand
 
     @property
     def place(self):
+        return self._place()
+
+    @cython.critical_section
+    cdef Place _place(self):
         cdef Place place = Place.__new__(Place)
         place.records = self.records
         place.run_index = self.run_index
@@ -150,20 +163,22 @@ cdef class Hand:
 
     @place.setter
     def place(self, Place place not None):
-        if place.records is not self.records:
-            raise ValueError("a place in another chunk")
-        self.run_index = place.run_index
-        self.cursor = place.cursor
+        with cython.critical_section(self):
+            if place.records is not self.records:
+                raise ValueError("a place in another chunk")
+            self.run_index = place.run_index
+            self.cursor = place.cursor
 
     @property
     def is_through(self):
+        cdef Place place = self._place()
         cdef size_t index
-        if self.records is None:
+        if place.records is None:
             return True
-        if self.cursor.at != self.cursor.end:
+        if place.cursor.at != place.cursor.end:
             return False
-        for index in range(self.run_index + 1, self.records.runs.count):
-            if self.records.runs.items[index].size:
+        for index in range(place.run_index + 1, place.records.runs.count):
+            if place.records.runs.items[index].size:
                 return False
         return True
 
@@ -184,11 +199,11 @@ cdef class Hand:
 
     def look(self, Py_ssize_t most):
         cdef list found = []
-        cdef Place place = self.place
+        cdef Place place = self._place()
         cdef zk_message message
         cdef zk_step step
         cdef int64_t offset = 0
-        if self.records is None:
+        if place.records is None:
             return found, place
         while len(found) < most:
             step = _next_of(place.records, &place.run_index, &place.cursor, &offset, &message)
@@ -203,9 +218,9 @@ cdef class Hand:
 
     def look_runs(self, size_t most):
         cdef list found = []
-        cdef Place place = self.place
+        cdef Place place = self._place()
         cdef Run run
-        if self.records is None:
+        if place.records is None:
             return found, place
         while most and place.run_index < place.records.runs.count:
             run = _rest_of_run(place)
@@ -220,12 +235,13 @@ cdef class Hand:
                 found.append(run)
         return found, place
 
+    @cython.critical_section
     cdef inline Message _step(self):
         """The next message, or None; what was given before is done with."""
         if self.records is None:
             return None
         cdef zk_claim *claim = self.progress.claim
-        claim.consumed = claim.delivered
+        zk_claim_set_consumed(claim, zk_claim_delivered(claim))
         if self.lease.is_over() or not zk_claim_is_active(claim):
             return None
         cdef zk_message found
@@ -243,9 +259,9 @@ cdef class Hand:
         # Nothing is called from here on: no signal handler can part these.
         self.run_index = index
         self.cursor = cursor
-        claim.delivered = zk_behind(offset)
+        zk_claim_set_delivered(claim, zk_behind(offset))
         if self.consumes_in_hand:
-            claim.consumed = zk_behind(offset)
+            zk_claim_set_consumed(claim, zk_behind(offset))
         return message
 
 

@@ -33,16 +33,19 @@ cdef class Steps:
 
     @property
     def last(self):
-        return self.records[self.at - 1] if self.at else None
+        with cython.critical_section(self):
+            return self.records[self.at - 1] if self.at else None
 
     def __length_hint__(self):
         return len(self.records) - self.at
 
+    @cython.critical_section
     def take(self, Py_ssize_t count):
         cdef list taken = self.records[self.at : self.at + max(count, 0)]
         self.at += len(taken)
         return taken
 
+    @cython.critical_section
     def end(self):
         self.records = self.records[: self.at]
 
@@ -50,10 +53,38 @@ cdef class Steps:
 @cython.final
 cdef class Walk:
     cdef readonly Lease lease
-    cdef public Steps steps
+    cdef Steps now
 
     def __init__(self, clock not None):
         self.lease = Lease(clock)
+
+    @property
+    def steps(self):
+        return _steps_of(self)
+
+    @steps.setter
+    def steps(self, Steps steps):
+        with cython.critical_section(self):
+            self.now = steps
+
+
+cdef inline Steps _steps_of(Walk walk):
+    with cython.critical_section(walk):
+        return walk.now
+
+
+cdef inline object _next_in(Walk walk):
+    """The next record, or None: it is time to look around."""
+    cdef Steps steps = _steps_of(walk)
+    # A test's clock is Python: a signal handler may run in there, and change what is next.
+    if steps is None or walk.lease.is_over():
+        return None
+    with cython.critical_section(walk, steps):
+        # Nothing is called from here on: the record is the caller's, or it was not taken.
+        if walk.now is steps and steps.at < len(steps.records):
+            steps.at += 1
+            return steps.records[steps.at - 1]
+    return None
 
 
 cdef class RecordIterator:
@@ -66,23 +97,12 @@ cdef class RecordIterator:
         return self
 
     def __next__(self):
-        cdef Walk walk = self._walk
-        cdef Steps steps
         while True:
-            steps = walk.steps if walk is not None else None
-            # A test's clock is Python: a signal handler may run in there, and change what is next.
-            if (
-                steps is not None
-                and not walk.lease.is_over()
-                and walk.steps is steps
-                and steps.at < len(steps.records)
-            ):
-                # Nothing is called from here on: the record is the caller's, or it was not taken.
-                steps.at += 1
-                return steps.records[steps.at - 1]
+            record = None if self._walk is None else _next_in(self._walk)
+            if record is not None:
+                return record
             if not self._look_around():
                 raise StopIteration
-            walk = self._walk
 
 
 zk_inherit_next(<PyTypeObject *>RecordIterator, type(iter(())).__dict__["__next__"])

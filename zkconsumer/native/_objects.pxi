@@ -147,6 +147,7 @@ cdef class Run:
     def leader_epoch(self):
         return self.run.leader_epoch
 
+    @cython.critical_section
     def split(self, size_t max_bytes, size_t max_count=<size_t>-1):
         cdef Run head = Run.__new__(Run)
         if not zk_run_split(&self.run, max_bytes, max_count, &head.run):
@@ -238,6 +239,7 @@ cdef class Messages:
     def __iter__(self):
         return self
 
+    @cython.critical_section
     def __next__(self):
         cdef zk_message found
         cdef int64_t offset

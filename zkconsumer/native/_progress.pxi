@@ -30,19 +30,19 @@ cdef class Progress:
 
     @property
     def consumed_offset(self):
-        return _offset_or_none(self.claim.consumed)
+        return _offset_or_none(zk_claim_consumed(self.claim))
 
     @consumed_offset.setter
     def consumed_offset(self, offset):
-        self.claim.consumed = _offset_of(offset)
+        zk_claim_set_consumed(self.claim, _offset_of(offset))
 
     @property
     def delivered_offset(self):
-        return _offset_or_none(self.claim.delivered)
+        return _offset_or_none(zk_claim_delivered(self.claim))
 
     @delivered_offset.setter
     def delivered_offset(self, offset):
-        self.claim.delivered = _offset_of(offset)
+        zk_claim_set_delivered(self.claim, _offset_of(offset))
 
     @property
     def high_watermark(self):

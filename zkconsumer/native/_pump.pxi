@@ -248,22 +248,24 @@ cdef class Pump:
                 )
             )
         zk_pump_clear(self.pump)
-        self._forget_queues()
+        self._forget_queues(self.pump)
         return made
 
-    cdef _forget_queues(self):
+    cdef _forget_queues(self, zk_pump *pump):
         cdef Queue queue
         for queue in self.queues:
-            zk_queue_forget_bell(queue.queue, self.pump.bell)
+            zk_queue_forget_bell(queue.queue, pump.bell)
         self.queues = []
 
     def close(self):
-        cdef zk_pump *pump = self.pump
+        cdef zk_pump *pump
+        with cython.critical_section(self):
+            pump = self.pump
+            self.pump = NULL  # others may call and stop it
         if pump == NULL:
             return
         zk_pump_clear(pump)
-        self._forget_queues()
-        self.pump = NULL
+        self._forget_queues(pump)
         zk_pump_free(pump)
 
     def run(
@@ -320,13 +322,16 @@ cdef class Pump:
             counts.duration_ms,
         )
 
+    @cython.critical_section
     def hear(self):
         zk_pump_hear(self.pump)
 
+    @cython.critical_section
     def call(self):
         if self.pump != NULL:
             zk_pump_call(self.pump)
 
+    @cython.critical_section
     def stop(self):
         if self.pump != NULL:
             zk_pump_stop(self.pump)

@@ -83,7 +83,8 @@ cdef class Runs:
 
 cdef void _tell(void *queue) noexcept with gil:
     cdef Queue told = <Queue>queue
-    on_change = told.on_change
+    with cython.critical_section(told):
+        on_change = told.on_change
     if on_change is not None:
         on_change()
 
@@ -156,6 +157,7 @@ cdef class Queue:
 
     # --- putting ---
 
+    @cython.critical_section
     def adopt(self, Progress claim not None):
         if len(self.claims) >= self.purge_at:
             self.claims = {
@@ -201,7 +203,8 @@ cdef class Queue:
         return None if is_taken else fetch_offset
 
     def listen(self, on_change):
-        self.on_change = on_change
+        with cython.critical_section(self):
+            self.on_change = on_change
         zk_queue_set_listened(self.queue, on_change is not None)
 
     def wake(self):
@@ -247,7 +250,8 @@ cdef class Queue:
                 records.runs = head.runs
                 # Both before anything of Python is called: it may be given up in there, and forgotten.
                 is_active = zk_claim_is_active(head.claim)
-                claim = self.claims.get(<size_t>head.claim)
+                with cython.critical_section(self):
+                    claim = self.claims.get(<size_t>head.claim)
                 zk_claim_drop(head.claim)
             if dropped != NULL:
                 zk_chunks_free(dropped)

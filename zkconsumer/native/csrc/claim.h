@@ -16,8 +16,8 @@ typedef struct zk_claim {
     atomic_size_t references;
     atomic_bool active;             /* false once it is given up: one store, from any thread */
     _Atomic int64_t high_watermark; /* the end of the log at the last fetch, -1 before the first */
-    int64_t consumed;  /* the stream's, and only with the GIL: see `PartitionClaim` */
-    int64_t delivered; /* the same */
+    _Atomic int64_t consumed;       /* the stream's: see `PartitionClaim` */
+    _Atomic int64_t delivered;      /* the same */
 } zk_claim;
 
 /* An active claim with one reference, its offsets unknown; null without memory. */
@@ -43,6 +43,23 @@ static inline int64_t zk_claim_high_watermark(zk_claim *claim) {
 
 static inline void zk_claim_set_high_watermark(zk_claim *claim, int64_t offset) {
     atomic_store_explicit(&claim->high_watermark, offset, memory_order_relaxed);
+}
+
+/* Both are read by whoever commits. */
+static inline int64_t zk_claim_consumed(zk_claim *claim) {
+    return atomic_load_explicit(&claim->consumed, memory_order_relaxed);
+}
+
+static inline void zk_claim_set_consumed(zk_claim *claim, int64_t offset) {
+    atomic_store_explicit(&claim->consumed, offset, memory_order_relaxed);
+}
+
+static inline int64_t zk_claim_delivered(zk_claim *claim) {
+    return atomic_load_explicit(&claim->delivered, memory_order_relaxed);
+}
+
+static inline void zk_claim_set_delivered(zk_claim *claim, int64_t offset) {
+    atomic_store_explicit(&claim->delivered, offset, memory_order_relaxed);
 }
 
 #endif

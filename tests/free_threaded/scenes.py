@@ -1,0 +1,271 @@
+"""What threads may share, each a scene of some seconds; a broken promise is an AssertionError."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from itertools import chain
+from typing import Any
+
+from tests.support.native_chunks import bell, hand, native_queue, set_of
+from tests.support.record_sets import records
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConsumerTimeout
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec, compress
+from zkconsumer.streams.stream import KafkaStream
+
+Body = Callable[[threading.Event], None]
+RECORDS_IN_SET = 200
+
+
+def together(seconds: float, *bodies: Body) -> None:
+    """Let threads run until the time is over; the first that fails ends all."""
+    over, failures = threading.Event(), []
+
+    def run(body: Body) -> None:
+        try:
+            body(over)
+        except BaseException as error:  # noqa: BLE001 - it is raised below
+            failures.append(error)
+            over.set()
+
+    threads = [threading.Thread(target=run, args=(body,)) for body in bodies]  # noqa: TID251
+    for thread in threads:
+        thread.start()
+    over.wait(seconds)
+    over.set()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive(), "a thread hangs"
+    if failures:
+        raise failures[0]
+
+
+class ReadStream:
+    """A stream, its pump, and those who look at it: one who commits, one who gives claims up."""
+
+    def __init__(self, number: int) -> None:
+        self.partition = TopicPartition("t", number)
+        self.queue = native_queue(8, 1 << 20)
+        self.stream: KafkaStream[bytes, bytes] = KafkaStream(
+            self.queue, clock=SystemClock(), timeout_ms=50
+        )
+        self.claim = self.new_claim()
+        self.read = 0
+
+    def new_claim(self) -> PartitionClaim:
+        """One that the queue knows."""
+        claim = PartitionClaim(self.partition, self.queue, None)
+        claim.consumed_offset = 0
+        self.queue.adopt(claim)
+        return claim
+
+    def pump(self, over: threading.Event) -> None:
+        """Put sets, as the loop in C does, always of the claim that holds."""
+        ring, at, claim = bell(), 0, self.claim
+        while not over.is_set():
+            if claim is not self.claim:
+                claim, at = self.claim, 0
+            data = set_of(range(at, at + RECORDS_IN_SET))
+            left: int | None = at
+            while left is not None and not over.is_set() and claim.active:
+                left = self.queue.native.put_set(claim, data, left, ring)
+                if left is not None:
+                    ring.heard(20)
+            at += RECORDS_IN_SET
+
+    def iterate(self, over: threading.Event) -> None:
+        """Each claim's records come in order, from its first one on."""
+        expected: dict[int, int] = {}
+        while not over.is_set():
+            with suppress(ConsumerTimeout):
+                for message in self.stream:
+                    assert message.value is not None
+                    offset = message.offset
+                    assert offset in (0, expected.get(self.partition.partition, 0)), "out of order"
+                    expected[self.partition.partition] = offset + 1
+                    self.read += 1
+                    if over.is_set():
+                        return
+
+    def commit(self, over: threading.Event) -> None:
+        """What is consumed only grows while a claim holds, and is never what was not delivered."""
+        claim, before = self.claim, 0
+        while not over.wait(0.0005):
+            if claim is not self.claim:
+                claim, before = self.claim, 0
+            consumed = claim.consumed_offset
+            delivered = claim.delivered_offset
+            if consumed is not None:
+                assert consumed >= before, "it went back"
+                assert delivered is None or consumed <= delivered, "consumed before it was read"
+                before = consumed
+
+    def give_up(self, over: threading.Event) -> None:
+        """Take the partition away, and give it back."""
+        while not over.wait(0.02):
+            self.claim.active = False
+            self.queue.discard_inactive()
+            self.claim = self.new_claim()
+
+    def bodies(self) -> Iterator[Body]:
+        """All that goes on."""
+        return iter((self.pump, self.iterate, self.commit, self.give_up))
+
+
+def streams(seconds: float, threads: int) -> int:
+    """As many streams, each with its own threads."""
+    made = [ReadStream(number) for number in range(threads)]
+    together(seconds, *chain.from_iterable(one.bodies() for one in made))
+    assert all(one.read for one in made), "a stream stood still"
+    return sum(one.read for one in made)
+
+
+def one_hand(seconds: float, threads: int) -> int:
+    """Several threads draw from one hand, whose chunks somebody changes: nothing comes twice."""
+    rounds = 0
+    until = time.monotonic() + seconds  # noqa: TID251 - a stress test, not the product
+    while time.monotonic() < until:  # noqa: TID251
+        queue = native_queue()
+        claim = PartitionClaim(TopicPartition("t", 0), queue, None)
+        queue.adopt(claim)
+        assert queue.native.put_set(claim, set_of(range(5_000)), 0) is None
+        shared = hand()
+        shared.chunk = queue.head(0)
+        drawn: list[list[int]] = [[] for _ in range(threads)]
+
+        def draw(mine: list[int]) -> Body:
+            return lambda over: mine.extend(message.offset for message in shared)  # noqa: ARG005, B023
+
+        def look(over: threading.Event) -> None:
+            while not shared.is_through and not over.is_set():  # noqa: B023
+                shared.look(3)  # noqa: B023
+
+        done = threading.Event()
+
+        def end(over: threading.Event) -> None:
+            while not shared.is_through and not over.is_set():  # noqa: B023
+                time.sleep(0)  # noqa: TID251
+            over.set()
+            done.set()  # noqa: B023
+
+        together(10, *map(draw, drawn), look, end)
+        assert done.is_set()
+        assert sorted(chain.from_iterable(drawn)) == list(range(5_000))
+        rounds += 1
+    return rounds
+
+
+def iterations(seconds: float, threads: int) -> int:
+    """Several loops over one consumer while somebody stops its walk: nothing comes twice."""
+    core: Any = import_module("zkconsumer.native._core")
+    given, lock = iter(range(1 << 40)), threading.Lock()
+
+    class Consumer(core.RecordIterator):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self._walk = core.Walk(SystemClock())
+
+        def _look_around(self) -> bool:
+            with lock:
+                steps = core.Steps([next(given) for _ in range(50)])
+            self._walk.steps = steps
+            return True
+
+    consumer, drawn = Consumer(), [[] for _ in range(threads)]  # type: ignore[var-annotated]
+
+    def draw(mine: list[int]) -> Body:
+        def run(over: threading.Event) -> None:
+            while not over.is_set():
+                mine.append(next(consumer))
+
+        return run
+
+    def stop(over: threading.Event) -> None:
+        while not over.wait(0.0001):
+            if (steps := consumer._walk.steps) is not None:
+                steps.take(1)
+                steps.end()
+            consumer._walk.steps = None
+
+    together(seconds, *map(draw, drawn), stop)
+    every = list(chain.from_iterable(drawn))
+    assert len(every) == len(set(every)), "a record came twice"
+    return len(every)
+
+
+def decoding(seconds: float, threads: int) -> int:
+    """All codecs in all threads, which share what is kept for reuse."""
+    core: Any = import_module("zkconsumer.native._core")
+    text = b"".join(b"line %d of a log\n" % number for number in range(3_000))
+    packed = {codec: compress(codec, text, magic=1) for codec in CODECS_OF_MESSAGES[1:]}
+    with suppress(Exception):  # zstd's library is an extra
+        packed[Codec.ZSTD] = compress(Codec.ZSTD, text, magic=2)
+    sets = {codec: build_message_set(records(*range(99)), codec=codec) for codec in (Codec.GZIP,)}
+    done = [0] * threads
+
+    def unpack(number: int) -> Body:
+        def run(over: threading.Event) -> None:
+            chance = random.Random(number)
+            while not over.is_set():
+                codec, data = chance.choice(list(packed.items()))
+                assert core.decompress(int(codec), data, magic=1, max_bytes=1 << 20) == text
+                reader = core.SetReader(
+                    sets[Codec.GZIP], fetch_offset=0, bound_bytes=1 << 20, enough_bytes=1 << 20
+                )
+                assert reader.read() == core.ENDS
+                assert len(reader.fetched().take(99)) == 99
+                done[number] += 1
+
+        return run
+
+    together(seconds, *map(unpack, range(threads)))
+    return sum(done)
+
+
+def leases(seconds: float, threads: int) -> int:
+    """An end that has come is seen by all at once, however often it is moved."""
+    queue = native_queue()
+    core: Any = import_module("zkconsumer.native._core")
+    clock, ends = SystemClock(), [0]
+    lease = core.Lease(clock)
+    claim = PartitionClaim(TopicPartition("t", 0), queue, None)
+    queue.adopt(claim)
+    data = set_of(range(50))
+
+    def draw(over: threading.Event) -> None:
+        while not over.is_set():
+            mine = native_queue()
+            own = PartitionClaim(TopicPartition("t", 0), mine, None)
+            mine.adopt(own)
+            assert mine.native.put_set(own, data, 0) is None
+            one = hand(lease=lease)
+            one.chunk = mine.head(0)
+            for _ in one:
+                pass
+
+    def move(over: threading.Event) -> None:
+        one = hand(lease=lease)
+        while not over.is_set():
+            fresh = native_queue()
+            own = PartitionClaim(TopicPartition("t", 0), fresh, None)
+            fresh.adopt(own)
+            assert fresh.native.put_set(own, data, 0) is None
+            one.chunk = fresh.head(0)
+            lease.end_at(0)
+            assert next(iter(one), None) is None, "handed out behind the end"
+            lease.end_at(None)
+            assert next(iter(one), None) is not None
+            ends[0] += 1
+
+    together(seconds, move, *[draw] * threads)
+    return ends[0]
+
+
+SCENES: dict[str, Callable[[float, int], int]] = {
+    one.__name__: one for one in (streams, one_hand, iterations, decoding, leases)
+}
