@@ -38,14 +38,15 @@ static zk_decoded inflate_member(z_stream *stream, size_t likely, zk_sink *sink)
         const size_t most = piece.size < UINT32_MAX ? piece.size : UINT32_MAX;
         stream->next_out = piece.data;
         stream->avail_out = (uInt)most;
-        const int outcome = inflate(stream, Z_NO_FLUSH);
+        /* "Finish": where there is space for all, zlib makes no window of its own. */
+        const int outcome = inflate(stream, Z_FINISH);
         sink->buffer->used += most - stream->avail_out;
         if (outcome == Z_STREAM_END)
             return ZK_DECODED;
         if (outcome == Z_MEM_ERROR)
             return ZK_NO_MEMORY;
         /* Cut off, if there is space left; without any, more than may come. */
-        if (outcome != Z_OK || stream->avail_out || !most)
+        if ((outcome != Z_OK && outcome != Z_BUF_ERROR) || stream->avail_out || !most)
             return ZK_REFUSED;
     }
 }
