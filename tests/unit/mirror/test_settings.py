@@ -151,3 +151,11 @@ def test_circles_within_one_cluster(
         topics=topics, consumers=(), target=target_settings({}, "h:1"), topic_prefix=prefix
     )
     assert circle_of(settings, ["b", "a", "c"]) == circle
+
+
+def test_an_idempotent_producer_can_be_declined() -> None:
+    """It is the default; what is neither true nor false is refused."""
+    assert target_settings({}, "h:1").idempotent
+    assert not target_settings({"enable.idempotence": "False"}, "h:1").idempotent
+    with pytest.raises(ConfigError, match=r"enable\.idempotence is maybe"):
+        target_settings({"enable.idempotence": "maybe"}, "h:1")
