@@ -22,6 +22,7 @@ from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.clock import SystemClock
+from zkconsumer.drain.local.launch import drain_locally, verify_locally
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.launch import drain, verify
 from zkconsumer.drain.on_spark.rows import drain_session
@@ -215,6 +216,27 @@ def test_a_stream_tells_its_group(
     assert not [
         one for one in tmp_path.rglob("*") if one.is_file() and password in one.read_bytes()
     ]
+
+
+@pytest.mark.parametrize("version", ["2.8.2"])
+def test_a_local_drain_is_proven(
+    door_of: Callable[[str], Door], version: str, tmp_path: Path
+) -> None:
+    """By the same settings, in this process; a wrong password is told."""
+    door = door_of(version)
+    settings = DrainSettings(
+        path=str(tmp_path / "drain"),
+        bootstrap_servers=door.access.bootstrap_servers,
+        topics=(door.topic,),
+        options=door.access.settings,
+    )
+    assert drain_locally(settings).rows == COUNT
+    proof = verify_locally(settings.path, cluster=door.by_zookeeper)
+    assert proof.verdict is Verdict.PROVEN
+    with pytest.raises(AuthenticationFailed):
+        verify_locally(settings.path, cluster=door.with_wrong_password)
+    secret = door.access.settings["sasl_plain_password"]
+    assert not files_with(secret, tmp_path)
 
 
 @pytest.mark.parametrize("version", ["2.8.2"])
