@@ -21,8 +21,10 @@ POLLS = PollConfig(bootstrap_servers="h:9092", group_id="g")
 
 
 def test_fetching_for_streams() -> None:
-    """Sizes, waits, and where a group without offsets begins."""
-    assert FetchSettings() == _fetch_settings(STREAMS)
+    """Sizes, waits, and where a group without offsets begins; only consumers let fetches grow."""
+    grown_bytes = STREAMS.fetch_message_catch_up_max_bytes
+    assert grown_bytes > FetchSettings().fetch_bytes
+    assert replace(FetchSettings(), grown_bytes=grown_bytes) == _fetch_settings(STREAMS)
 
 
 def test_fetching_for_polls() -> None:

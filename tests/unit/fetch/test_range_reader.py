@@ -319,10 +319,10 @@ def test_every_request_has_a_time_for_its_sending(
     given: list[int] = []
     begin = BrokerConnection.begin
 
-    def noting(connection: Any, request: Any, *, version: int, timeout_ms: int) -> Any:
+    def noting(connection: Any, request: Any, *, timeout_ms: int, **others: Any) -> Any:
         if isinstance(request, FetchRequest):  # the question of who leads has what is left
             given.append(timeout_ms)
-        return begin(connection, request, version=version, timeout_ms=timeout_ms)
+        return begin(connection, request, timeout_ms=timeout_ms, **others)
 
     monkeypatch.setattr(BrokerConnection, "begin", noting)
     reader = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES, timeout_ms=4_321)
