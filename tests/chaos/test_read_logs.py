@@ -9,7 +9,7 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.testing.fake_broker import FakeBrokers
 from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.fake_script import Answer, Fail
+from zkconsumer.testing.fake_script import DefaultReply, Fail
 from zkconsumer.testing.loopback import LoopbackServer
 from zkconsumer.wire.api import ApiKey
 
@@ -21,7 +21,7 @@ def test_a_leader_that_moves_is_asked_for_again() -> None:
     for number in range(3):
         cluster.append(tp, [Record(0, None, b"%d" % number)])
     brokers = FakeBrokers(cluster)
-    brokers[0].script(ApiKey.FETCH, Answer(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION))
+    brokers[0].script(ApiKey.FETCH, DefaultReply(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION))
     with LoopbackServer() as server:
         brokers.listen_on_loopback(server)
         real = cast("Sandbox", SimpleNamespace(brokers=(brokers[0].address,)))

@@ -11,8 +11,8 @@ from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.consumer_protocol import (
-    Assignment,
-    Subscription,
+    ConsumerAssignment,
+    ConsumerSubscription,
     TopicPartitions,
     encode_assignment,
     encode_subscription,
@@ -138,7 +138,7 @@ class Round:
         yield frame
 
     def _join_request(self) -> JoinGroupRequest:
-        metadata = encode_subscription(Subscription(topics=(TOPIC,)))
+        metadata = encode_subscription(ConsumerSubscription(topics=(TOPIC,)))
         return JoinGroupRequest(
             group_id=self._group,
             session_timeout_ms=30_000,
@@ -151,7 +151,9 @@ class Round:
     def _as_member(self) -> Iterator[tuple[Request[Response], dict[str, Fact]]]:
         group, member = self._group, self._member_id
         done: dict[str, Fact] = {"error_code": 0}
-        got = Assignment(assigned_partitions=(TopicPartitions(topic=TOPIC, partitions=(0,)),))
+        got = ConsumerAssignment(
+            assigned_partitions=(TopicPartitions(topic=TOPIC, partitions=(0,)),)
+        )
         assignment = SyncGroupAssignment(member_id=member, assignment=encode_assignment(got))
         yield (
             SyncGroupRequest(

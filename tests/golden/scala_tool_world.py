@@ -11,7 +11,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.model import (
     BrokerStatus,
     ClusterSnapshot,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupKind,
     GroupPartition,
@@ -112,7 +112,7 @@ def _group(group_id: str) -> GroupStatus:
         if match[2] == "owners":
             found[tp] = one._replace(owner=text)
         elif text.isdigit():
-            found[tp] = one._replace(committed=(Committed(int(text), "zookeeper", NOW_MS),))
+            found[tp] = one._replace(committed=(CommittedOffset(int(text), "zookeeper", NOW_MS),))
         else:
             found[tp] = one._replace(problem=f"{text} is no offset")
     return GroupStatus(

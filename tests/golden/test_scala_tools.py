@@ -14,7 +14,7 @@ from zkconsumer.cli.formats import group_command, performance, scala_lines, topi
 from zkconsumer.cli.formats.group_command import Deletion, TopicDeletion, describe_group_text
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.formats.performance import PerfCount, PerfStyle
-from zkconsumer.cli.formats.topic_command import Only, describe_text, topic_list_text
+from zkconsumer.cli.formats.topic_command import DescriptionFilter, describe_text, topic_list_text
 from zkconsumer.cli.formats.zk_offsets import export_text, offset_node, read_as_original
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
@@ -143,22 +143,24 @@ def test_listed_and_described_topics(answers: Answers, cluster: ClusterSnapshot)
     orders = [topic for topic in cluster.topics if topic.name == "orders"]
     assert describe_text(orders, live_brokers=alive) == answers.output("describe one")
     assert describe_text([], live_brokers=alive) == answers.output("describe none")
-    changed = describe_text(cluster.topics, live_brokers=alive, only=Only.OVERRIDDEN)
+    changed = describe_text(cluster.topics, live_brokers=alive, only=DescriptionFilter.OVERRIDDEN)
     assert changed == answers.output("describe overridden")
-    under = describe_text(cluster.topics, live_brokers=alive, only=Only.UNDER_REPLICATED)
+    under = describe_text(
+        cluster.topics, live_brokers=alive, only=DescriptionFilter.UNDER_REPLICATED
+    )
     assert under == answers.output("describe under-replicated, none")
 
 
 def test_described_topics_with_a_broker_down(answers: Answers, halved: ClusterSnapshot) -> None:
     """Under-replicated, without a leader, marked for deletion."""
 
-    def told(*topics: TopicStatus, only: Only = Only.EVERYTHING) -> str:
+    def told(*topics: TopicStatus, only: DescriptionFilter = DescriptionFilter.EVERYTHING) -> str:
         return topic_command.describe_text(topics, live_brokers={0}, only=only)
 
     under = without_internal(answers.output("describe under-replicated"))
-    assert told(*halved.topics, only=Only.UNDER_REPLICATED) == under
+    assert told(*halved.topics, only=DescriptionFilter.UNDER_REPLICATED) == under
     unavailable = without_internal(answers.output("describe unavailable"))
-    assert told(*halved.topics, only=Only.UNAVAILABLE) == unavailable
+    assert told(*halved.topics, only=DescriptionFilter.UNAVAILABLE) == unavailable
     two = [topic for topic in halved.topics if topic.name in {"orders", "single"}]
     assert told(*two) == answers.output("describe, down")
     assert topic_list_text(halved.topics) == without_internal(answers.output("topics, down"))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from zkconsumer.assignment.filters import expand
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import Assignment, Strategy, assign
+from zkconsumer.assignment.strategy import GroupAssignment, Strategy, assign
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.zookeeper_client import Node, ZooKeeperClient
 from zkconsumer.zk.nodes import Registration, parse_registration
@@ -80,7 +80,7 @@ class GroupPeek:
         assigned: Owners = {}
         if members:
             answer = assign(strategy, GroupView(members, partitions), next(iter(members)))
-            assert isinstance(answer, Assignment), answer
+            assert isinstance(answer, GroupAssignment), answer
             assigned = {f"{tp}": str(thread) for tp, thread in answer.owners.items()}
         return Look(sorted(members), owners, assigned)
 

@@ -10,7 +10,7 @@ from zkconsumer.assignment import range as range_assignor
 from zkconsumer.assignment import round_robin
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.assignment.java_order import string_hash
-from zkconsumer.assignment.strategy import Assignment, Strategy, assign
+from zkconsumer.assignment.strategy import GroupAssignment, Strategy, assign
 from zkconsumer.assignment.threads import text_order
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
@@ -120,7 +120,7 @@ def test_members_that_write_their_topics_alike_agree(view: GroupView) -> None:
     """Whoever computes it, both strategies give the same for the whole group."""
     for strategy in STRATEGIES:
         results = [assign(strategy, view, member) for member in view.members]
-        assert all(isinstance(result, Assignment) for result in results)
+        assert all(isinstance(result, GroupAssignment) for result in results)
         assert all(result == results[0] for result in results)
 
 

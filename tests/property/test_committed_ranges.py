@@ -9,7 +9,7 @@ from tests.support.poll_logs import ModelLog
 from tests.support.ranges import DECODERS, stretch
 from zkconsumer.fetch.range_parts import PieceDecoder
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import Ask, RangeCursor, Verdict
+from zkconsumer.fetch.ranges import RangeRequest, RangeCursor, ResponseKind
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import IsolationLevel, Marker
 from zkconsumer.wire.messages.fetch import FetchedPartition, FetchPartition
@@ -52,7 +52,7 @@ class Reading:
         while (ask := self.cursor.ask()) is not None:
             self.now_ms += TIMEOUT_MS // 4
             verdict = self.cursor.receive(ask, self._answer(ask), self.now_ms)
-            assert verdict in {Verdict.ARRIVED, Verdict.EMPTY}
+            assert verdict in {ResponseKind.ARRIVED, ResponseKind.EMPTY}
             while self.cursor.has_packed():
                 for part in self.cursor.unpack():
                     self.found += [(one.offset, one.value) for one in part.records()]
@@ -62,7 +62,7 @@ class Reading:
                 return lost.from_offset
         return None
 
-    def _answer(self, ask: Ask) -> FetchedPartition:
+    def _answer(self, ask: RangeRequest) -> FetchedPartition:
         wanted = FetchPartition(partition=0, fetch_offset=ask.offset, max_bytes=ask.max_bytes)
         data = self.log.read(wanted, 12, 1 << 20, committed=self.committed)
         return FetchedPartition(

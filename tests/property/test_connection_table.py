@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from zkconsumer.inbound.table import ConnectionLimits, ConnectionTable, Progress, Waits
+from zkconsumer.inbound.table import ConnectionLimits, ConnectionTable, ConnectionProgress, Waits
 
 ADDRESSES = ("a", "b", "c")
 
@@ -72,7 +72,7 @@ class Strangers(RuleBasedStateMachine):
         """Who is idle too long is overdue."""
         self.now_ms += passed_ms
         for number, (_, waits) in list(self.open.items()):
-            found = self.table.overdue(number, Progress(), self.now_ms)
+            found = self.table.overdue(number, ConnectionProgress(), self.now_ms)
             assert found in {None, waits}
 
     @invariant()

@@ -9,12 +9,12 @@ from tests.support.sick_world import NOW_MS, PAGE, SickWorld, codes, told_severi
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Finding
+from zkconsumer.status.doctor.finding import Code, Diagnosis
 from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.doctor.undo import UndoRecord, plan_undo
 from zkconsumer.status.model import (
     ClusterSnapshot,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupKind,
     GroupPartition,
@@ -108,7 +108,7 @@ BREAKS: dict[Code, Callable[[SickWorld, TopicPartition], None]] = {
 }
 
 
-def broken(world: SickWorld, code: Code, data: st.DataObject) -> Finding:
+def broken(world: SickWorld, code: Code, data: st.DataObject) -> Diagnosis:
     """Break one thing of a sound group; gives what is said of it."""
     owned = [one.topic_partition for one in world.group().partitions if one.owner is not None]
     BREAKS[code](world, data.draw(st.sampled_from(owned)))
@@ -180,7 +180,7 @@ TPS = st.builds(TopicPartition, st.sampled_from("tuv"), st.integers(0, 2))
 SESSIONS = st.sampled_from([None, -1, 0, 1, 2])
 TEXTS = st.none() | st.sampled_from(["g_a", "g_a-0", "g_b-1", "", "ü", "m"])
 COMMITS = st.builds(
-    Committed,
+    CommittedOffset,
     st.integers(-1, 5),
     st.sampled_from(["zookeeper", "kafka"]),
     st.just(NOW_MS),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.drain_world import Killed, World, whole
 from zkconsumer.drain import layout
-from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
 
@@ -54,7 +54,7 @@ def see_everything_once(world: World) -> None:
     assert world.published() == whole({tp: world.log(tp) for tp in world.latest})
     assert world.committed == world.latest
     assert not world.storage.names(layout.STAGING)
-    held = Journal(world.storage).held()
+    held = BatchJournal(world.storage).held()
     assert held.manifest is not None
 
 
@@ -157,11 +157,11 @@ def test_what_expires_between_two_runs_is_known_as_lost(burns: int) -> None:
     world = some_world()
     before = world.log(T0)
     run_killed(world, burns)
-    landed_before = Journal(world.storage).held()
+    landed_before = BatchJournal(world.storage).held()
     world.earliest[T0] = 6
     world.grow(T0, 2)
     world.run()
-    journal = Journal(world.storage)
+    journal = BatchJournal(world.storage)
     expired = {
         offset
         for plan in journal.plans()

@@ -15,7 +15,7 @@ from tests.support.fetch_answers import asked, fetched, listed, together
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
+from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
@@ -228,7 +228,7 @@ class Simulation:
                 case OffsetReset(claim, _):
                     assert claim is reader.claim
                     reader.may_jump = True
-                case LeaderLost(claim, offset):
+                case LeaderUnusable(claim, offset):
                     if claim.active:
                         self.session.add(claim, offset)
 

@@ -10,7 +10,7 @@ from tests.support.mirror_world import ConsumerDouble, PlacesDouble, Step, World
 from tests.support.mirroring import Verdict
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.errors import MirrorError
-from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.books import OffsetLedger
 from zkconsumer.mirror.routing import Partitioning
 from zkconsumer.mirror.settings import MirrorSettings, target_settings
 from zkconsumer.mirror.stream import MirrorStream
@@ -42,7 +42,7 @@ class Quiet:
 
 def run(
     world: World, *, partitioning: Partitioning, commit_interval_ms: int, drops: bool
-) -> tuple[Books, bool]:
+) -> tuple[OffsetLedger, bool]:
     """Mirror until the script is over; whether it came so far."""
     settings = MirrorSettings(
         topics=Whitelist("t"),
@@ -53,7 +53,7 @@ def run(
         abort_on_send_failure=not drops,
         batch_records=7,
     )
-    books = Books()
+    books = OffsetLedger()
     made: Any = MirrorStream
     stream: MirrorStream = made(
         settings,

@@ -10,7 +10,7 @@ from tests.support.engines import IS_BUILT, needs_native
 from tests.support.flipped_logs import FlippedBroker, LogEntry, make_log, read_log
 from zkconsumer.records.decode_batches import decode_batches
 from zkconsumer.records.engine import believed
-from zkconsumer.records.offset_order import Place, offsets_rise
+from zkconsumer.records.offset_order import SetPosition, offsets_rise
 
 if IS_BUILT:
     from zkconsumer.records import native_decode
@@ -152,7 +152,7 @@ def test_both_engines_find_the_same(
     ):
         whole[at] = byte
     part = memoryview(bytes(whole[: data.draw(st.integers(0, len(whole)))]))
-    place = Place(0, data.draw(st.integers(0, 40)), is_first=data.draw(st.booleans()))
+    place = SetPosition(0, data.draw(st.integers(0, 40)), is_first=data.draw(st.booleans()))
     end = data.draw(st.sampled_from([-1, 0, log[-1].last + 1, 1 << 40, (1 << 63) - 1]))
     assert native_decode.offsets_rise(part, place, end) == offsets_rise(part, place, end)
 

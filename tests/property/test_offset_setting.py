@@ -16,7 +16,7 @@ from tests.support.offset_cluster import MemoryCluster
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import set_, undo
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.migration.plan import OffsetStorage
 
 PARTITIONS = tuple(TopicPartition(topic, n) for topic, n in (("t", 0), ("t", 1), ("u", 0)))
 OFFSETS = st.integers(0, 40)
@@ -34,7 +34,7 @@ WISHES = st.one_of(
 SCOPES = st.sampled_from([[], ["--topic", "t"], ["--topic", "t:1"], ["--topic", "u"]])
 OUTSIDE = st.sampled_from([[], ["--outside", "clamp"], ["--outside", "keep"]])
 STORAGES = st.sampled_from([[], *(["--storage", one] for one in ("zookeeper", "kafka", "both"))])
-Held = Mapping[Place, Mapping[TopicPartition, int]]
+Held = Mapping[OffsetStorage, Mapping[TopicPartition, int]]
 
 
 class World:
@@ -45,9 +45,9 @@ class World:
         for place, offsets in held.items():
             self.cluster.hold("g", place, offsets)
 
-    def held(self) -> dict[Place, dict[TopicPartition, int]]:
+    def held(self) -> dict[OffsetStorage, dict[TopicPartition, int]]:
         """What the group has."""
-        return {place: self.cluster.numbers("g", place) for place in Place}
+        return {place: self.cluster.numbers("g", place) for place in OffsetStorage}
 
     def run(self, *flags: str) -> tuple[int, dict[str, Any]]:
         """Run the command; gives the exit status and the report, if there is any."""
@@ -62,17 +62,17 @@ class World:
 @settings(max_examples=50, deadline=None)
 @given(
     logs=LOGS,
-    held=st.fixed_dictionaries(dict.fromkeys(Place, STORED)),
+    held=st.fixed_dictionaries(dict.fromkeys(OffsetStorage, STORED)),
     flags=st.tuples(WISHES, SCOPES, OUTSIDE, STORAGES).map(
         lambda parts: [flag for part in parts for flag in part]
     ),
-    fails=st.dictionaries(st.sampled_from(Place), st.integers(0, 2)),
+    fails=st.dictionaries(st.sampled_from(OffsetStorage), st.integers(0, 2)),
 )
 def test_it_is_done_or_refused_and_undone_to_the_offset(
     logs: dict[TopicPartition, tuple[int, int]],
     held: Held,
     flags: list[str],
-    fails: dict[Place, int],
+    fails: dict[OffsetStorage, int],
 ) -> None:
     """Whatever fails in the middle, the report is true and the file brings everything back."""
     world = World(logs, held)
@@ -90,7 +90,9 @@ def test_it_is_done_or_refused_and_undone_to_the_offset(
             assert (status, after, file.exists()) == (2, before, False)
             return
         told = [
-            (Place(one["storage"]), part) for one in report["groups"] for part in one["partitions"]
+            (OffsetStorage(one["storage"]), part)
+            for one in report["groups"]
+            for part in one["partitions"]
         ]
         for place, part in told:
             tp = TopicPartition(part["topic"], part["partition"])

@@ -16,10 +16,10 @@ from zkconsumer.fetch.polled import (
     planning,
     turns,
 )
-from zkconsumer.fetch.polled.board import Board
-from zkconsumer.fetch.polled.incremental import FetchSessionBook
+from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled.incremental import FetchSessionState
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, Edge, PositionView
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, LogEdge, PositionView
 from zkconsumer.fetch.polled.truncation import Sound
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.fetched import IsolationLevel
@@ -40,7 +40,9 @@ def run_world(world: PollWorld, *, turns: int = 200) -> PollWorld:
 
 @settings(max_examples=120, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(VERSIONS), st.sampled_from(POLICIES))
-def test_every_record_comes_once_and_in_order(seed: int, version: int, policy: Edge | None) -> None:
+def test_every_record_comes_once_and_in_order(
+    seed: int, version: int, policy: LogEdge | None
+) -> None:
     """Leader moves, lost answers, evictions, damage, seeks and pauses lose and double nothing."""
     run_world(PollWorld(seed, version=version, reset=policy))
 
@@ -48,7 +50,7 @@ def test_every_record_comes_once_and_in_order(seed: int, version: int, policy: E
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([4, 5, 7, 11, 12, 13]), st.sampled_from(POLICIES))
 def test_committed_records_come_once_and_in_order(
-    seed: int, version: int, policy: Edge | None
+    seed: int, version: int, policy: LogEdge | None
 ) -> None:
     """With read_committed, what was aborted is left out, and nothing else."""
     committed = IsolationLevel.READ_COMMITTED
@@ -58,7 +60,7 @@ def test_committed_records_come_once_and_in_order(
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([11, 12, 13]), st.sampled_from((EARLIEST, None)))
 def test_a_log_that_is_cut_back_is_read_as_it_is_in_the_end(
-    seed: int, version: int, policy: Edge | None
+    seed: int, version: int, policy: LogEdge | None
 ) -> None:
     """After unclean elections the position steps back to what both logs share."""
     run_world(PollWorld(seed, version=version, truncates=True, reset=policy))
@@ -71,7 +73,7 @@ def test_a_log_that_is_cut_back_is_read_as_it_is_in_the_end(
     st.sampled_from((EARLIEST, None)),
 )
 def test_a_log_that_is_cut_back_is_read_on_where_brokers_can_not_tell_it(
-    seed: int, version: int, policy: Edge | None
+    seed: int, version: int, policy: LogEdge | None
 ) -> None:
     """Before 2.4: each offset once and in order, and nothing that never was in the log.
 
@@ -85,15 +87,15 @@ def test_a_log_that_is_cut_back_is_read_on_where_brokers_can_not_tell_it(
 def _answers_of_old_times_count(patch: pytest.MonkeyPatch) -> None:
     """What was asked before a seek is taken after it."""
 
-    def arrived(self: Board, answers: Any, now_ms: int) -> None:
+    def arrived(self: PartitionStates, answers: Any, now_ms: int) -> None:
         for asked, answer, unpacked in answers:
             state = self.states.get(asked.topic_partition)
             if state is not None and state.phase is Phase.FETCHING:
                 self._arrivals(now_ms).fetched(state, asked, answer, unpacked)
                 self.touch(state)
 
-    patch.setattr(Board, "arrived", arrived)
-    patch.setattr(Board, "counts", lambda *_: True)
+    patch.setattr(PartitionStates, "arrived", arrived)
+    patch.setattr(PartitionStates, "counts", lambda *_: True)
 
 
 def _nothing_is_dropped_at_a_seek(patch: pytest.MonkeyPatch) -> None:
@@ -115,11 +117,11 @@ def _truncation_goes_unnoticed(patch: pytest.MonkeyPatch) -> None:
 def _fetchers_sleep_on(patch: pytest.MonkeyPatch) -> None:
     """Nobody wakes them for what becomes possible."""
 
-    def changed(self: Board, state: PartitionState) -> None:
+    def changed(self: PartitionStates, state: PartitionState) -> None:
         self.touch(state)
         self.effects.ask_positions |= state.is_asking
 
-    patch.setattr(Board, "_changed", changed)
+    patch.setattr(PartitionStates, "_changed", changed)
 
 
 def _sessions_keep_old_offsets(patch: pytest.MonkeyPatch) -> None:
@@ -154,11 +156,11 @@ def _aborted_transactions_are_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def _paused_partitions_are_handed_out(patch: pytest.MonkeyPatch) -> None:
-    def pause(self: Board, partitions: Any) -> None:
+    def pause(self: PartitionStates, partitions: Any) -> None:
         for state in self._here(partitions):
             state.is_paused = True
 
-    patch.setattr(Board, "pause", pause)
+    patch.setattr(PartitionStates, "pause", pause)
 
 
 def _the_leader_is_not_proved(patch: pytest.MonkeyPatch) -> None:
@@ -184,7 +186,7 @@ def _topics_are_named_by_name(patch: pytest.MonkeyPatch) -> None:
 
 
 def _sessions_keep_old_topics(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(FetchSessionBook, "_goes_on_with", lambda *_: True)
+    patch.setattr(FetchSessionState, "_goes_on_with", lambda *_: True)
 
 
 def _recreated_topics_are_read_on(patch: pytest.MonkeyPatch) -> None:
@@ -198,12 +200,12 @@ def _early_answers_count_wherever_they_begin(patch: pytest.MonkeyPatch) -> None:
 def _early_requests_are_never_given_back(patch: pytest.MonkeyPatch) -> None:
     """The partitions of one that could not be sent wait for its answer for ever."""
 
-    def unanswered(self: Board, all_asked: Any) -> None:
+    def unanswered(self: PartitionStates, all_asked: Any) -> None:
         for asked in all_asked:
             if self.counts(asked):
                 self.states[asked.topic_partition].answered()
 
-    patch.setattr(Board, "unanswered", unanswered)
+    patch.setattr(PartitionStates, "unanswered", unanswered)
 
 
 def _early_requests_need_no_room(patch: pytest.MonkeyPatch) -> None:

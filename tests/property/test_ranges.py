@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.ranges import DECODERS, TP, RangeBench, answer, bench, damage, stretch
-from zkconsumer.fetch.range_parts import LostRange, Piece, PieceDecoder, RangePart, parts_of
+from zkconsumer.fetch.range_parts import LostRange, RangePiece, PieceDecoder, RangePart, parts_of
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
-from zkconsumer.testing.fake_script import Close, Cut, Fail, Reply, Step
+from zkconsumer.testing.fake_script import Close, Cut, Fail, ScriptedReply, Step
 from zkconsumer.wire.api import ApiKey
 
 CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY]
@@ -91,7 +91,9 @@ def events(draw: st.DrawFn) -> Event:
             at = int(share * len(sets))
             data = b"".join(damage(one) if place == at else one for place, one in enumerate(sets))
             if data:
-                brokers[leader].script(ApiKey.FETCH, Reply(answer(data, high_watermark=log.end)))
+                brokers[leader].script(
+                    ApiKey.FETCH, ScriptedReply(answer(data, high_watermark=log.end))
+                )
         elif kind == "fail":
             brokers[leader].script(ApiKey.FETCH, step)
 
@@ -155,7 +157,7 @@ def test_parts_hold_what_is_below_the_end_and_no_more_than_they_may(
     data = memoryview(log.world.net.cluster.log(TP).read(start, 1 << 20))
     found = []
     for decoder in DECODERS:
-        piece: Piece = decoder(data, start, 1 << 20, 1 << 20)
+        piece: RangePiece = decoder(data, start, 1 << 20, 1 << 20)
         parts = list(parts_of(piece, end, part_bytes))
         for part in parts:
             assert len(part.runs) == 1 or len(part) == 1 or size_of(part) <= part_bytes

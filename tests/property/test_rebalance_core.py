@@ -11,7 +11,7 @@ from tests.support.rebalance_script import Script
 from tests.support.rebalance_world import NewCore, run_world
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.connector.rebalance_state import RESTING, State
+from zkconsumer.connector.rebalance_state import RESTING, RebalanceState
 
 Actions = tuple[ev.Action, ...]
 
@@ -36,7 +36,7 @@ def test_long_worlds_leave_nothing_behind(seed: int) -> None:
 class ForgetsTriggers(RebalanceCore):
     """A trigger during a round is dropped."""
 
-    def _trigger(self, cause: ev.Cause) -> Actions:
+    def _trigger(self, cause: ev.RebalanceCause) -> Actions:
         return super()._trigger(cause) if self.state in RESTING else ()
 
 
@@ -54,9 +54,9 @@ class TakesStaleAnswers(RebalanceCore):
     def receive(self, event: ev.Event, now_ms: int) -> Actions:
         if isinstance(event, ev.StepDone | ev.StepFailed) and self.state not in {
             *RESTING,
-            State.OUTSIDE,
-            State.READING,
-            State.LOADING,
+            RebalanceState.OUTSIDE,
+            RebalanceState.READING,
+            RebalanceState.LOADING,
         }:
             event = type(event)(self._round, *_rest(event))
         return super().receive(event, now_ms)
@@ -87,7 +87,7 @@ class KeepsWhatTheSessionOwned(RebalanceCore):
 class BelievesAnyRegistration(RebalanceCore):
     """A node of its name is taken for its own registration."""
 
-    def _begin(self, cause: ev.Cause) -> Actions:
+    def _begin(self, cause: ev.RebalanceCause) -> Actions:
         self._registered = True
         return super()._begin(cause)
 
@@ -123,7 +123,7 @@ class ReleasesFirst(RebalanceCore):
 
     def _stop(self, plan: object) -> Actions:
         del plan
-        self.state = State.STOPPING
+        self.state = RebalanceState.STOPPING
         return (ev.Release(self._round, self._current_plan().release),)
 
 
@@ -166,14 +166,14 @@ def test_a_planted_fault_is_seen(fault: NewCore) -> None:
 # --- one core and any row of events --------------------------------------------------------------
 
 events = st.one_of(
-    st.builds(ev.Triggered, st.sampled_from(ev.Cause)),
+    st.builds(ev.RebalanceTriggered, st.sampled_from(ev.RebalanceCause)),
     st.builds(ev.SessionStarted, st.integers(1, 3)),
     st.builds(ev.SessionEnded, st.integers(1, 3)),
     st.builds(ev.StepDone, st.integers(-1, 3)),
     st.builds(ev.StepFailed, st.integers(-1, 3), st.just("stale")),
     st.builds(ev.OffsetsLoaded, st.integers(-1, 3), st.just({})),
     st.builds(ev.ClaimRefused, st.integers(-1, 3), st.just({})),
-    st.sampled_from([ev.Join(), ev.Leave(), ev.Tick()]),
+    st.sampled_from([ev.Join(), ev.Withdraw(), ev.DeadlineReached()]),
 )
 
 
@@ -192,10 +192,10 @@ def test_a_core_takes_any_row_of_events(row: list[ev.Event], chance: Random) -> 
         script.now_ms += chance.randrange(1_500)
         script.partition_count = chance.randrange(5)
         script.send(event)
-        if script.stands_in(State.OUTSIDE):
+        if script.stands_in(RebalanceState.OUTSIDE):
             script.step = None
         elif chance.random() < 0.5:
             script.said.clear()
             script.run_on()
             assert len(script.said) <= 20
-            assert script.stands_in(State.OWNING)
+            assert script.stands_in(RebalanceState.OWNING)

@@ -11,12 +11,12 @@ from tests.support.flipped_logs import make_log
 from tests.support.polled import BROKER, TP
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.polled import completed
-from zkconsumer.fetch.polled.completed import Asked
+from zkconsumer.fetch.polled.completed import PartitionRequest
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.fetch.position import FetchPosition, take_answer, unpack
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import Ask, RangeCursor
+from zkconsumer.fetch.ranges import RangeRequest, RangeCursor
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import OffsetRange
 from zkconsumer.records.consumer_record import RecordOrigin
@@ -94,7 +94,7 @@ def by_polls(answer: Answer) -> Found:
     """As a fetcher of polls does, at once."""
     settings = PollFetchSettings(growth_max_bytes=LIMIT)
     start = PositionView(answer.fetch_offset)
-    asked = Asked(TP, start, answer.asked_bytes, -1, BROKER)
+    asked = PartitionRequest(TP, start, answer.asked_bytes, -1, BROKER)
     unpacked = completed.unpack(
         asked, memoryview(answer.data), None, settings, ROOM, answer.high_watermark
     )
@@ -121,7 +121,7 @@ def by_ranges(answer: Answer) -> Found:
         high_watermark=answer.high_watermark,
         records=memoryview(answer.data),
     )
-    cursor.receive(Ask(answer.fetch_offset, answer.asked_bytes), fetched, 0)
+    cursor.receive(RangeRequest(answer.fetch_offset, answer.asked_bytes), fetched, 0)
     found: list[tuple[int, bytes | None]] = []
     is_too_large = False
     while cursor.has_packed():

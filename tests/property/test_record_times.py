@@ -7,7 +7,7 @@ from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
-from zkconsumer.status.reading.record_times import Ask, time_at
+from zkconsumer.status.reading.record_times import RecordTimeFetch, time_at
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
 OFFSETS = st.lists(st.integers(0, 200), min_size=1, max_size=8, unique=True).map(sorted)
@@ -35,7 +35,7 @@ def test_the_first_record_from_there_on(
     answer = FetchedPartition(
         partition=0, error_code=0, high_watermark=300, records=memoryview(served)
     )
-    told = time_at(answer, Ask(wanted, 2**20, alone=True))
+    told = time_at(answer, RecordTimeFetch(wanted, 2**20, alone=True))
     right = next((times[one] for one in offsets if one >= wanted), None)
     if isinstance(told, int):
         assert told == right

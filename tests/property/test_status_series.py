@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zkconsumer.status.burrow import BurrowSettings, BurrowStatus, partition_status
-from zkconsumer.status.model import Committed
-from zkconsumer.status.series import Commits, CommitSample, LogEnds
+from zkconsumer.status.model import CommittedOffset
+from zkconsumer.status.series import Commits, CommitSample, LogEndSeries
 
 growth = st.lists(st.tuples(st.integers(0, 50), st.integers(1, 10_000)), min_size=1, max_size=200)
 lags = st.none() | st.integers(0, 30)
 windows = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 99), lags), min_size=1, max_size=10)
 
 
-def _grown(steps: list[tuple[int, int]], limit: int) -> tuple[LogEnds, list[tuple[int, int]]]:
-    series, truth = LogEnds(limit), []
+def _grown(steps: list[tuple[int, int]], limit: int) -> tuple[LogEndSeries, list[tuple[int, int]]]:
+    series, truth = LogEndSeries(limit), []
     log_end = at_ms = 0
     for more, later_ms in steps:
         log_end, at_ms = log_end + more, at_ms + later_ms
@@ -76,7 +76,7 @@ def test_a_window_holds_the_last_commits_in_order(
     """Neighbours differ, times never fall, and the last one seen is the last one held."""
     series = Commits(limit)
     for seen_ms, (offset, committed_ms) in enumerate(commits):
-        series.add(Committed(offset, "kafka", seen_ms, committed_ms=committed_ms), 30)
+        series.add(CommittedOffset(offset, "kafka", seen_ms, committed_ms=committed_ms), 30)
     held = list(series)
     assert len(held) <= limit
     assert all(a.at_ms <= b.at_ms and a[:2] != b[:2] for a, b in pairwise(held))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.status import group_of, member
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.causes import Cause
+from zkconsumer.status.causes import RebalanceReason
 from zkconsumer.status.group_state import zookeeper_state
 from zkconsumer.status.model import GroupPartition, GroupStatus
 from zkconsumer.status.timeline import GroupTimeline
@@ -86,5 +86,5 @@ def test_every_member_that_came_or_went_is_a_reason(seen: list[GroupStatus]) -> 
     for before, after in pairwise(seen):
         was = {one.member_id for one in before.members}
         now = {one.member_id for one in after.members}
-        assert {(Cause.JOINED, name) for name in now - was} <= told
-        assert {(Cause.LEFT, name) for name in was - now} <= told
+        assert {(RebalanceReason.JOINED, name) for name in now - was} <= told
+        assert {(RebalanceReason.LEFT, name) for name in was - now} <= told

@@ -7,7 +7,7 @@ from tests.simulation.member import GROUP, SimMember
 from tests.simulation.world import World
 from zkconsumer.assignment.filters import expand
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import Assignment, assign
+from zkconsumer.assignment.strategy import GroupAssignment, assign
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.zk.nodes import Registration, parse_registration
 
@@ -51,7 +51,7 @@ def _expected(world: World) -> Ownership:
     }
     one = world.members[0].plan
     result = assign(one.strategy, GroupView(members, partitions), one.consumer_id)
-    assert isinstance(result, Assignment)
+    assert isinstance(result, GroupAssignment)
     return dict(result.owners)
 
 

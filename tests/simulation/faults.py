@@ -7,13 +7,13 @@ from tests.simulation.product import Product, Swap
 from zkconsumer.connector import member, steps
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.control import ControlThread
-from zkconsumer.connector.group_look import GroupLook
+from zkconsumer.connector.group_look import GroupReader
 from zkconsumer.connector.messages import Message
-from zkconsumer.connector.plan import Plan
+from zkconsumer.connector.plan import RebalancePlan
 from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.connector.rebalance_state import State
+from zkconsumer.connector.rebalance_state import RebalanceState
 from zkconsumer.connector.steps import RebalanceSteps
-from zkconsumer.connector.subscription import Subscription
+from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.zk.registry import GroupWatches
 
 Actions = tuple[ev.Action, ...]
@@ -32,10 +32,10 @@ class LoadsBeforeClaiming(RebalanceCore):
 
     _loaded: ev.OffsetsLoaded | None = None
 
-    def _claim(self, plan: Plan) -> Actions:
+    def _claim(self, plan: RebalancePlan) -> Actions:
         if not plan.take:
             return super()._claim(plan)
-        self.state = State.LOADING
+        self.state = RebalanceState.LOADING
         return (ev.LoadOffsets(self._round, tuple(plan.take)),)
 
     def _offsets_loaded(self, event: ev.OffsetsLoaded) -> Actions:
@@ -51,10 +51,10 @@ class LoadsBeforeClaiming(RebalanceCore):
 class ReleasesFirst(RebalanceCore):
     """Owner nodes are deleted while they are still being read."""
 
-    def _stop(self, plan: Plan) -> Actions:
+    def _stop(self, plan: RebalancePlan) -> Actions:
         if not plan.release:
             return super()._stop(plan)
-        self.state = State.STOPPING
+        self.state = RebalanceState.STOPPING
         return (ev.Release(self._round, plan.release),)
 
 
@@ -88,7 +88,7 @@ class NeverRetries(RebalanceCore):
 
     def _back_off(self, reason: str) -> Actions:
         actions = super()._back_off(reason)
-        if self.state is State.BACKING_OFF:
+        if self.state is RebalanceState.BACKING_OFF:
             self._deadline_ms = None
         return actions
 
@@ -116,7 +116,7 @@ class NeverAudits(RebalanceCore):
 
     def _settle(self) -> Actions:
         actions = super()._settle()
-        if self.state is State.OWNING:
+        if self.state is RebalanceState.OWNING:
             self._deadline_ms = None
         return actions
 
@@ -127,7 +127,7 @@ class CommitsWhatWasLost(RebalanceCore):
     def _after_stop(self) -> Actions:
         plan = self._current_plan()
         if plan.lost:
-            self._plan = Plan(
+            self._plan = RebalancePlan(
                 lost={}, give_up={**plan.lost, **plan.give_up}, release=plan.release, take=plan.take
             )
         return super()._after_stop()
@@ -178,12 +178,12 @@ class StartsFromMemory(RebalanceSteps):
         return ev.OffsetsLoaded(answer.round, offsets)
 
 
-class WatchesOnce(GroupLook):
+class WatchesOnce(GroupReader):
     """The watch on the members is left once, and not again when it has fired."""
 
     _watched = False
 
-    def _group_watches(self, subscription: Subscription) -> GroupWatches:
+    def _group_watches(self, subscription: StreamSubscription) -> GroupWatches:
         watches = super()._group_watches(subscription)
         if self._watched:
             return GroupWatches(
@@ -200,7 +200,7 @@ def _nobody(path: str, event: str) -> None:
     del path, event
 
 
-class BelievesItIsRegistered(GroupLook):
+class BelievesItIsRegistered(GroupReader):
     """It never looks whether its registration is still there."""
 
     def _is_ours(self, *args: object) -> bool:
@@ -214,7 +214,7 @@ class ForgetsTriggers(ControlThread):
     def _feed(self, event: ev.Event) -> None:
         super()._feed(event)
         for message in self.mailbox.drain():
-            if not isinstance(message, ev.Triggered):
+            if not isinstance(message, ev.RebalanceTriggered):
                 self.mailbox.put(message)
 
 
@@ -259,6 +259,6 @@ REBALANCE_FAULTS |= {
     for fault in (ForgetsTriggers, LosesTheBacklog, StaysRegisteredWhenLeaving)
 }
 REBALANCE_FAULTS |= {
-    fault.__name__: Product(swaps=(Swap(steps, "GroupLook", fault),))
+    fault.__name__: Product(swaps=(Swap(steps, "GroupReader", fault),))
     for fault in (WatchesOnce, BelievesItIsRegistered)
 }

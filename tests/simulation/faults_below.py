@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.simulation.product import Product, Swap
 from zkconsumer.connector import commits, member
-from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.ownership import OwnedClaims
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.offsets import zookeeper
@@ -105,18 +105,18 @@ class CommitsAheadNever(KafkaStream[Any, Any]):
         super().__init__(queue, **{**more, "commit_ahead": lambda _claim, _offset: True})
 
 
-class DeliversAfterTheEnd(OwnershipBook):
+class DeliversAfterTheEnd(OwnedClaims):
     """The end of the session stops delivery only when the control thread has time for it."""
 
     def fence(self, session_id: int) -> None:
-        """See ``OwnershipBook``."""
+        """See ``OwnedClaims``."""
 
 
-class ResumesBehindTheStore(OwnershipBook):
+class ResumesBehindTheStore(OwnedClaims):
     """A partition that comes back goes on where it stood, whatever others committed since."""
 
     def open(self, tp: TopicPartition, *args: Any) -> PartitionClaim:
-        """See ``OwnershipBook``."""
+        """See ``OwnedClaims``."""
         positions = self.__dict__.setdefault("positions", {})
         claim = super().open(tp, *args)
         last = positions.get(tp)
@@ -126,11 +126,11 @@ class ResumesBehindTheStore(OwnershipBook):
         return claim
 
 
-class KeepsWhatLeft(OwnershipBook):
+class KeepsWhatLeft(OwnedClaims):
     """What was released stays among the claims that a caller's commit covers."""
 
     def released(self, partitions: Any) -> None:
-        """See ``OwnershipBook``."""
+        """See ``OwnedClaims``."""
 
 
 def delivered_whatever(claim: PartitionClaim) -> int | None:
@@ -156,7 +156,7 @@ class Rules:
         return replace(commits.CommitRules.of(delivery), **self._broken)
 
 
-_OWN: Sequence[tuple[str, type[OwnershipBook]]] = [
+_OWN: Sequence[tuple[str, type[OwnedClaims]]] = [
     (book.__name__, book) for book in (DeliversAfterTheEnd, ResumesBehindTheStore, KeepsWhatLeft)
 ]
 FAULTS_BELOW: dict[str, Product] = {
@@ -178,5 +178,5 @@ FAULTS_BELOW: dict[str, Product] = {
         swaps=(Swap(member, "CommitRules", Rules(automatic=commits.delivered_offset)),)
     ),
     "CommitsOneTooFar": Product(swaps=(Swap(member, "CommitRules", Rules(callers=one_too_far)),)),
-    **{name: Product(swaps=(Swap(member, "OwnershipBook", book),)) for name, book in _OWN},
+    **{name: Product(swaps=(Swap(member, "OwnedClaims", book),)) for name, book in _OWN},
 }

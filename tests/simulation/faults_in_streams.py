@@ -5,9 +5,9 @@ from typing import Any
 from tests.simulation.product import Product, Swap
 from tests.support.queues import RUNS_NATIVE
 from zkconsumer.streams import reader, stream
-from zkconsumer.streams.batches import BatchReader, Piece
-from zkconsumer.streams.hand import Hand
-from zkconsumer.streams.hands import Hands
+from zkconsumer.streams.batches import BatchReader, BatchPiece
+from zkconsumer.streams.hand import ChunkCursor
+from zkconsumer.streams.hands import StreamCursors
 from zkconsumer.streams.message import MessageAndMetadata
 
 Message = MessageAndMetadata[Any, Any]
@@ -16,7 +16,7 @@ Message = MessageAndMetadata[Any, Any]
 class ConsumesBatchesInHand(BatchReader[Any, Any]):
     """A batch counts as consumed when it is handed over."""
 
-    def hand_over(self, pieces: list[Piece[Any, Any]]) -> list[Message]:
+    def hand_over(self, pieces: list[BatchPiece[Any, Any]]) -> list[Message]:
         """See ``BatchReader``."""
         messages = super().hand_over(pieces)
         for claim in [piece.chunk.claim for piece in pieces if messages]:
@@ -27,17 +27,17 @@ class ConsumesBatchesInHand(BatchReader[Any, Any]):
 class ForgetsWhereABatchEnds(BatchReader[Any, Any]):
     """Behind a batch of several chunks its last one is given up, whatever is left of it."""
 
-    def hand_over(self, pieces: list[Piece[Any, Any]]) -> list[Message]:
+    def hand_over(self, pieces: list[BatchPiece[Any, Any]]) -> list[Message]:
         """See ``BatchReader``."""
         messages = super().hand_over(pieces)
         self._passage = None
         return messages
 
 
-class ConsumesNativelyInHand(Hands[Any, Any]):
+class ConsumesNativelyInHand(StreamCursors[Any, Any]):
     """A native message counts as consumed when it is handed over."""
 
-    def _make_native(self) -> Hand[Any, Any]:
+    def _make_native(self) -> ChunkCursor[Any, Any]:
         self._consumes_in_hand = True
         return super()._make_native()
 
@@ -48,5 +48,5 @@ FAULTS_IN_STREAMS: dict[str, Product] = {
 }
 if RUNS_NATIVE:
     FAULTS_IN_STREAMS["ConsumesNativelyInHand"] = Product(
-        swaps=(Swap(reader, "Hands", ConsumesNativelyInHand),)
+        swaps=(Swap(reader, "StreamCursors", ConsumesNativelyInHand),)
     )

@@ -22,7 +22,7 @@ from zkconsumer.connector.messages import (
     JoinRequest,
     WithdrawRequest,
 )
-from zkconsumer.connector.rebalance_state import RebalanceSettings, State
+from zkconsumer.connector.rebalance_state import RebalanceSettings, RebalanceState
 from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
 from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
@@ -336,4 +336,8 @@ class SimMember:
     @property
     def at_rest(self) -> bool:
         """Whether it owns what it should and has nothing to do."""
-        return self.core.state is State.OWNING and not self.mailbox and not self.control._backlog
+        return (
+            self.core.state is RebalanceState.OWNING
+            and not self.mailbox
+            and not self.control._backlog
+        )

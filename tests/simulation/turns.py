@@ -10,7 +10,7 @@ from tests.simulation.member import SimMember
 from tests.simulation.plans import new_style
 from tests.simulation.product import PRODUCT, Product
 from tests.simulation.world import World
-from zkconsumer.testing.memory_zk import Delivery
+from zkconsumer.testing.memory_zk import PendingDelivery
 from zkconsumer.zk.session import SessionState
 
 _SESSION_NEWS = frozenset(state.value for state in SessionState)
@@ -77,7 +77,7 @@ class Turns:
     def _runs(self, member: SimMember) -> bool:
         return member.dead or member.frozen_until_ms <= self.clock.time_ms
 
-    def _hears(self, news: Delivery) -> bool:
+    def _hears(self, news: PendingDelivery) -> bool:
         member = self.world.member_of(news.session_id)
         return member is None or self._runs(member)
 

@@ -19,12 +19,12 @@ from tests.support.drain_kills import SPARK
 from tests.support.waiting import wait_until
 from zkconsumer.drain import DrainReport, DrainSettings, drain
 from zkconsumer.drain.checksum import Checksum
-from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.manifest import AbsenceKind
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.rows import RangeRows, RowCounter, date_of
-from zkconsumer.drain.plan import LogEnds, Plan
+from zkconsumer.drain.plan import LogEnds, BatchPlan
 from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import OffsetRange
 from zkconsumer.records.codecs import Codec
@@ -87,7 +87,7 @@ def test_json_holds_the_same(spark: SparkSession, topic: Topic, tmp_path: Path) 
     drain(spark, replace(as_json, max_offsets_per_batch=100))
     drain(spark, replace(settings_for(topic, tmp_path / "lake"), max_offsets_per_batch=100))
     parts = [
-        next(iter(Journal(HadoopStorage(spark, str(tmp_path / name))).manifests())).parts
+        next(iter(BatchJournal(HadoopStorage(spark, str(tmp_path / name))).manifests())).parts
         for name in ("json", "lake")
     ]
     assert parts[0] == parts[1]
@@ -103,7 +103,7 @@ def test_a_delta_table_gets_a_batch_once(spark: SparkSession, topic: Topic, tmp_
     settings = replace(settings_for(topic, tmp_path), format="delta", max_offsets_per_batch=12)
     assert drain(spark, settings).batches == 2
     storage = HadoopStorage(spark, settings.path)
-    journal = Journal(storage)
+    journal = BatchJournal(storage)
     landing = DeltaLanding(storage, writer=Unused(), settings=settings)
     for plan, manifest in zip(journal.plans(), journal.manifests(), strict=True):
         landing.publish(plan, manifest)
@@ -118,7 +118,7 @@ def test_a_delta_table_gets_a_batch_once(spark: SparkSession, topic: Topic, tmp_
 class Unused:
     """A writer that must not be asked."""
 
-    def write(self, plan: Plan, folder: str) -> tuple[()]:
+    def write(self, plan: BatchPlan, folder: str) -> tuple[()]:
         """Whoever publishes again has nothing to write."""
         raise AssertionError(f"{plan} is written to {folder}")
 
@@ -139,7 +139,7 @@ def test_holes_are_told_from_what_was_missed(spark: SparkSession, topic: Topic) 
     settings = settings_for(topic, Path("/nowhere"))
     tp = topic.partitions[0]
     wanted = OffsetRange(topic_partition=tp, from_offset=0, until_offset=10)
-    plan = Plan(number=1, created_ms=0, positions={tp: 0}, starts={tp: 0}, ranges=(wanted,))
+    plan = BatchPlan(number=1, created_ms=0, positions={tp: 0}, starts={tp: 0}, ranges=(wanted,))
     rows = RangeRows(spark, settings.reading())
     landed = rows.read(plan.ranges)
     counter = RowCounter(rows, lambda tps, _known: {tp: LogEnds(4, 10) for tp in tps})

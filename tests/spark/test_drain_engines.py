@@ -17,7 +17,7 @@ from zkconsumer.drain import (
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
-from zkconsumer.drain.proving.proof import Proof, Verdict
+from zkconsumer.drain.proving.proof import DrainProof, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
@@ -72,10 +72,10 @@ def test_a_drain_goes_on_with_the_other_engine(
     assert begin().finished
     topic.close()
     where = {"zookeeper.connect": cluster.zookeeper_connect}
-    proofs: list[Proof] = [
+    proofs: list[DrainProof] = [
         verify_locally(str(tmp_path), cluster=where),
         verify(spark, HadoopStorage(spark, str(tmp_path)), cluster=where),
     ]
     for proof in proofs:
-        assert proof.verdict is Verdict.PROVEN, as_text(proof)
+        assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
     assert proofs[0].partitions == proofs[1].partitions

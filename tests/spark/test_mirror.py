@@ -9,14 +9,14 @@ from pyspark.sql import SparkSession
 
 from tests.support.clusters import fresh_name
 from tests.support.traffic import write
-from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.mirroring.mirror import COPIES, read_translation
-from zkconsumer.drain.mirroring.mirrored_rows import Target, write_rows
+from zkconsumer.drain.mirroring.mirrored_rows import MirrorDestination, write_rows
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.launch import drain, verify
 from zkconsumer.drain.on_spark.rows import RangeRows, drain_session
 from zkconsumer.drain.proving.coverage import Kind
-from zkconsumer.drain.proving.proof import Proof, Verdict
+from zkconsumer.drain.proving.proof import DrainProof, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.errors import DrainError
@@ -62,7 +62,7 @@ def _fill(cluster: Sandbox, topic: str) -> None:
         write(cluster, tp, [b"%d-%d" % (partition, at) for at in range(_COUNT)])
 
 
-def _verify(spark: SparkSession, settings: DrainSettings, cluster: Sandbox) -> Proof:
+def _verify(spark: SparkSession, settings: DrainSettings, cluster: Sandbox) -> DrainProof:
     session = drain_session(spark)
     options = {"zookeeper.connect": cluster.zookeeper_connect}
     return verify(session, HadoopStorage(session, settings.path), cluster=options)
@@ -76,7 +76,7 @@ def test_batches_arrive_once_and_their_offsets_translate(
     _fill(cluster, topic)
     drain(spark, settings)
     proof = _verify(spark, settings, cluster)
-    assert proof.verdict is Verdict.PROVEN, as_text(proof)
+    assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
     assert [one.coverage.rows for one in proof.partitions] == [2 * _COUNT] * 2
     translation = read_translation(HadoopStorage(spark, settings.path))
     for partition in range(2):
@@ -97,8 +97,8 @@ def test_a_batch_that_was_tried_before_leaves_out_what_arrived(
     _die_in_batch(session, settings, storage, topic, wrote=[(0, 12)])
     drain(spark, settings)
     proof = _verify(spark, settings, cluster)
-    assert proof.verdict is Verdict.PROVEN, as_text(proof)
-    assert Journal(storage).manifest(1).notes[COPIES] == 0
+    assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
+    assert BatchJournal(storage).manifest(1).notes[COPIES] == 0
 
 
 def test_copies_that_spark_made_are_told(
@@ -109,9 +109,9 @@ def test_copies_that_spark_made_are_told(
     storage = HadoopStorage(session, settings.path)
     _die_in_batch(session, settings, storage, topic, wrote=[(0, 12), (3, 5)])
     drain(spark, settings)
-    assert Journal(storage).manifest(1).notes[COPIES] == 2
+    assert BatchJournal(storage).manifest(1).notes[COPIES] == 2
     proof = _verify(spark, settings, cluster)
-    assert proof.verdict is Verdict.NOT_PROVEN
+    assert proof.verdict is ProofOutcome.NOT_PROVEN
     duplicates = proof.partitions[0].coverage.of(Kind.DUPLICATE)
     assert duplicates.shown == ((3, 5),)
     translation = read_translation(storage)
@@ -129,7 +129,7 @@ def test_what_an_earlier_batch_wrote_late_is_not_in_the_way_of_the_next(
     storage = HadoopStorage(session, settings.path)
     _die_in_batch(session, settings, storage, topic, wrote=[(3, 5), (_COUNT, _COUNT + 2)])
     drain(spark, settings)
-    assert Journal(storage).manifest(2).rows == 2 * _COUNT
+    assert BatchJournal(storage).manifest(2).rows == 2 * _COUNT
     proof = verify(session, storage)
     assert proof.partitions[0].coverage.of(Kind.DUPLICATE).shown == ((3, 5),)
     assert proof.partitions[1].coverage.complete
@@ -144,7 +144,7 @@ def test_a_mirror_of_an_empty_topic_is_proven(
     settings = replace(settings, topics=(empty,))
     assert drain(spark, settings).batches == 1
     proof = _verify(spark, settings, cluster)
-    assert proof.verdict is Verdict.PROVEN, as_text(proof)
+    assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
 
 
 def test_a_target_with_fewer_partitions_is_refused(
@@ -172,7 +172,7 @@ def _die_in_batch(
     rows = RangeRows(session, settings.reading())
     with pytest.MonkeyPatch.context() as patch:
 
-        def die(left: object, target: Target) -> None:
+        def die(left: object, target: MirrorDestination) -> None:
             del left
             for start, end in wrote:
                 asked = OffsetRange(
@@ -184,4 +184,4 @@ def _die_in_batch(
         patch.setattr("zkconsumer.drain.mirroring.mirror.write_rows", die)
         with pytest.raises(Killed):
             drain(session, settings)
-    assert Journal(storage).held().manifest is None
+    assert BatchJournal(storage).held().manifest is None

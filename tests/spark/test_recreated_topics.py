@@ -13,7 +13,7 @@ from tests.support.zk_tree import ZkTree
 from zkconsumer.drain import DrainSettings, drain
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.launch import verify
-from zkconsumer.drain.proving.proof import Verdict
+from zkconsumer.drain.proving.proof import ProofOutcome
 from zkconsumer.drain.proving.report import as_text
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
@@ -105,12 +105,12 @@ def test_a_drain_stops_and_names_it(
     assert drain(spark, settings).rows == 200
     storage = HadoopStorage(spark, settings.path)
     against = {"zookeeper.connect": cluster.zookeeper_connect}
-    assert verify(spark, storage, cluster=against).verdict is Verdict.PROVEN
+    assert verify(spark, storage, cluster=against).verdict is ProofOutcome.PROVEN
     recreate(cluster, tp)
     with pytest.raises(DrainError, match=rf"created again .* topics {tp.topic}: .*up to 200"):
         drain(spark, settings)
     assert spark.read.parquet(settings.path).count() == 200
     assert ZkTree(cluster).offset(settings.group or "", tp) == 200
     proof = verify(spark, storage, cluster=against)
-    assert proof.verdict is not Verdict.PROVEN
+    assert proof.verdict is not ProofOutcome.PROVEN
     assert "its topic was deleted and created again" in as_text(proof)

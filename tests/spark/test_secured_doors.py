@@ -26,7 +26,7 @@ from zkconsumer.drain.local.launch import drain_locally, verify_locally
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.launch import drain, verify
 from zkconsumer.drain.on_spark.rows import drain_session
-from zkconsumer.drain.proving.proof import Verdict
+from zkconsumer.drain.proving.proof import ProofOutcome
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.model import TopicPartition
@@ -232,7 +232,7 @@ def test_a_local_drain_is_proven(
     )
     assert drain_locally(settings).rows == COUNT
     proof = verify_locally(settings.path, cluster=door.by_zookeeper)
-    assert proof.verdict is Verdict.PROVEN
+    assert proof.verdict is ProofOutcome.PROVEN
     with pytest.raises(AuthenticationFailed):
         verify_locally(settings.path, cluster=door.with_wrong_password)
     secret = door.access.settings["sasl_plain_password"]
@@ -258,7 +258,7 @@ def test_a_drain_is_proven(
     session = drain_session(spark)
     storage = HadoopStorage(session, settings.path)
     proof = verify(session, storage, cluster=door.by_brokers)
-    assert proof.verdict is Verdict.PROVEN
+    assert proof.verdict is ProofOutcome.PROVEN
     password = door.access.settings["sasl_plain_password"].encode()
     assert not [
         one for one in tmp_path.rglob("*") if one.is_file() and password in one.read_bytes()

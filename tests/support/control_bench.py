@@ -16,7 +16,7 @@ from tests.support.noting import Noting
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.assembly import Parts, Streaming
+from zkconsumer.connector.assembly import ConnectorComponents, Streaming
 from zkconsumer.connector.measuring.measuring import Measuring
 from zkconsumer.connector.member import MemberSettings, MemberWorld, build_member
 from zkconsumer.connector.messages import (
@@ -261,12 +261,14 @@ def _commit_request(offsets: Mapping[TopicPartition, int] | None) -> CommitReque
     return CommitRequest({tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()})
 
 
-def parts_of(member: ControlledMember, *, clock: Clock, **scopes: ThreadScope) -> Parts:
+def parts_of(
+    member: ControlledMember, *, clock: Clock, **scopes: ThreadScope
+) -> ConnectorComponents:
     """A connector's parts, made of a bench's member."""
     name = MemberName(GROUP, member.consumer_id)
     measuring = Measuring(name, client_id=GROUP, clock=clock, random=lambda: 0.5)
     measuring.watch(member.book.reading, tuple)
-    return Parts(
+    return ConnectorComponents(
         consumer_id=member.consumer_id,
         store=member.store,
         control=member.control,

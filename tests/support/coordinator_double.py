@@ -24,7 +24,7 @@ from zkconsumer.testing.fake_group import Addressed, FakeGroupCoordinator, Terms
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.codec import decode_request, decode_response, encode_request, encode_response
 from zkconsumer.wire.consumer_protocol import (
-    Assignment,
+    ConsumerAssignment,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -289,7 +289,7 @@ class CoordinatorDouble:
             owned=from_wire(subscription.owned_partitions),
             remembered=remembered,
             generation=subscription.generation_id,
-            cause=ev.Cause.JOINED,
+            cause=ev.JoinReason.JOINED,
         )
         terms = Terms(
             session_timeout_ms=request.session_timeout_ms,
@@ -318,20 +318,22 @@ class CoordinatorDouble:
     def _response_to(self, event: ev.Event) -> Response:
         """What the group says, as a message."""
         match event:
-            case ev.JoinAnswered():
+            case ev.JoinCompleted():
                 return self._welcome(event)
-            case ev.SyncAnswered(_, code, partitions, protocol):
-                share = encode_assignment(Assignment(assigned_partitions=to_wire(partitions)))
+            case ev.SyncCompleted(_, code, partitions, protocol):
+                share = encode_assignment(
+                    ConsumerAssignment(assigned_partitions=to_wire(partitions))
+                )
                 share = b"\x00\x00\xff" if self.nonsense else share
                 return SyncGroupResponse(
                     error_code=code, assignment=b"" if code else share, protocol_name=protocol
                 )
-            case ev.HeartbeatAnswered(code=code):
+            case ev.HeartbeatCompleted(code=code):
                 return HeartbeatResponse(error_code=code)
             case _:
                 raise AssertionError(f"no answer: {event}")
 
-    def _welcome(self, event: ev.JoinAnswered) -> JoinGroupResponse:
+    def _welcome(self, event: ev.JoinCompleted) -> JoinGroupResponse:
         return join_response(
             code=event.code,
             generation=event.generation,

@@ -9,17 +9,17 @@ from collections.abc import Callable, Collection, Mapping
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.drain.checksum import Checksum, Contents
-from zkconsumer.drain.identity import Identity
-from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.identity import DrainIdentity
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.manifest import Absence, AbsenceKind, LandedPart
-from zkconsumer.drain.plan import LogEnds, Plan, Positions
-from zkconsumer.drain.runner import DrainReport, Runner, RunSettings, Sides
-from zkconsumer.drain.seams import Look, Stop
+from zkconsumer.drain.plan import LogEnds, BatchPlan, Positions
+from zkconsumer.drain.runner import DrainReport, DrainRunner, RunSettings, Sides
+from zkconsumer.drain.seams import ClusterLogs, StopRequest
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.testing.memory_storage import MemoryStorage
 
-IDENTITY = Identity(
+IDENTITY = DrainIdentity(
     id="drain-1",
     created_ms=0,
     cluster="zk1:2181",
@@ -72,7 +72,7 @@ class World:
         *,
         max_offsets: int | None = 5,
         fail_on_data_loss: bool = False,
-        stop: Stop | None = None,
+        stop: StopRequest | None = None,
     ) -> DrainReport:
         """One process, until all that is there is landed, or it is told to stop."""
         settings = RunSettings(
@@ -84,7 +84,7 @@ class World:
         )
         writer = PaperWriter(self)
         sides = Sides(
-            journal=Journal(self.storage),
+            journal=BatchJournal(self.storage),
             source=PaperSource(self),
             landing=FilesLanding(self.storage, writer, "parquet", self.clock),
             group=PaperGroup(self),
@@ -92,7 +92,7 @@ class World:
             new_attempt=lambda: f"attempt{next(self._attempts)}",
             clock=self.clock,
         )
-        return Runner(settings, sides).run()
+        return DrainRunner(settings, sides).run()
 
     def published(self) -> dict[TopicPartition, list[int]]:
         """The offsets of all files that readers see, sorted, each as often as it is there."""
@@ -110,7 +110,7 @@ class PaperSource:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def look(self, positions: Positions | None) -> Look:
+    def look(self, positions: Positions | None) -> ClusterLogs:
         """The logs as they are."""
         world = self._world
         world.at("look")
@@ -118,7 +118,7 @@ class PaperSource:
         new = {tp: ends[tp].earliest for tp in ends if tp not in (positions or {})}
         if positions is None:
             new |= {tp: world.starts[tp] for tp in new if tp in world.starts}
-        return Look(ends, new, self.created({tp.topic for tp in ends}))
+        return ClusterLogs(ends, new, self.created({tp.topic for tp in ends}))
 
     def created(self, topics: Collection[str]) -> dict[str, str]:
         """What the world says of them."""
@@ -150,7 +150,7 @@ class PaperWriter:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def write(self, plan: Plan, folder: str) -> tuple[LandedPart, ...]:
+    def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """Write, then count."""
         return tuple(
             self._part(number, wanted, folder) for number, wanted in enumerate(plan.ranges)
@@ -183,7 +183,7 @@ class PaperWriter:
 
 
 class NeverStops:
-    """See ``Stop``."""
+    """See ``StopRequest``."""
 
     def asked(self) -> bool:
         """Nobody asks."""

@@ -3,7 +3,7 @@
 import sys
 
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
+from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
@@ -77,7 +77,7 @@ def lost_in(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int | N
     return [
         (one.claim.topic_partition, one.fetch_offset)
         for one in outcomes
-        if isinstance(one, LeaderLost)
+        if isinstance(one, LeaderUnusable)
     ]
 
 

@@ -21,10 +21,10 @@ from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
-from zkconsumer.fetch.leader_finder import ClusterAccess
+from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.loops import loop_class
-from zkconsumer.fetch.session import LeaderLost
+from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
@@ -106,7 +106,7 @@ class FetchBench:
         self._servers = ExitStack()
         self.dialer = plain_dialer(self._listen(), client_id="bench", timeout_ms=2_000)
         self.scope = ThreadScope("bench")
-        self.lost: list[LeaderLost] = []
+        self.lost: list[LeaderUnusable] = []
         self.opened = 0
         self.may_die = False
 
@@ -134,9 +134,9 @@ class FetchBench:
             assert self.may_die or self.scope.first_error() is None
 
     @property
-    def access(self) -> ClusterAccess:
+    def access(self) -> LeaderLookup:
         """What a leader finder asks."""
-        return ClusterAccess(
+        return LeaderLookup(
             list_brokers=lambda: self.brokers.addresses,
             read_metadata=plain_client(self.dialer, timeout_ms=2_000).view_by,
             dial=self.dialer.dial,

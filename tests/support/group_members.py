@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.support.waiting import wait_until
-from zkconsumer.consumer.coordination.lines import Cluster, Dialer
+from zkconsumer.consumer.coordination.lines import CoordinatorFinder, Dialer
 from zkconsumer.consumer.coordination.member import GroupMember
 from zkconsumer.consumer.coordination.terms import GroupTerms
 from zkconsumer.consumer.membership import Why
@@ -80,7 +80,7 @@ class MemberInTest:
     def __init__(
         self,
         dialer: Dialer,
-        cluster: Cluster,
+        cluster: CoordinatorFinder,
         *,
         group_id: str = "g",
         settings: GroupSettings = QUICK,

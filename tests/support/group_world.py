@@ -13,7 +13,7 @@ from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.group import events as ev
 from zkconsumer.group.membership import MembershipCore
-from zkconsumer.group.states import TRANSITIONS, GroupSettings, State
+from zkconsumer.group.states import TRANSITIONS, GroupSettings, MembershipState
 from zkconsumer.model import TopicPartition
 from zkconsumer.testing.fake_group import FakeGroupCoordinator, GroupRequest, Terms
 
@@ -87,7 +87,7 @@ class GroupWorld:
         after = client.core.state
         reached = {before} | TRANSITIONS[before]
         # One event may lead over a state, such as out and in again.
-        reached |= {State.UNJOINED} | TRANSITIONS[State.UNJOINED]
+        reached |= {MembershipState.UNJOINED} | TRANSITIONS[MembershipState.UNJOINED]
         assert after in reached, f"{before} to {after} by {event}"
         for action in actions:
             self._run(client, action)
@@ -100,11 +100,11 @@ class GroupWorld:
             case ev.FindCoordinator(round_):
                 found = self.random.random() < 0.8
                 client.todo.append(
-                    ev.CoordinatorFound(round_) if found else ev.CoordinatorNotFound(round_, 15)
+                    ev.CoordinatorLocated(round_) if found else ev.CoordinatorUnknown(round_, 15)
                 )
             case ev.ForgetCoordinator():
                 self._cut(client)
-            case ev.GiveUp(round_, partitions, _):
+            case ev.RevokePartitions(round_, partitions, _):
                 assert partitions <= client.held, "it gives up what it never took over"
                 client.held -= partitions
                 client.todo.append(ev.CallbackDone(round_))
@@ -119,7 +119,7 @@ class GroupWorld:
                 client.notices.append(text)
             case ev.Raise():
                 client.raised.append(action)
-            case ev.Fence():
+            case ev.FenceMember():
                 pass
 
     def assign(self, protocol: str, members: tuple[ev.JoinedMember, ...]) -> Shares:
@@ -171,7 +171,7 @@ class GroupWorld:
     def tick(self, client: Client) -> None:
         deadline = client.core.next_deadline_ms()
         if deadline is not None and self.now_ms >= deadline:
-            self.tell(client, ev.Tick())
+            self.tell(client, ev.TimerExpired())
 
     def lose_connection(self, client: Client) -> None:
         self._cut(client)
@@ -211,7 +211,7 @@ class GroupWorld:
 
     def tell_topics_changed(self) -> None:
         for client in self.live():
-            self.tell(client, ev.Triggered(ev.Cause.TOPICS))
+            self.tell(client, ev.RejoinTriggered(ev.JoinReason.TOPICS))
 
     def change_topics(self, client: Client) -> None:
         choices = (frozenset({"a"}), frozenset({"b"}), frozenset({"a", "b"}))
@@ -279,7 +279,7 @@ class GroupWorld:
         elif what == 8:
             code = self.random.choice((ErrorCode.NOT_COORDINATOR, ErrorCode.REBALANCE_IN_PROGRESS))
             us = client.core.identity
-            self.tell(client, ev.CommitAnswered(us.member_id, us.generation, code))
+            self.tell(client, ev.CommitCompleted(us.member_id, us.generation, code))
         else:
             self.lose_connection(client)
 
@@ -315,7 +315,7 @@ class GroupWorld:
         shared = sum(len(one.core.owned) for one in live)
         read = frozenset[str]().union(*(one.topics for one in live))
         whole = sum(len(self.partitions[topic]) for topic in read)
-        at_rest = states == {(State.STABLE, self.coordinator.generation)}
+        at_rest = states == {(MembershipState.STABLE, self.coordinator.generation)}
         return at_rest and shared == whole and not any(one.todo or one.answers for one in live)
 
     # --- what must hold -----------------------------------------------------------------

@@ -7,7 +7,7 @@ from tests.support.page_world import NOW_MS, state_at
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import (
     ClusterSnapshot,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupKind,
     GroupPartition,
@@ -40,7 +40,7 @@ def large_state(topics: int = 500, partitions: int = 20, members: int = 60) -> C
             GroupPartition(
                 tp,
                 owner=f"large_h{tp.partition:02}-0",
-                committed=(Committed(40, "zookeeper", NOW_MS),),
+                committed=(CommittedOffset(40, "zookeeper", NOW_MS),),
                 log_start=0,
                 log_end=100,
                 log_at_ms=NOW_MS,

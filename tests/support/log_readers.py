@@ -13,7 +13,7 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.fetch.loops import loop_class
-from zkconsumer.fetch.session import LeaderLost
+from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import Record
 from zkconsumer.net.tcp import TcpConnector
@@ -74,7 +74,7 @@ class LogReader:
         self.broker = broker
         self.queue = self.new_queue(engine, max_chunks, budget)
         self.scope = ThreadScope("reader")
-        self.lost: list[LeaderLost] = []
+        self.lost: list[LeaderUnusable] = []
         self.claims: list[PartitionClaim] = []
         self.loop: PythonFetchLoop = loop_class(engine)(
             LoopKey(broker.address, 0),
@@ -152,7 +152,7 @@ def offsets_in(reader: LogReader) -> list[int]:
     return [record.offset for record in reader.read_all()[0].records]
 
 
-def lost_early(reader: LogReader) -> list[LeaderLost]:
+def lost_early(reader: LogReader) -> list[LeaderUnusable]:
     """What was given back before the loop was stopped."""
     return [one for one in reader.lost if one.reason != "its fetcher ended"]
 

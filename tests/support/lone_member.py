@@ -31,7 +31,7 @@ class Member:
 
     def later(self, ms: int) -> list[ev.Action]:
         self.now_ms += ms
-        return self.tell(ev.Tick())
+        return self.tell(ev.TimerExpired())
 
     def poll(self) -> list[ev.Action]:
         return self.tell(ev.Polled())
@@ -40,12 +40,12 @@ class Member:
         self.tell(ev.Subscribed(TOPICS))
         (search,) = self.poll()
         assert isinstance(search, ev.FindCoordinator)
-        (join,) = self.tell(ev.CoordinatorFound(search.round))
+        (join,) = self.tell(ev.CoordinatorLocated(search.round))
         assert isinstance(join, ev.SendJoin)
         return join
 
     def joined(self, join: ev.SendJoin, generation: int = 1) -> ev.SendSync:
-        answer = ev.JoinAnswered(
+        answer = ev.JoinCompleted(
             round=join.round,
             code=0,
             member_id="me",
@@ -59,20 +59,20 @@ class Member:
 
     def take(self, share: Parts, generation: int = 1, join: ev.SendJoin | None = None) -> None:
         sync = self.joined(join or self.subscribe(), generation)
-        assert self.tell(ev.SyncAnswered(sync.round, 0, share)) == []
+        assert self.tell(ev.SyncCompleted(sync.round, 0, share)) == []
         while self.poll():
             (callback,) = self.said
-            assert isinstance(callback, ev.GiveUp | ev.TakeOver)
+            assert isinstance(callback, ev.RevokePartitions | ev.TakeOver)
             while self.tell(ev.CallbackDone(callback.round)):
                 (callback,) = self.said
-                if not isinstance(callback, ev.GiveUp | ev.TakeOver):
+                if not isinstance(callback, ev.RevokePartitions | ev.TakeOver):
                     return
 
     def beat(self, code: int) -> list[ev.Action]:
         self.now_ms += self.settings.heartbeat_interval_ms
-        beat = self.tell(ev.Tick())[-1]
+        beat = self.tell(ev.TimerExpired())[-1]
         assert isinstance(beat, ev.SendHeartbeat)
-        return self.tell(ev.HeartbeatAnswered(beat.member_id, beat.generation, code))
+        return self.tell(ev.HeartbeatCompleted(beat.member_id, beat.generation, code))
 
 
 def eager() -> Member:

@@ -13,7 +13,7 @@ from tests.support.plain_ways import plain_client, plain_dialer
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.leader_finder import ClusterAccess
+from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
@@ -37,7 +37,7 @@ def memory_bytes(name: str) -> int:
 def fetching(broker: Broker, settings: FetchSettings, scope: ThreadScope) -> FetchManager:
     """A fetch manager that knows one broker."""
     dialer = plain_dialer(TcpConnector())
-    access = ClusterAccess(
+    access = LeaderLookup(
         list_brokers=lambda: [broker], read_metadata=plain_client(dialer).view_by, dial=dialer.dial
     )
     return FetchManager(access=access, settings=settings, scope=scope, clock=SystemClock())

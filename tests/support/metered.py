@@ -8,12 +8,12 @@ from tests.support.status import group_of, member
 from zkconsumer.metrics.cluster import ClusterMeasures, Detail
 from zkconsumer.metrics.families import Family
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.status.burrow import BurrowStatus, GroupVerdict, PartitionVerdict
+from zkconsumer.status.burrow import BurrowStatus, BurrowGroupStatus, BurrowPartitionStatus
 from zkconsumer.status.lag import GroupLag, PartitionLag, Standing, TimeLag
 from zkconsumer.status.model import (
     BrokerStatus,
     ClusterSnapshot,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupKind,
     GroupPartition,
@@ -111,13 +111,13 @@ def small_cluster() -> ClusterSnapshot:
             T0,
             owner="g_h-1-abc-0",
             committed=(
-                Committed(60, "zookeeper", taken_ms - 9_000),
-                Committed(70, "kafka", taken_ms),
+                CommittedOffset(60, "zookeeper", taken_ms - 9_000),
+                CommittedOffset(70, "kafka", taken_ms),
             ),
             log_end=100,
         ),
         GroupPartition(T1),
-        GroupPartition(U0, committed=(Committed(12, "zookeeper", taken_ms),), log_end=10),
+        GroupPartition(U0, committed=(CommittedOffset(12, "zookeeper", taken_ms),), log_end=10),
         members=(member("g_h-1-abc", {"t": 1}),),
     )
     with_coordinator = GroupStatus(
@@ -128,7 +128,7 @@ def small_cluster() -> ClusterSnapshot:
         members=(MemberStatus(member_id="c-1", host="/10.0.0.1", client_id="c", streams={"u": 1}),),
         partitions=(
             GroupPartition(
-                U0, owner="c-1", committed=(Committed(4, "kafka", taken_ms),), log_end=10
+                U0, owner="c-1", committed=(CommittedOffset(4, "kafka", taken_ms),), log_end=10
             ),
         ),
         problems=("something",),
@@ -162,20 +162,20 @@ def lags() -> Mapping[GroupKey, GroupLag]:
     }
 
 
-def verdicts() -> Mapping[GroupKey, GroupVerdict]:
+def verdicts() -> Mapping[GroupKey, BurrowGroupStatus]:
     """What Burrow would say of them."""
     return {
-        ZOOKEEPER_GROUP: GroupVerdict(
+        ZOOKEEPER_GROUP: BurrowGroupStatus(
             status=BurrowStatus.ERR,
             partitions=(
-                PartitionVerdict(T0, BurrowStatus.STOP, "g_h-1-abc-0", 30),
-                PartitionVerdict(T1, BurrowStatus.OK, None, 0),
-                PartitionVerdict(U0, BurrowStatus.OK, None, 0),
+                BurrowPartitionStatus(T0, BurrowStatus.STOP, "g_h-1-abc-0", 30),
+                BurrowPartitionStatus(T1, BurrowStatus.OK, None, 0),
+                BurrowPartitionStatus(U0, BurrowStatus.OK, None, 0),
             ),
         ),
-        COORDINATOR_GROUP: GroupVerdict(
+        COORDINATOR_GROUP: BurrowGroupStatus(
             status=BurrowStatus.OK,
-            partitions=(PartitionVerdict(U0, BurrowStatus.OK, "c-1", 6),),
+            partitions=(BurrowPartitionStatus(U0, BurrowStatus.OK, "c-1", 6),),
         ),
     }
 

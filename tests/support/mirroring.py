@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from zkconsumer.errors import WriteFailed
-from zkconsumer.mirror.batch import Batch, Dropped
+from zkconsumer.mirror.batch import MirrorBatch, Dropped
 from zkconsumer.mirror.landed import Landed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.outgoing_sets import OutgoingRecords
@@ -49,9 +49,9 @@ def values_of(records: OutgoingRecords) -> Iterator[bytes]:
 def batch_of(
     places: Mapping[TopicPartition, Mapping[TopicPartition, Sequence[int]]],
     behind: Mapping[TopicPartition, int] | None = None,
-) -> Batch:
+) -> MirrorBatch:
     """A batch: by source, and there by target, the offsets of messages that go there."""
-    batch = Batch()
+    batch = MirrorBatch()
     for source, of_source in places.items():
         offsets = sorted(offset for some in of_source.values() for offset in some)
         indexes = {

@@ -15,7 +15,7 @@ from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.mirror.mirror import Mirror
 from zkconsumer.mirror.settings import MirrorSettings, consumer_settings, target_settings
-from zkconsumer.mirror.verify import Proof, verify
+from zkconsumer.mirror.verify import MirrorProof, verify
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.outgoing import Outgoing
@@ -145,7 +145,7 @@ def copies_in(values: Mapping[int, Sequence[ConsumerRecord]], wanted: set[bytes]
     return counts.total() - len(wanted)
 
 
-def proof_of(cluster: Sandbox, group: str, target: str, offsets_file: Path) -> Proof:
+def proof_of(cluster: Sandbox, group: str, target: str, offsets_file: Path) -> MirrorProof:
     """Hold source and target against each other."""
     return verify(offsets_file, source_settings(cluster, group), {"bootstrap.servers": target})
 

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from tests.support.offset_places import MemoryPlace
-from zkconsumer.cli.offsets.opening import GroupPlaces
+from zkconsumer.cli.offsets.opening import GroupOffsetStores
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.group import Group
-from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.migration.group import MigratedGroup
+from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.planning import LogRange, ToTime
 
 Numbers = Mapping[TopicPartition, int]
@@ -32,7 +32,7 @@ class MemoryCluster:
     def __init__(self, logs: Mapping[TopicPartition, tuple[int, int]]) -> None:
         self.partitions = frozenset(logs)
         self.logs_of = {tp: LogRange(*log) for tp, log in logs.items()}
-        self.kept: dict[str, dict[Place, MemoryPlace]] = {}
+        self.kept: dict[str, dict[OffsetStorage, MemoryPlace]] = {}
         self.found: Numbers = {}
         self.exact = True
         self.asked_ms: int | None = None
@@ -46,13 +46,13 @@ class MemoryCluster:
         self.opened.append(getattr(args, "zookeeper", ""))
         yield self
 
-    def hold(self, group_id: str, place: Place, offsets: Numbers) -> MemoryPlace:
+    def hold(self, group_id: str, place: OffsetStorage, offsets: Numbers) -> MemoryPlace:
         """Let a group have these offsets there."""
         places = self._places(group_id)
         places[place].held |= {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}
         return places[place]
 
-    def numbers(self, group_id: str, place: Place) -> dict[TopicPartition, int]:
+    def numbers(self, group_id: str, place: OffsetStorage) -> dict[TopicPartition, int]:
         """What it has there."""
         held = self._places(group_id)[place].held
         return {tp: it.offset for tp, it in held.items() if it is not None}
@@ -64,16 +64,16 @@ class MemoryCluster:
 
     def of(
         self, group_id: str, *, with_kafka: bool = False, without_kafka: bool = False
-    ) -> GroupPlaces:
+    ) -> GroupOffsetStores:
         """See ``OffsetsCluster``; here, too, Kafka may not be asked."""
         places = self._places(group_id)
         shown = {
             name: place
             for name, place in places.items()
-            if name is Place.ZOOKEEPER or (not without_kafka and (with_kafka or place.held))
+            if name is OffsetStorage.ZOOKEEPER or (not without_kafka and (with_kafka or place.held))
         }
-        return GroupPlaces(
-            group_id=group_id, places=shown, group=Group.of(group_id, *shown.values())
+        return GroupOffsetStores(
+            group_id=group_id, places=shown, group=MigratedGroup.of(group_id, *shown.values())
         )
 
     def group_ids(self, *, without_kafka: bool = False) -> list[str]:
@@ -90,5 +90,7 @@ class MemoryCluster:
         self.asked_ms = time_ms
         return ToTime({tp: self.found.get(tp, -1) for tp in logs}, exact=self.exact)
 
-    def _places(self, group_id: str) -> dict[Place, MemoryPlace]:
-        return self.kept.setdefault(group_id, {place: MemoryPlace(place) for place in Place})
+    def _places(self, group_id: str) -> dict[OffsetStorage, MemoryPlace]:
+        return self.kept.setdefault(
+            group_id, {place: MemoryPlace(place) for place in OffsetStorage}
+        )

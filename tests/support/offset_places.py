@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from zkconsumer.errors import RequestTimedOut
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Offset, Place
+from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 from zkconsumer.offsets.store import FetchedOffset
 
 
@@ -21,7 +21,9 @@ class MemoryPlace:
         on_write: called after a write.
     """
 
-    def __init__(self, name: Place, held: Mapping[TopicPartition, Offset] | None = None) -> None:
+    def __init__(
+        self, name: OffsetStorage, held: Mapping[TopicPartition, Offset] | None = None
+    ) -> None:
         self.name = name
         self.held: dict[TopicPartition, Offset] = dict(held or {})
         self.present: list[str] = []

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from tests.support.status_world import StatusWorld
-from zkconsumer.cli.cluster_access import ClusterAccess
+from zkconsumer.cli.cluster_access import CommandCluster
 
-Open = Callable[..., AbstractContextManager[ClusterAccess]]
+Open = Callable[..., AbstractContextManager[CommandCluster]]
 
 
 def opening(world: StatusWorld) -> Open:
@@ -16,9 +16,9 @@ def opening(world: StatusWorld) -> Open:
     @contextmanager
     def open_it(
         args: argparse.Namespace, *, even_without: bool = False, times_most: int = 0
-    ) -> Iterator[ClusterAccess]:
+    ) -> Iterator[CommandCluster]:
         del even_without
-        access = ClusterAccess(
+        access = CommandCluster(
             store=world.tree.store,
             dialer=world.cluster.dialer(),
             zookeeper_connect=args.zookeeper,

@@ -15,7 +15,7 @@ from zkconsumer.status.group_state import zookeeper_state
 from zkconsumer.status.model import (
     BrokerStatus,
     ClusterSnapshot,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupKind,
     GroupPartition,
@@ -311,7 +311,7 @@ def _partition(
     committed_step = min(step, tale.commits_until)
     offset = _committed(tale, tp, step)
     in_zookeeper = key.kind is GroupKind.ZOOKEEPER
-    committed = Committed(
+    committed = CommittedOffset(
         offset,
         "zookeeper" if in_zookeeper else "kafka",
         at_ms,

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from zkconsumer.consumer.membership import Partitions
 from zkconsumer.fetch.polled.engine import EngineStats
-from zkconsumer.fetch.polled.starts import At, Edge, PositionView, Reset, Start
+from zkconsumer.fetch.polled.starts import AtOffset, LogEdge, PositionView, Reset, Start
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 
@@ -93,7 +93,7 @@ class PaperEngine:
         """See ``PollEngine``."""
         if tp not in self._positions:
             raise KeyError(tp)
-        if isinstance(start, At):
+        if isinstance(start, AtOffset):
             self._positions[tp] = start.offset
             self._epochs[tp] = start.leader_epoch
         else:
@@ -105,8 +105,8 @@ class PaperEngine:
         """The brokers say where the logs begin and end."""
         for tp, it in self._positions.items():
             if isinstance(it, Reset):
-                assert isinstance(it.policy, Edge)
-                self._positions[tp] = 0 if it.policy is Edge.EARLIEST else self.ends.get(tp, 0)
+                assert isinstance(it.policy, LogEdge)
+                self._positions[tp] = 0 if it.policy is LogEdge.EARLIEST else self.ends.get(tp, 0)
                 self._epochs[tp] = -1
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:

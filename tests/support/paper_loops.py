@@ -11,9 +11,9 @@ from tests.support.fetch_bench import SETTINGS, wait_for
 from tests.support.manual_clock import ManualClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.leader_finder import ClusterAccess, LeaderFinder
+from zkconsumer.fetch.leader_finder import LeaderLookup, LeaderFinder
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
-from zkconsumer.fetch.session import LeaderLost
+from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.scope import ThreadScope
 
@@ -54,7 +54,7 @@ class PaperLoop:
     def lose(self, claim: PartitionClaim, fetch_offset: int) -> None:
         """Give a partition back."""
         self.given = [one for one in self.given if one[0] is not claim]
-        self.report(self.key, (LeaderLost(claim, fetch_offset, "test"),))
+        self.report(self.key, (LeaderUnusable(claim, fetch_offset, "test"),))
 
 
 class Paper:
@@ -69,7 +69,7 @@ class Paper:
         self.clock = ManualClock()
         self.scope = ThreadScope("paper")
         self.finder = LeaderFinder(
-            access=ClusterAccess(
+            access=LeaderLookup(
                 list_brokers=lambda: self.brokers,
                 read_metadata=self.read,
                 dial=lambda broker, **_: pytest.fail(f"connected to {broker}"),

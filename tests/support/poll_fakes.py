@@ -11,14 +11,14 @@ from tests.support.manual_clock import ManualClock
 from tests.support.paper_engine import PaperEngine
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
-from zkconsumer.consumer.committed_lookup import Answer
+from zkconsumer.consumer.committed_lookup import CommittedResult
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.measuring.measures import Measures
 from zkconsumer.consumer.measuring.windows import WindowTerms
 from zkconsumer.consumer.membership import CommitDone, Membership, Offsets, Partitions, Why
 from zkconsumer.consumer.no_group import NoGroup
-from zkconsumer.consumer.one_caller import OneCaller
-from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.one_caller import SingleCaller
+from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import PollLoop
 from zkconsumer.consumer.session import PollSession, SessionSettings
 from zkconsumer.consumer.settings_of import policy_of
@@ -155,15 +155,15 @@ class QuickLookup:
         """See ``Lookup``."""
         self.asked.append(partitions)
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[CommittedResult]:
         """See ``Lookup``."""
         if self.holds:
             return []
         asked, self.asked = self.asked, []
         return [
-            Answer(one, self.errors.pop(0))
+            CommittedResult(one, self.errors.pop(0))
             if self.errors
-            else Answer(one, self._membership.committed(one, timeout_ms=0))
+            else CommittedResult(one, self._membership.committed(one, timeout_ms=0))
             for one in asked
         ]
 
@@ -245,10 +245,10 @@ class FakeParts:
             StartPositions(self.engine, self.lookup if in_group else None, policy_of(self.config)),
         )
 
-    def parts(self) -> Parts:
+    def parts(self) -> ConsumerComponents:
         """What a consumer takes."""
-        one_caller = OneCaller(ForkGuard("consumer fake"))
-        return Parts(
+        one_caller = SingleCaller(ForkGuard("consumer fake"))
+        return ConsumerComponents(
             config=self.config,
             clock=self.clock,
             bell=self.bell,

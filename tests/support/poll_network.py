@@ -12,7 +12,7 @@ from zkconsumer.errors import (
     ConnectionLost,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import Heard, InFlight
+from zkconsumer.net.connection import Received, InFlight
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.wire.codec import (
     decode_request,
@@ -63,7 +63,7 @@ class ModelConnection:
             self._answer = self._call(sent)
         return sent
 
-    def hear(self, in_flight: InFlight[FetchResponse], *, timeout_ms: int) -> Heard:
+    def hear(self, in_flight: InFlight[FetchResponse], *, timeout_ms: int) -> Received:
         assert timeout_ms > 0
         assert self._sent is in_flight
         if self._answer is None:
@@ -75,8 +75,8 @@ class ModelConnection:
             self._silences -= 1
             self._world.clock.advance(timeout_ms)
             self._world.meanwhile()
-            return Heard.NOTHING
-        return Heard.ALL
+            return Received.NOTHING
+        return Received.ALL
 
     def finish(self, in_flight: InFlight[FetchResponse], *, timeout_ms: int) -> Any:
         assert timeout_ms == 0

@@ -20,12 +20,12 @@ from zkconsumer.errors import (
     PartitionFailed,
     ZkConsumerError,
 )
-from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.engine import PollEngine
-from zkconsumer.fetch.polled.positions import PositionAsker
+from zkconsumer.fetch.polled.positions import PositionResolver
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Edge, Reset, Start
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, LogEdge, Reset, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.fetched import IsolationLevel, RecordOrigin
@@ -78,7 +78,7 @@ class PollWorld:
         version: int,
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
         truncates: bool = False,
-        reset: Edge | None = EARLIEST,
+        reset: LogEdge | None = EARLIEST,
     ) -> None:
         self.chance = random.Random(seed)
         self.version = version
@@ -181,7 +181,7 @@ class PollWorld:
         self.engine.add(PARTITIONS)
         self.engine.resume(PARTITIONS)
         for tp in self.engine.without_position():
-            self._seek(tp, At(self.logs[tp].start))
+            self._seek(tp, AtOffset(self.logs[tp].start))
         for turns in range(600):
             if self._is_done():
                 return
@@ -323,7 +323,7 @@ class PollWorld:
 
     def _step_engine(self) -> None:
         """Let one thread of the engine work, if it would."""
-        lines: list[BrokerFetcher | PositionAsker] = [*self.engine._fetchers.values()]
+        lines: list[BrokerFetcher | PositionResolver] = [*self.engine._fetchers.values()]
         one = self.chance.choice([*lines, self.engine._asker])
         if one in self._busy:
             return
@@ -359,21 +359,21 @@ class PollWorld:
             case 2 | 3:
                 engine.resume(PARTITIONS)
             case 4 | 5 if here:
-                self._seek(tp, At(chance.randrange(log.start, log.end + 1)))
+                self._seek(tp, AtOffset(chance.randrange(log.start, log.end + 1)))
             case 6 if here:
                 self._seek(tp, Reset(chance.choice((EARLIEST, LATEST))))
             case _:
                 if not here:
                     engine.add((tp,))
                     if chance.random() < 0.9:
-                        self._seek(tp, At(log.start))
+                        self._seek(tp, AtOffset(log.start))
 
     def _seek(self, tp: TopicPartition, start: Start) -> None:
         if tp in self._former:
             self._hears_of_recreation(tp)
         self.engine.seek(tp, start)
         self._from_start.discard(tp)
-        self.stands[tp] = start.offset if isinstance(start, At) else None
+        self.stands[tp] = start.offset if isinstance(start, AtOffset) else None
         self.seen[tp] = []
 
     # --- The caller, and the judge -------------------------------------------------------------
@@ -405,7 +405,7 @@ class PollWorld:
         assert not taken.keys() - self.engine.partitions()
         assert all(len(piece) for piece in taken.values())
 
-    def _judge_what_waits(self, board: Board) -> None:
+    def _judge_what_waits(self, board: PartitionStates) -> None:
         """Nothing was asked for behind more than may wait."""
         for state in board.states.values():
             before = [chunk.unread_bytes for chunk in state.waiting][:-1]
@@ -418,7 +418,7 @@ class PollWorld:
             assert at is not None
             assert error.offset == at.offset
             self._judge(tp, [], at.offset)
-            self.engine.seek(tp, At(at.offset, at.leader_epoch))
+            self.engine.seek(tp, AtOffset(at.offset, at.leader_epoch))
             return
         assert self.reset is None
         log = self.logs[tp]
@@ -426,14 +426,14 @@ class PollWorld:
             assert self.truncates
             assert error.diverged_at is not None
             # A seek says no epoch: what is cut back before the next record comes goes unnoticed.
-            self._seek(tp, At(min(error.diverged_at, log.end)))
+            self._seek(tp, AtOffset(min(error.diverged_at, log.end)))
         else:
             at = self.engine.position(tp)
             assert at is not None
             assert error.offset == at.offset
             self._judge(tp, [], at.offset)
             assert self.truncates or not log.start <= at.offset <= log.end
-            self._seek(tp, At(log.start))
+            self._seek(tp, AtOffset(log.start))
 
     def _judge(self, tp: TopicPartition, got: list[Seen], position: int | None) -> None:
         """Between the last position and this one, the caller got all that he is to get."""

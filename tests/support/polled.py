@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.fetch.polled.board import Board
-from zkconsumer.fetch.polled.completed import Asked, Unpacked, unpack
+from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked, unpack
 from zkconsumer.fetch.polled.planning import FetchPlan, plan_fetch
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import At, PositionView
+from zkconsumer.fetch.polled.starts import AtOffset, PositionView
 from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.wire.messages.fetch import FetchedPartition
@@ -53,16 +53,16 @@ def board_of(
     settings: PollFetchSettings | None = None,
     offset: int = 0,
     fresh: bool = False,
-) -> Board:
+) -> PartitionStates:
     """A board with partitions that broker 1 leads, all standing at an offset.
 
     Unless they are to be ``fresh``, each has been heard of before.
     """
-    board = Board(settings or PollFetchSettings())
+    board = PartitionStates(settings or PollFetchSettings())
     board.see(view(dict.fromkeys(partitions, BROKER)))
     board.add(partitions)
     for tp in partitions:
-        board.seek(tp, At(offset))
+        board.seek(tp, AtOffset(offset))
     if not fresh:
         board.fresh.clear()
     board.take_effects()
@@ -75,18 +75,18 @@ def part(tp: TopicPartition, data: bytes = b"", **fields: Any) -> FetchedPartiti
     return FetchedPartition(partition=tp.partition, records=memoryview(data), **values)
 
 
-def asked_of(tp: TopicPartition = TP, offset: int = 0, max_bytes: int = 1_000) -> Asked:
+def asked_of(tp: TopicPartition = TP, offset: int = 0, max_bytes: int = 1_000) -> PartitionRequest:
     """What a request may have said."""
-    return Asked(tp, PositionView(offset), max_bytes, -1, BROKER)
+    return PartitionRequest(tp, PositionView(offset), max_bytes, -1, BROKER)
 
 
-def plan(board: Board, now_ms: int = 0, broker: Broker = BROKER) -> FetchPlan:
+def plan(board: PartitionStates, now_ms: int = 0, broker: Broker = BROKER) -> FetchPlan:
     """The next request."""
     return plan_fetch(board, broker, now_ms)
 
 
 def answer(
-    board: Board,
+    board: PartitionStates,
     planned: FetchPlan,
     answers: dict[TopicPartition, FetchedPartition],
     now_ms: int = 0,
@@ -104,7 +104,7 @@ def answer(
     board.unanswered(planned.wanted.values())
 
 
-def fetched(board: Board, data: dict[TopicPartition, bytes], now_ms: int = 0) -> None:
+def fetched(board: PartitionStates, data: dict[TopicPartition, bytes], now_ms: int = 0) -> None:
     """One whole fetch."""
     answer(board, plan(board, now_ms), {tp: part(tp, one) for tp, one in data.items()}, now_ms)
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.connector.rebalance_state import RebalanceSettings, State
+from zkconsumer.connector.rebalance_state import RebalanceSettings, RebalanceState
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 ME = "g_b"
@@ -62,7 +62,7 @@ class Script:
         self.core = RebalanceCore(settings, random)
         self.now_ms = 0
         self.said: list[ev.Action] = []
-        self.begun: list[ev.Cause] = []
+        self.begun: list[ev.RebalanceCause] = []
         self.step: ev.Step | None = None
         self.members: tuple[str, ...] = (ME,)
         self.partition_count = 2
@@ -76,7 +76,7 @@ class Script:
         answer = self.core.receive(event, self.now_ms)
         self.begun += [one.cause for one in answer if isinstance(one, ev.Begun)]
         actions: list[ev.Action] = [one for one in answer if not isinstance(one, ev.Begun)]
-        if isinstance(event, ev.Leave):  # its steps are run, and nobody waits for the answers
+        if isinstance(event, ev.Withdraw):  # its steps are run, and nobody waits for the answers
             self.step = None
             return actions
         assert not any(isinstance(one, STEPS) for one in actions[:-1]), "a step is the last"
@@ -156,7 +156,7 @@ class Script:
         self.send(ev.SessionStarted(1))
         self.send(ev.Join())
         self.run_on()
-        assert self.core.state is State.OWNING
+        assert self.core.state is RebalanceState.OWNING
         self.said.clear()
         return self
 
@@ -178,9 +178,9 @@ class Script:
         deadline_ms = self.core.next_deadline_ms()
         assert deadline_ms is not None
         self.now_ms = max(self.now_ms, deadline_ms)
-        return self.send(ev.Tick())
+        return self.send(ev.DeadlineReached())
 
-    def stands_in(self, state: State) -> bool:
+    def stands_in(self, state: RebalanceState) -> bool:
         """Whether the core is in this state."""
         return self.core.state is state
 
@@ -197,7 +197,7 @@ def losing_one() -> Script:
     """A member with partitions 0 and 1 that must give up partition 0 to one before it."""
     script = Script().joined()
     script.members = ("g_a", ME)
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     return script
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from random import Random
 
 from tests.support.rebalance_zk import Member, Ownership, TinyZk
-from zkconsumer.assignment.strategy import Assignment, assign
+from zkconsumer.assignment.strategy import GroupAssignment, assign
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.connector.rebalance_state import RebalanceSettings, State
+from zkconsumer.connector.rebalance_state import RebalanceSettings, RebalanceState
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 STEPS = (
@@ -113,7 +113,7 @@ class World(TinyZk):
     def _leave(self, member: Member) -> None:
         """As the control thread does: every step at once, no answer fed back."""
         member.joined = False
-        actions = member.core.receive(ev.Leave(), self.now_ms)
+        actions = member.core.receive(ev.Withdraw(), self.now_ms)
         member.step = None
         for action in actions:
             if isinstance(action, ev.Unregister):
@@ -171,17 +171,19 @@ class World(TinyZk):
                 member.step = None
             case ev.AwaitOwners(partitions):
                 for tp in partitions:
-                    self._await(member, tp, ev.Cause.OWNER_GONE, there=tp in self.owners)
+                    self._await(member, tp, ev.RebalanceCause.OWNER_GONE, there=tp in self.owners)
             case ev.AwaitRegistration():
                 there = member.consumer_id in self.registrations
-                self._await(member, member.consumer_id, ev.Cause.REGISTRATION_GONE, there=there)
+                self._await(
+                    member, member.consumer_id, ev.RebalanceCause.REGISTRATION_GONE, there=there
+                )
             case ev.Settled(owned):
                 assert member.reading == member.core.started == owned
                 # Without brokers a round changes nothing, so more may be claimed than is read.
                 assert member.core.claimed == owned or not member.core._brokers_seen
             case (
                 ev.RetryLater()
-                | ev.GiveUp()
+                | ev.ReportFailure()
                 | ev.Unregister()
                 | ev.Begun()
                 | ev.Blocked()
@@ -192,7 +194,9 @@ class World(TinyZk):
             case _:
                 member.step = action
 
-    def _await(self, member: Member, what: object, cause: ev.Cause, *, there: bool) -> None:
+    def _await(
+        self, member: Member, what: object, cause: ev.RebalanceCause, *, there: bool
+    ) -> None:
         if there:
             self._watch(what, member, cause)
         else:
@@ -203,7 +207,7 @@ class World(TinyZk):
 
     def _hear_trigger(self, member: Member) -> None:
         cause = member.triggers.pop(self._rng.randrange(len(member.triggers)))
-        self._feed(member, ev.Triggered(cause))
+        self._feed(member, ev.RebalanceTriggered(cause))
 
     def _hear_session(self, member: Member) -> None:
         event = member.sessions.pop(0)
@@ -221,7 +225,7 @@ class World(TinyZk):
         deadline_ms = member.core.next_deadline_ms()
         if deadline_ms is not None:
             self.now_ms = max(self.now_ms, deadline_ms)
-            self._feed(member, ev.Tick())
+            self._feed(member, ev.DeadlineReached())
 
     def _run_step(self, member: Member) -> None:
         step, member.step = member.step, None
@@ -287,10 +291,10 @@ class World(TinyZk):
         return ev.StepDone(step.round)
 
     def _read(self, member: Member, step: ev.ReadGroup) -> ev.Answer:
-        self._watch("members", member, ev.Cause.MEMBERS)
-        self._watch("brokers", member, ev.Cause.BROKERS)
+        self._watch("members", member, ev.RebalanceCause.MEMBERS)
+        self._watch("brokers", member, ev.RebalanceCause.BROKERS)
         for topic in self.partitions:
-            self._watch(topic, member, ev.Cause.TOPICS)
+            self._watch(topic, member, ev.RebalanceCause.TOPICS)
         ours = member.registered if member.registered is not None else member.live
         return ev.GroupRead(
             round=step.round,
@@ -325,7 +329,7 @@ class World(TinyZk):
                 for tp, thread in member.reading.items():
                     there = self.owners.get(tp) == (thread, member.live)
                     assert there or tp in self._meddled, f"{tp} read unowned"
-            if member.core.state is State.OWNING:
+            if member.core.state is RebalanceState.OWNING:
                 assert member.core.started == member.reading
                 assert member.core.started.items() <= member.core.claimed.items()
 
@@ -351,9 +355,9 @@ class World(TinyZk):
         assert {one.consumer_id: (one.live, one.topics) for one in joined} == self.registrations
         expected: Ownership = {}
         for member in joined:
-            assert member.core.state is State.OWNING, f"{member.core} does not own"
+            assert member.core.state is RebalanceState.OWNING, f"{member.core} does not own"
             result = assign("range", self.view(), member.consumer_id)
-            assert isinstance(result, Assignment)
+            assert isinstance(result, GroupAssignment)
             expected = dict(result.owners)
             share = {tp: it for tp, it in expected.items() if it.consumer_id == member.consumer_id}
             assert member.reading == share, f"{member.core} reads {member.reading}, not {share}"

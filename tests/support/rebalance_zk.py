@@ -24,7 +24,7 @@ class Member:
     joined: bool = False
     step: ev.Step | None = None
     answers: list[ev.Answer] = field(default_factory=list)
-    triggers: list[ev.Cause] = field(default_factory=list)
+    triggers: list[ev.RebalanceCause] = field(default_factory=list)
     sessions: list[ev.SessionStarted | ev.SessionEnded] = field(default_factory=list)
     reading: Ownership = field(default_factory=dict)
 
@@ -42,9 +42,11 @@ class TinyZk:
         self.partitions = {"t": 3, "u": 2}
         self.registrations: dict[str, tuple[int, dict[str, int]]] = {}
         self.owners: dict[TopicPartition, tuple[ConsumerThreadId, int]] = {}
-        self._watches: defaultdict[object, dict[tuple[Member, ev.Cause], None]] = defaultdict(dict)
+        self._watches: defaultdict[object, dict[tuple[Member, ev.RebalanceCause], None]] = (
+            defaultdict(dict)
+        )
 
-    def _watch(self, what: object, member: Member, cause: ev.Cause) -> None:
+    def _watch(self, what: object, member: Member, cause: ev.RebalanceCause) -> None:
         self._watches[what][member, cause] = None
 
     def _fire(self, what: object) -> None:

@@ -13,7 +13,7 @@ from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.doctor.fixing import FixPlan, plan_fix
 from zkconsumer.status.group_state import zookeeper_state
@@ -149,11 +149,11 @@ class SickWorld:
             live_sessions=self.live,
         )
 
-    def findings(self, around: Circumstances | None = None) -> tuple[Finding, ...]:
+    def findings(self, around: Circumstances | None = None) -> tuple[Diagnosis, ...]:
         """What the doctor says now."""
         return examine(self.snapshot(), around or Circumstances())
 
-    def one(self, code: Code, around: Circumstances | None = None) -> Finding:
+    def one(self, code: Code, around: Circumstances | None = None) -> Diagnosis:
         """The one finding of this kind."""
         (found,) = [one for one in self.findings(around) if one.code is code]
         return found
@@ -219,7 +219,7 @@ def healthy() -> SickWorld:
     return world
 
 
-def codes(findings: Iterable[Finding]) -> list[str]:
+def codes(findings: Iterable[Diagnosis]) -> list[str]:
     """The kinds of findings, in their order."""
     return [one.code.value for one in findings]
 

@@ -30,7 +30,7 @@ from zkconsumer.wire.messages.metadata import (
     TopicMetadata,
 )
 from zkconsumer.wire.messages.offset_for_leader_epoch import (
-    EpochEnd,
+    EpochEndOffset,
     EpochEndTopic,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
@@ -202,7 +202,7 @@ class SpokenCluster:
                 EpochEndTopic(
                     topic=topic.topic,
                     partitions=tuple(
-                        EpochEnd(
+                        EpochEndOffset(
                             error_code=self._failure(
                                 number, TopicPartition(topic.topic, one.partition)
                             ),

@@ -9,8 +9,8 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.consumer_protocol import (
-    Assignment,
-    Subscription,
+    ConsumerAssignment,
+    ConsumerSubscription,
     TopicPartitions,
     encode_assignment,
     encode_subscription,
@@ -189,7 +189,7 @@ class SpokenGroups:
 
 
 def _member(name: str, has: Mapping[str, tuple[int, ...]], group: SpokenGroup) -> DescribedMember:
-    assignment = Assignment(
+    assignment = ConsumerAssignment(
         assigned_partitions=tuple(
             TopicPartitions(topic=topic, partitions=ids) for topic, ids in has.items()
         )
@@ -198,7 +198,7 @@ def _member(name: str, has: Mapping[str, tuple[int, ...]], group: SpokenGroup) -
         member_id=name,
         client_id="client",
         client_host="/10.0.0.1",
-        metadata=encode_subscription(Subscription(topics=tuple(has))),
+        metadata=encode_subscription(ConsumerSubscription(topics=tuple(has))),
         assignment=encode_assignment(assignment) if group.raw is None else group.raw,
     )
 

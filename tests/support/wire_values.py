@@ -15,7 +15,7 @@ from zkconsumer.wire.schema import (
     Blob,
     FixedBytes,
     FixedInt,
-    Only,
+    SingleField,
     OnNull,
     Struct,
     Text,
@@ -84,6 +84,6 @@ def _values(wire_type: WireType, version: int) -> st.SearchStrategy[Any]:
             return st.none() | arrays if may_be_null else arrays
         case Struct(message):
             return messages(message, version)
-        case Only(message, name):
+        case SingleField(message, name):
             (field,) = (field for field in fields_of(message) if field.name == name)
             return _values(field.type, version)

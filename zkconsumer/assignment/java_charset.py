@@ -67,7 +67,7 @@ class RegexUnusable(RegexRefused):
 
 
 @dataclass(slots=True)
-class Reader:
+class CharsetText:
     """A text and how far it is read; beyond its end it gives empty texts."""
 
     text: str
@@ -113,7 +113,7 @@ def unquote(pattern: str) -> str:
     return "".join(out)
 
 
-def literal_escape(reader: Reader) -> str:
+def literal_escape(reader: CharsetText) -> str:
     """The one character that is meant by what follows a backslash."""
     for syntax, base in ((_OCTAL, 8), (_HEX, 16)):
         if found := syntax.match(reader.text, reader.position):
@@ -130,7 +130,7 @@ def literal_escape(reader: Reader) -> str:
     return char
 
 
-def property_set(reader: Reader, *, fold: bool) -> Chars:
+def property_set(reader: CharsetText, *, fold: bool) -> Chars:
     r"""The characters of ``p{Alpha}`` and the like, of which the backslash is already taken."""
     found = _PROPERTY.match(reader.text, reader.position)
     name = found.group(2) if found else ""
@@ -143,7 +143,7 @@ def property_set(reader: Reader, *, fold: bool) -> Chars:
     return _PROPERTIES[name] if found.group(1) == "p" else ALL - _PROPERTIES[name]
 
 
-def read_class(reader: Reader, *, fold: bool) -> Chars:
+def read_class(reader: CharsetText, *, fold: bool) -> Chars:
     """The characters of a class, of which the opening bracket is already taken."""
     negated = reader.take("^")
     chars: set[str] = set()
@@ -157,7 +157,7 @@ def read_class(reader: Reader, *, fold: bool) -> Chars:
     return ALL - chars if negated else frozenset(chars)
 
 
-def _class_element(reader: Reader, *, fold: bool) -> Chars:
+def _class_element(reader: CharsetText, *, fold: bool) -> Chars:
     if reader.peek() == "[":
         raise RegexRefused("a character class inside a character class is not supported")
     if reader.peek() == "&" and reader.peek(1) == "&":
@@ -177,7 +177,7 @@ def _class_element(reader: Reader, *, fold: bool) -> Chars:
     return frozenset(between)
 
 
-def _class_shorthand(reader: Reader, *, fold: bool) -> Chars:
+def _class_shorthand(reader: CharsetText, *, fold: bool) -> Chars:
     reader.next()
     if reader.peek() in ("p", "P"):
         return property_set(reader, fold=fold)
@@ -187,7 +187,7 @@ def _class_shorthand(reader: Reader, *, fold: bool) -> Chars:
     return CLASS_ESCAPES[letter]
 
 
-def _class_char(reader: Reader) -> str:
+def _class_char(reader: CharsetText) -> str:
     if reader.done:
         raise RegexUnusable("unclosed character class")
     char = reader.next()

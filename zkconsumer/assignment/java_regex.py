@@ -23,7 +23,7 @@ from typing import Final
 from zkconsumer.assignment.java_charset import (
     ALL,
     CLASS_ESCAPES,
-    Reader,
+    CharsetText,
     RegexRefused,
     RegexUnusable,
     is_foldable,
@@ -34,13 +34,13 @@ from zkconsumer.assignment.java_charset import (
 )
 from zkconsumer.assignment.regex_automaton import Automaton, TooManySteps
 from zkconsumer.assignment.regex_nodes import (
-    At,
+    Anchor,
     Atomic,
     Choice,
-    Edge,
-    Look,
+    TextBoundary,
+    Lookaround,
     Node,
-    OneOf,
+    CharacterSet,
     Repeat,
     Sequence,
     Widths,
@@ -53,8 +53,14 @@ TOO_LONG: Final = f"it is longer than {MOST_CHARS} characters"
 
 _MAX_DEPTH = 60
 _MAX_REPEAT = 2**31 - 1
-_EDGES = {"^": Edge.START, "$": Edge.END, r"\A": Edge.START, r"\z": Edge.END, r"\Z": Edge.END}
-_EDGES |= {r"\b": Edge.BOUNDARY, r"\B": Edge.NO_BOUNDARY}
+_EDGES = {
+    "^": TextBoundary.START,
+    "$": TextBoundary.END,
+    r"\A": TextBoundary.START,
+    r"\z": TextBoundary.END,
+    r"\Z": TextBoundary.END,
+}
+_EDGES |= {r"\b": TextBoundary.BOUNDARY, r"\B": TextBoundary.NO_BOUNDARY}
 _OPENINGS = ("?:", "?=", "?!", "?>", "?<=", "?<!")
 _FLAGS = re.compile(r"\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])")
 _NAME = re.compile(r"\?<([a-zA-Z][a-zA-Z0-9]*)>")
@@ -90,7 +96,7 @@ def java_program(pattern: str) -> Program:
         raise RegexRefused("it holds a line separator")
     if any("\ud800" <= char <= "\udfff" for char in pattern):
         raise RegexRefused("it holds what is not a character")
-    parser = _Parser(Reader(unquote(pattern)))
+    parser = _Parser(CharsetText(unquote(pattern)))
     tree = parser.alternatives(fold=False, depth=0)
     if not parser.reader.done:
         raise RegexUnusable("unmatched )")
@@ -128,7 +134,7 @@ class _Matcher:
 class _Parser:
     """One pass over a pattern; ``fold`` is Java's flag i, carried along as an argument."""
 
-    reader: Reader
+    reader: CharsetText
     names: set[str] = field(default_factory=set)
     widths: Widths = field(default_factory=Widths)
 
@@ -166,15 +172,15 @@ class _Parser:
         if char == "(":
             return self._group(fold=fold, depth=depth + 1)
         if char == "[":
-            return OneOf(read_class(self.reader, fold=fold))
+            return CharacterSet(read_class(self.reader, fold=fold))
         if char == ".":
-            return OneOf(ALL)
+            return CharacterSet(ALL)
         if char in "?*+":
             raise RegexUnusable(f"nothing to repeat before {char}")
         if char == "{":
             raise RegexRefused("nothing to repeat before {")
         if char in _EDGES:
-            return At(_EDGES[char])
+            return Anchor(_EDGES[char])
         if char == "\\":
             return self._escape(fold=fold)
         return _literal(char, fold=fold)
@@ -183,11 +189,11 @@ class _Parser:
         char = self.reader.peek()
         if "\\" + char in _EDGES:
             self.reader.next()
-            return At(_EDGES["\\" + char])
+            return Anchor(_EDGES["\\" + char])
         if char in CLASS_ESCAPES:
-            return OneOf(CLASS_ESCAPES[self.reader.next()])
+            return CharacterSet(CLASS_ESCAPES[self.reader.next()])
         if char in ("p", "P"):
-            return OneOf(property_set(self.reader, fold=fold))
+            return CharacterSet(property_set(self.reader, fold=fold))
         return _literal(literal_escape(self.reader), fold=fold)
 
     def _group(self, *, fold: bool, depth: int) -> Node:
@@ -200,11 +206,11 @@ class _Parser:
         match kind:
             case "?:":
                 # What has no length can be repeated in brackets only.
-                return Sequence((body,)) if isinstance(body, At | Look) else body
+                return Sequence((body,)) if isinstance(body, Anchor | Lookaround) else body
             case "?>":
                 return Atomic(body)
             case _:
-                return Look(body, ahead="<" not in kind, negated="!" in kind)
+                return Lookaround(body, ahead="<" not in kind, negated="!" in kind)
 
     def _group_kind(self, fold: bool) -> tuple[str, bool]:  # noqa: FBT001 - see _flag_switch
         reader = self.reader
@@ -227,7 +233,7 @@ class _Parser:
         times, low, high = self._times()
         if not times:
             return item
-        if isinstance(item, At | Look):
+        if isinstance(item, Anchor | Lookaround):
             raise RegexRefused(f"repetition {times} of something without length")
         mode = self.reader.next() if self.reader.peek() in ("?", "+") else ""
         if self.reader.peek() in ("?", "*", "+", "{"):
@@ -269,7 +275,7 @@ def _sequence(parts: list[Node]) -> Node:
 
 
 @lru_cache(maxsize=1024)
-def _literal(char: str, *, fold: bool) -> OneOf:
+def _literal(char: str, *, fold: bool) -> CharacterSet:
     if fold and is_foldable(char):
-        return OneOf(frozenset((char.lower(), char.upper())))
-    return OneOf(frozenset(char) & ALL)
+        return CharacterSet(frozenset((char.lower(), char.upper())))
+    return CharacterSet(frozenset(char) & ALL)

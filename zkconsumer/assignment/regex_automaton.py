@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from zkconsumer.assignment.regex_nodes import Edge
+from zkconsumer.assignment.regex_nodes import TextBoundary
 from zkconsumer.assignment.regex_program import (
     ACCEPT,
     Accept,
@@ -26,7 +26,7 @@ from zkconsumer.assignment.regex_program import (
     Fork,
     Jump,
     OnEdge,
-    OnLook,
+    LookaroundStep,
     Program,
     Take,
 )
@@ -96,16 +96,16 @@ class _Name:
         self.looks: dict[tuple[int, int], bool] = {}
         self.ends: dict[tuple[int, int], int | None] = {}
 
-    def is_at(self, edge: Edge, place: int) -> bool:
+    def is_at(self, edge: TextBoundary, place: int) -> bool:
         """Whether a place is such an edge."""
         match edge:
-            case Edge.START:
+            case TextBoundary.START:
                 return place == 0
-            case Edge.END:
+            case TextBoundary.END:
                 return place == len(self.text)
-            case Edge.BOUNDARY:
+            case TextBoundary.BOUNDARY:
                 return self._is_boundary(place)
-            case Edge.NO_BOUNDARY:
+            case TextBoundary.NO_BOUNDARY:
                 return not self._is_boundary(place)
 
     def _is_boundary(self, place: int) -> bool:
@@ -232,20 +232,20 @@ class Automaton:
 
     def _conditional(self, number: int) -> Conditional:
         op = self._ops[number]
-        assert isinstance(op, OnEdge | OnLook | Jump)
+        assert isinstance(op, OnEdge | LookaroundStep | Jump)
         return op
 
     def _holds(self, op: Conditional, name: _Name, place: int, later: dict[int, set[int]]) -> bool:
         if isinstance(op, OnEdge):
             return name.is_at(op.edge, place)
-        if isinstance(op, OnLook):
+        if isinstance(op, LookaroundStep):
             return self._looks(op, name, place)
         end = self._first_end(op.start, name, place)
         if end is not None and end > place:
             later.setdefault(end, set()).add(op.then)
         return end == place
 
-    def _looks(self, op: OnLook, name: _Name, place: int) -> bool:
+    def _looks(self, op: LookaroundStep, name: _Name, place: int) -> bool:
         found = name.looks.get((op.start, place))
         if found is None:
             if op.back is None:
@@ -299,7 +299,7 @@ class Automaton:
             case Jump(start, then):
                 end = self._first_end(start, name, place)
                 return () if end is None else ((then, end),)
-            case OnEdge() | OnLook():
+            case OnEdge() | LookaroundStep():
                 return ((op.then, place),) if self._holds(op, name, place, {}) else ()
 
     def _spend(self, steps: int) -> None:

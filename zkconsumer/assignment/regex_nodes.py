@@ -7,7 +7,7 @@ from typing import TypeAlias
 from zkconsumer.assignment.java_charset import Chars
 
 
-class Edge(Enum):
+class TextBoundary(Enum):
     """A condition on a position in the text."""
 
     START = auto()
@@ -17,17 +17,17 @@ class Edge(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class CharacterSet:
     """One character of a set."""
 
     chars: Chars
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class Anchor:
     """A condition without length."""
 
-    edge: Edge
+    edge: TextBoundary
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Atomic:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Lookaround:
     """Whether the body matches from here on, or up to here; without length itself."""
 
     body: "Node"
@@ -70,7 +70,7 @@ class Look:
     negated: bool
 
 
-Node: TypeAlias = OneOf | At | Sequence | Choice | Repeat | Atomic | Look
+Node: TypeAlias = CharacterSet | Anchor | Sequence | Choice | Repeat | Atomic | Lookaround
 
 
 Width: TypeAlias = tuple[int, int | None]
@@ -92,9 +92,9 @@ class Widths:
 
     def _measure(self, node: Node) -> Width:
         match node:
-            case OneOf():
+            case CharacterSet():
                 return 1, 1
-            case At() | Look():
+            case Anchor() | Lookaround():
                 return 0, 0
             case Sequence(parts):
                 widths = [self.of(part) for part in parts]

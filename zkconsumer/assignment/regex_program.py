@@ -10,13 +10,13 @@ from typing import Final, TypeAlias
 
 from zkconsumer.assignment.java_charset import Chars, RegexRefused, RegexUnusable
 from zkconsumer.assignment.regex_nodes import (
-    At,
+    Anchor,
     Atomic,
     Choice,
-    Edge,
-    Look,
+    TextBoundary,
+    Lookaround,
     Node,
-    OneOf,
+    CharacterSet,
     Repeat,
     Sequence,
     Widths,
@@ -55,12 +55,12 @@ class Fork:
 class OnEdge:
     """Go on at ``then`` if the condition holds here."""
 
-    edge: Edge
+    edge: TextBoundary
     then: int
 
 
 @dataclass(frozen=True, slots=True)
-class OnLook:
+class LookaroundStep:
     """Go on at ``then`` if the part at ``start`` matches from here on, or the ``back`` before.
 
     Attributes:
@@ -84,8 +84,8 @@ class Jump:
     then: int
 
 
-Op: TypeAlias = Accept | Take | Fork | OnEdge | OnLook | Jump
-Conditional: TypeAlias = OnEdge | OnLook | Jump
+Op: TypeAlias = Accept | Take | Fork | OnEdge | LookaroundStep | Jump
+Conditional: TypeAlias = OnEdge | LookaroundStep | Jump
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,9 @@ class _Compiler:
     def compile(self, node: Node, then: int, *, in_atomic: bool) -> int:
         """Write a node that goes on at ``then``; gives where it begins."""
         match node:
-            case OneOf(chars):
+            case CharacterSet(chars):
                 return self._add(Take(chars, then))
-            case At(edge):
+            case Anchor(edge):
                 return self._add(OnEdge(edge, then))
             case Sequence(parts):
                 for part in reversed(parts):
@@ -139,17 +139,17 @@ class _Compiler:
                 return self._repeat(node, then, in_atomic=in_atomic)
             case Atomic(body):
                 return self._add(Jump(self.compile(body, ACCEPT, in_atomic=True), then))
-            case Look():
+            case Lookaround():
                 return self._look(node, then)
 
-    def _look(self, node: Look, then: int) -> int:
+    def _look(self, node: Lookaround, then: int) -> int:
         back = None
         if not node.ahead:
             back, longest = self._widths.of(node.body)
             if back != longest:
                 raise RegexRefused("it has no sure equivalent: a look-behind of variable length")
         start = self.compile(node.body, ACCEPT, in_atomic=False)
-        return self._add(OnLook(start, back, node.negated, then))
+        return self._add(LookaroundStep(start, back, node.negated, then))
 
     def _repeat(self, node: Repeat, then: int, *, in_atomic: bool) -> int:
         """Write a repetition out: so often as it must be, and so often as it may be.

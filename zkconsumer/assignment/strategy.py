@@ -16,7 +16,7 @@ Strategy: TypeAlias = Literal["range", "roundrobin"]
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class GroupAssignment:
     """The thread that reads each partition, for the whole group."""
 
     owners: Mapping[TopicPartition, ConsumerThreadId]
@@ -29,7 +29,9 @@ class CannotAssign:
     reason: str
 
 
-def assign(strategy: Strategy, view: GroupView, own_consumer_id: str) -> Assignment | CannotAssign:
+def assign(
+    strategy: Strategy, view: GroupView, own_consumer_id: str
+) -> GroupAssignment | CannotAssign:
     """Share out the partitions of the whole group, as the member ``own_consumer_id`` does.
 
     A group that reads no topic at all gets an empty assignment under both strategies; in Kafka
@@ -41,12 +43,12 @@ def assign(strategy: Strategy, view: GroupView, own_consumer_id: str) -> Assignm
         return CannotAssign(f"member {own_consumer_id} is not registered in the group")
     match strategy:
         case "range":
-            return Assignment(range_assignor.assign(view))
+            return GroupAssignment(range_assignor.assign(view))
         case "roundrobin":
             uneven = round_robin.uneven_topics(view)
             if uneven is not None:
                 return CannotAssign(_uneven_reason(view, *uneven))
-            return Assignment(round_robin.assign(view, own_consumer_id))
+            return GroupAssignment(round_robin.assign(view, own_consumer_id))
         case _:
             assert_never(strategy)
 

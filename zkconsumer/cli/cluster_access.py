@@ -48,7 +48,7 @@ _BACKOFF_MS = 250
 _SESSION_MS = 20_000
 
 
-class ClusterAccess:
+class CommandCluster:
     """Thread: one at a time. Made by ``open_cluster``, which closes it.
 
     Attributes:
@@ -224,7 +224,7 @@ def required(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 @contextmanager
 def open_cluster(
     args: argparse.Namespace, *, even_without: bool = False, times_most: int = 0
-) -> Iterator[ClusterAccess]:
+) -> Iterator[CommandCluster]:
     """Connect to ZooKeeper, if one is given; brokers are connected to when they are asked.
 
     Args:
@@ -242,7 +242,7 @@ def open_cluster(
         store = _connected(args, stack) if args.zookeeper else None
         if store is not None and not even_without:
             require_cluster(store, args.zookeeper)
-        access = ClusterAccess(
+        access = CommandCluster(
             store=store,
             dialer=stack.enter_context(open_dialer(client)),
             zookeeper_connect=args.zookeeper or None,

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Collection
 
-from zkconsumer.cli.cluster_access import ClusterAccess
+from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.printable import printable
@@ -20,7 +20,7 @@ def settled(status: int, snapshot: ClusterSnapshot) -> int:
     return status if status or snapshot.no_brokers is None else COULD_NOT
 
 
-def brokers_status(access: ClusterAccess, brokers: Collection[BrokerStatus]) -> int:
+def brokers_status(access: CommandCluster, brokers: Collection[BrokerStatus]) -> int:
     """The same for a command that reads brokers alone; says what is wrong on standard error.
 
     Raises:

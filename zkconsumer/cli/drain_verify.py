@@ -132,13 +132,13 @@ def _verify(args: argparse.Namespace) -> tuple[int, str]:
 
 def _format_at(path: str) -> str | None:
     """What the drain in a folder of this machine says that its format is; None where none says."""
-    from zkconsumer.drain.identity import Identity  # noqa: PLC0415 - loads much
+    from zkconsumer.drain.identity import DrainIdentity  # noqa: PLC0415 - loads much
 
     try:
         data = (Path(path) / layout.IDENTITY).read_bytes()
     except OSError:
         return None
-    return Identity.from_bytes(layout.IDENTITY, data).format
+    return DrainIdentity.from_bytes(layout.IDENTITY, data).format
 
 
 def _cluster(args: argparse.Namespace) -> Mapping[str, str] | None:

@@ -17,12 +17,12 @@ from zkconsumer.cli.cluster_arguments import add_cluster_arguments, milliseconds
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import offset_shell_text
 from zkconsumer.cli.instants import parse_instant
-from zkconsumer.cli.log_offsets import Found, offsets_of_topic
+from zkconsumer.cli.log_offsets import PartitionLogOffset, offsets_of_topic
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
-    Column,
+    TableColumn,
     Painted,
     add_format_arguments,
     json_text,
@@ -56,7 +56,7 @@ exit status: 0 done; 1 not every partition told its offset; 2 wrong usage, or no
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _OffsetQuery:
     """What is asked for; ``partitions`` None: all."""
 
     topic: str
@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
     time = _ENDS.get(args.time)
     if time is None:
         time = parse_instant(args.time)
-    wish = _Wish(
+    wish = _OffsetQuery(
         args.topic,
         time,
         args.partitions,
@@ -184,7 +184,7 @@ def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
             client.stop()
 
 
-def _print(form: str, wish: _Wish, found: Mapping[int, Found]) -> int:
+def _print(form: str, wish: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> int:
     asked = sorted(found) if wish.partitions is None else wish.partitions
     if form == "scala":
         lists = {
@@ -212,17 +212,17 @@ def _print(form: str, wish: _Wish, found: Mapping[int, Found]) -> int:
     return _FAILED if any(one.error is not None for one in shown.values()) else 0
 
 
-def _failure(topic: str, number: int, found: Mapping[int, Found]) -> str:
+def _failure(topic: str, number: int, found: Mapping[int, PartitionLogOffset]) -> str:
     code = found[number].error
     return f"{topic}-{number}: {'' if code is None else error_name(code)}"
 
 
-def _as_table(wish: _Wish, found: Mapping[int, Found]) -> str:
+def _as_table(wish: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> str:
     columns = (
-        Column("TOPIC"),
-        Column("PARTITION", right=True),
-        Column("OFFSET", right=True),
-        Column("NOTE"),
+        TableColumn("TOPIC"),
+        TableColumn("PARTITION", right=True),
+        TableColumn("OFFSET", right=True),
+        TableColumn("NOTE"),
     )
     rows: list[list[Cell]] = []
     for number, one in found.items():
@@ -237,7 +237,7 @@ def _as_table(wish: _Wish, found: Mapping[int, Found]) -> str:
     return table(columns, rows, coloured=shows_colour())
 
 
-def _as_json(wish: _Wish, found: Mapping[int, Found]) -> str:
+def _as_json(wish: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> str:
     return json_text(
         {
             "topic": wish.topic,

@@ -27,7 +27,7 @@ def open_store(config: ConsumerConfig) -> Iterator[ZkStore]:
         store.close()
 
 
-class GroupNodes:
+class GroupNodeAccess:
     """Looks at a group's nodes in ZooKeeper, and deletes them.
 
     Args:

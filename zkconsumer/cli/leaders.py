@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Colour, Column, Painted, counted, json_text, table
+from zkconsumer.cli.tables import Colour, TableColumn, Painted, counted, json_text, table
 from zkconsumer.status.model import BrokerStatus, TopicStatus
 
 _COLUMNS = (
-    Column("BROKER", right=True),
-    Column("ADDRESS"),
-    Column("LEADS", right=True),
-    Column("PREFERRED", right=True),
-    Column("REPLICAS", right=True),
-    Column("NOT IN SYNC", right=True),
-    Column("NOTE"),
+    TableColumn("BROKER", right=True),
+    TableColumn("ADDRESS"),
+    TableColumn("LEADS", right=True),
+    TableColumn("PREFERRED", right=True),
+    TableColumn("REPLICAS", right=True),
+    TableColumn("NOT IN SYNC", right=True),
+    TableColumn("NOTE"),
 )
 
 

@@ -5,7 +5,7 @@ import logging
 from zkconsumer.printable import printable
 
 
-class LineFormatter(logging.Formatter):
+class SafeLogFormatter(logging.Formatter):
     """A formatter whose lines can neither drive a terminal nor be taken for other lines.
 
     Of a traceback the line ends stay, which are ours.

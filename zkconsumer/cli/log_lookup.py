@@ -12,7 +12,7 @@ from zkconsumer.offsets.planning import LogRange
 Logs = Mapping[TopicPartition, LogRange]
 
 
-class TimeFound(NamedTuple):
+class TimeLookupResult(NamedTuple):
     """Where a time lies.
 
     Attributes:
@@ -25,7 +25,7 @@ class TimeFound(NamedTuple):
     exact: bool
 
 
-class LogLookup:
+class CommandLogLookup:
     """Thread: one.
 
     Args:
@@ -59,7 +59,7 @@ class LogLookup:
             and isinstance(end := ends.get(tp), TimedOffset)
         }
 
-    def since(self, time_ms: int, logs: Logs) -> TimeFound:
+    def since(self, time_ms: int, logs: Logs) -> TimeLookupResult:
         """Where to begin, to get all records that are not older than a time.
 
         Brokers before 0.10.1, and logs without timestamps, know when segments were last written:
@@ -73,13 +73,13 @@ class LogLookup:
             ZkConsumerError: it can't be asked.
         """
         found = self._times.since(dict.fromkeys(logs, time_ms))
-        return TimeFound(found.offsets, found.is_exact)
+        return TimeLookupResult(found.offsets, found.is_exact)
 
-    def until(self, time_ms: int, logs: Logs) -> TimeFound:
+    def until(self, time_ms: int, logs: Logs) -> TimeLookupResult:
         """Where to end, to get all records before the first that is not older than a time.
 
         By segments that is the end of the one that was being written then, and newer records come,
         too. The rest is as with ``since``.
         """
         found = self._times.until(dict.fromkeys(logs, time_ms))
-        return TimeFound(found.offsets, found.is_exact)
+        return TimeLookupResult(found.offsets, found.is_exact)

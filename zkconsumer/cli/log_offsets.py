@@ -9,7 +9,7 @@ from zkconsumer.model import TopicPartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class PartitionLogOffset:
     """One partition.
 
     Attributes:
@@ -33,7 +33,7 @@ def offsets_of_topic(
     timeout_ms: int,
     by_segment: bool,
     count: int = 1,
-) -> dict[int, Found]:
+) -> dict[int, PartitionLogOffset]:
     """Where a topic's partitions were.
 
     Args:
@@ -58,7 +58,7 @@ def offsets_of_topic(
     partitions = [TopicPartition(topic, number) for number in numbers]
     # Who has no leader now is not waited for.
     times = {tp: time for tp in partitions if tp in view.leaders}
-    found = dict.fromkeys(partitions, Found(error=int(ErrorCode.LEADER_NOT_AVAILABLE)))
+    found = dict.fromkeys(partitions, PartitionLogOffset(error=int(ErrorCode.LEADER_NOT_AVAILABLE)))
     if not by_segment:
         try:
             found |= _by_record(client, times, timeout_ms)
@@ -78,13 +78,13 @@ def offsets_of_topic(
 
 def _by_record(
     client: ClusterClient, times: dict[TopicPartition, int], timeout_ms: int
-) -> dict[TopicPartition, Found]:
-    found: dict[TopicPartition, Found] = {}
+) -> dict[TopicPartition, PartitionLogOffset]:
+    found: dict[TopicPartition, PartitionLogOffset] = {}
     for tp, answer in client.list_offsets(times, timeout_ms=timeout_ms).items():
         if isinstance(answer, int):
-            found[tp] = Found(error=answer)
+            found[tp] = PartitionLogOffset(error=answer)
             continue
-        found[tp] = Found(
+        found[tp] = PartitionLogOffset(
             offsets=() if answer.offset < 0 else (answer.offset,),
             timestamp_ms=answer.timestamp if answer.timestamp >= 0 else None,
         )
@@ -93,11 +93,11 @@ def _by_record(
 
 def _by_segment(
     client: ClusterClient, times: dict[TopicPartition, int], timeout_ms: int, count: int
-) -> dict[TopicPartition, Found]:
+) -> dict[TopicPartition, PartitionLogOffset]:
     answers = client.segment_starts(times, timeout_ms=timeout_ms, max_offsets=count)
     return {
-        tp: Found(error=answer)
+        tp: PartitionLogOffset(error=answer)
         if isinstance(answer, int)
-        else Found(offsets=answer, by_segment=True)
+        else PartitionLogOffset(offsets=answer, by_segment=True)
         for tp, answer in answers.items()
     }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from zkconsumer.cli.completion import answer_shell
 from zkconsumer.cli.configuration import Configuration, Defaults, find_file, read_configuration
-from zkconsumer.cli.log_lines import LineFormatter
+from zkconsumer.cli.log_lines import SafeLogFormatter
 from zkconsumer.cli.output import discard_standard_output, mend_standard_streams
 from zkconsumer.cli.parsing import (
     USAGE_STATUS,
@@ -107,7 +107,7 @@ def _report(error: Exception, text: str, status: int = 1) -> int:
 def _set_up_logging(*, debug: bool) -> None:
     form = "%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LineFormatter(form if debug else "zkconsumer: %(message)s"))
+    handler.setFormatter(SafeLogFormatter(form if debug else "zkconsumer: %(message)s"))
     logging.basicConfig(
         level=logging.DEBUG if debug else logging.WARNING, handlers=[handler], force=True
     )

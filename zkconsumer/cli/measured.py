@@ -30,7 +30,7 @@ def add_metrics_arguments(parser: "argparse._ActionsContainer") -> None:
     )
 
 
-class Measures:
+class CommandMeasures:
     """Takes what a command can measure, whether anybody wants to know it or not."""
 
     def __init__(self, metrics: "ConsumerMetrics | None") -> None:
@@ -55,7 +55,9 @@ class Measures:
 
 
 @contextmanager
-def serving_metrics(args: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Measures]:
+def serving_metrics(
+    args: argparse.Namespace, say: Callable[[str], None]
+) -> Iterator[CommandMeasures]:
     """Serve while the block runs, if that was asked for.
 
     Args:
@@ -66,12 +68,12 @@ def serving_metrics(args: argparse.Namespace, say: Callable[[str], None]) -> Ite
         ConfigError: the port can't be had, or the extra ``metrics`` is missing.
     """
     if args.metrics_port is None:
-        yield Measures(None)
+        yield CommandMeasures(None)
         return
     # Of an extra, and only for those who ask.
     from zkconsumer.metrics.consumer import ConsumerMetrics, MetricsServer  # noqa: PLC0415
 
-    measures = Measures(ConsumerMetrics())
+    measures = CommandMeasures(ConsumerMetrics())
     with MetricsServer(args.metrics_port, measures.families, host=args.metrics_host) as server:
         if args.metrics_port == 0:
             say(f"metrics at http://{args.metrics_host}:{server.port}/metrics")

@@ -5,7 +5,7 @@ import sys
 from typing import NamedTuple
 
 from zkconsumer.cli.sandbox_access import advice
-from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.demo.traffic import write_sample
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox import DEFAULT_KAFKA, VERSIONS, Sandbox
@@ -15,7 +15,7 @@ from zkconsumer.sandbox.settings import SandboxOptions
 from zkconsumer.scope import Mailbox
 
 
-class TopicWish(NamedTuple):
+class TopicOption(NamedTuple):
     """A topic that shall be there when the cluster is up."""
 
     name: str
@@ -23,7 +23,7 @@ class TopicWish(NamedTuple):
     replication: int
 
 
-def parse_topic(text: str) -> TopicWish:
+def parse_topic(text: str) -> TopicOption:
     """Read ``NAME:PARTITIONS`` or ``NAME:PARTITIONS:REPLICATION``.
 
     Raises:
@@ -34,7 +34,7 @@ def parse_topic(text: str) -> TopicWish:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not NAME:PARTITIONS or NAME:PARTITIONS:REPLICATION"
         )
-    return TopicWish(name, int(numbers[0]), int(numbers[1]) if len(numbers) == 2 else 1)
+    return TopicOption(name, int(numbers[0]), int(numbers[1]) if len(numbers) == 2 else 1)
 
 
 def message_count(text: str) -> int:
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with stop_signals():
             _up(args)
-    except StopAsked:
+    except StopRequested:
         pass
     return 0
 

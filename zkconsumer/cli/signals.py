@@ -9,12 +9,12 @@ _GRACE_S = 0.2
 """How long a line that is being written may take to be written and counted, once we shall stop."""
 
 
-class StopAsked(BaseException):
+class StopRequested(BaseException):
     """A signal asked us to end: not an ``Exception``, so that nothing on its way swallows it."""
 
 
-class Stop:
-    """Raises ``StopAsked`` out of a signal handler; more signals are ignored: we are leaving.
+class StopSignals:
+    """Raises ``StopRequested`` out of a signal handler; more signals are ignored: we are leaving.
 
     A line that has left the process and is not counted yet must not be interrupted there: it would
     be printed and not committed. So while something is in hand, stopping waits a little for it;
@@ -47,7 +47,7 @@ class Stop:
             self.wake()
             return
         if held is None or held == self._waited_for:
-            raise StopAsked
+            raise StopRequested
         self._waited_for = held
         signal.setitimer(signal.ITIMER_REAL, _GRACE_S)
 
@@ -56,9 +56,9 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def stop_signals() -> Iterator[Stop]:
-    """Raise ``StopAsked`` at the first of these signals. Thread: main only."""
-    stop = Stop()
+def stop_signals() -> Iterator[StopSignals]:
+    """Raise ``StopRequested`` at the first of these signals. Thread: main only."""
+    stop = StopSignals()
     before = {number: signal.getsignal(number) for number in (*_NUMBERS, signal.SIGALRM)}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN or number == signal.SIGALRM:

@@ -34,7 +34,7 @@ class Painted(NamedTuple):
     colour: Colour | None
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column: its title, and whether it holds numbers, which stand to the right."""
 
     title: str
@@ -48,7 +48,7 @@ _UNKNOWN = "-"
 _GAP = "  "
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, coloured: bool) -> str:
+def table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]], *, coloured: bool) -> str:
     """The lines of a table, its titles first, each with its line end.
 
     Args:
@@ -78,7 +78,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, coloured
 
 
 def _line(
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     widths: Sequence[int],
     texts: Sequence[str],
     colours: Sequence[Colour | None] | None,

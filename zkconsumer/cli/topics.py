@@ -12,14 +12,14 @@ from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_answers import brokers_status
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
-from zkconsumer.cli.formats.topic_command import Only, describe_text, topic_list_text
+from zkconsumer.cli.formats.topic_command import DescriptionFilter, describe_text, topic_list_text
 from zkconsumer.cli.leaders import leaders_json, leaders_table
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
-    Column,
+    TableColumn,
     Painted,
     add_format_arguments,
     instant,
@@ -54,23 +54,23 @@ exit status: 0 done; 1 it could not be read; 2 wrong usage, or no such topic; 3 
 partitions or ones without a leader were asked for and there are some (not with --format scala)"""
 
 _WELL: Final = {
-    Only.UNDER_REPLICATED: "no partition is under-replicated",
-    Only.UNAVAILABLE: "every partition has its leader",
+    DescriptionFilter.UNDER_REPLICATED: "no partition is under-replicated",
+    DescriptionFilter.UNAVAILABLE: "every partition has its leader",
 }
 _ROWS = (
-    Column("TOPIC"),
-    Column("PARTITION", right=True),
-    Column("LEADER", right=True),
-    Column("REPLICAS"),
-    Column("IN SYNC"),
-    Column("NOTE"),
+    TableColumn("TOPIC"),
+    TableColumn("PARTITION", right=True),
+    TableColumn("LEADER", right=True),
+    TableColumn("REPLICAS"),
+    TableColumn("IN SYNC"),
+    TableColumn("NOTE"),
 )
 _LIST = (
-    Column("TOPIC"),
-    Column("PARTITIONS", right=True),
-    Column("REPLICAS", right=True),
-    Column("SETTINGS"),
-    Column("NOTE"),
+    TableColumn("TOPIC"),
+    TableColumn("PARTITIONS", right=True),
+    TableColumn("REPLICAS", right=True),
+    TableColumn("SETTINGS"),
+    TableColumn("NOTE"),
 )
 
 
@@ -105,17 +105,17 @@ def add_parser(subparsers: Subparsers) -> None:
     for flags_of_it, meant, what in (
         (
             ("--under-replicated-partitions", "--under-replicated"),
-            Only.UNDER_REPLICATED,
+            DescriptionFilter.UNDER_REPLICATED,
             "only partitions of which a replica is behind or gone",
         ),
         (
             ("--unavailable-partitions", "--unavailable"),
-            Only.UNAVAILABLE,
+            DescriptionFilter.UNAVAILABLE,
             "only partitions whose leader is not available",
         ),
         (
             ("--topics-with-overrides",),
-            Only.OVERRIDDEN,
+            DescriptionFilter.OVERRIDDEN,
             "only topics with settings of their own",
         ),
     ):
@@ -136,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
     action, only = _action(args)
     wanted = None if args.topic is None else Whitelist(args.topic)
     with open_cluster(args) as access:
-        if only is Only.OVERRIDDEN and access.zookeeper is None:
+        if only is DescriptionFilter.OVERRIDDEN and access.zookeeper is None:
             raise ConfigError(
                 f"{only.value} needs a --zookeeper: brokers are not asked for settings of topics"
             )
@@ -153,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
     return _show(args.format, action, only, _Cluster(brokers, topics)) or status
 
 
-def _show(form: str, action: str, only: Only, cluster: _Cluster) -> int:
+def _show(form: str, action: str, only: DescriptionFilter, cluster: _Cluster) -> int:
     if form == "scala":
         return _print_scala(action, only, cluster)
     coloured = shows_colour()
@@ -168,23 +168,23 @@ def _show(form: str, action: str, only: Only, cluster: _Cluster) -> int:
     return 0
 
 
-def _action(args: argparse.Namespace) -> tuple[str, Only]:
+def _action(args: argparse.Namespace) -> tuple[str, DescriptionFilter]:
     """What to show, and of what."""
     action, flag = args.action, args.flag
     if action and flag and action != flag:
         raise ConfigError(f"{action} and --{flag} are two different wishes: give one of them")
     action = action or flag or ("describe" if args.only else "list")
-    only = args.only or Only.EVERYTHING
+    only = args.only or DescriptionFilter.EVERYTHING
     if action == "under-replicated":
-        if args.only not in {None, Only.UNDER_REPLICATED}:
+        if args.only not in {None, DescriptionFilter.UNDER_REPLICATED}:
             raise ConfigError(f"{action} and {only.value} are two different wishes: give one")
-        return "describe", Only.UNDER_REPLICATED
+        return "describe", DescriptionFilter.UNDER_REPLICATED
     if action != "describe" and args.only:
         raise ConfigError(f"{only.value} goes with describe, not with {action}")
     return action, only
 
 
-def _print_scala(action: str, only: Only, cluster: _Cluster) -> int:
+def _print_scala(action: str, only: DescriptionFilter, cluster: _Cluster) -> int:
     if action == "leaders":
         raise ConfigError("--format scala: the original has nothing like leaders")
     if action == "list":
@@ -230,11 +230,11 @@ def _topic_note(topic: TopicStatus, live: Collection[int]) -> Painted:
     return Painted("; ".join(notes), Colour.BAD if away or topic.problem else Colour.WARN)
 
 
-def _describe(cluster: _Cluster, only: Only, form: str, *, coloured: bool) -> int:
+def _describe(cluster: _Cluster, only: DescriptionFilter, form: str, *, coloured: bool) -> int:
     shown = [
         (topic, [one for one in topic.partitions if _is_told(one, only, cluster.live)])
         for topic in cluster.topics
-        if only is not Only.OVERRIDDEN or topic.config
+        if only is not DescriptionFilter.OVERRIDDEN or topic.config
     ]
     if form == "json":
         told = [_topic_json(topic, partitions, cluster.live) for topic, partitions in shown]
@@ -258,11 +258,11 @@ def _describe(cluster: _Cluster, only: Only, form: str, *, coloured: bool) -> in
     return _BAD if found else _COULD_NOT if unread else 0
 
 
-def _is_told(partition: PartitionStatus, only: Only, live: Collection[int]) -> bool:
+def _is_told(partition: PartitionStatus, only: DescriptionFilter, live: Collection[int]) -> bool:
     match only:
-        case Only.UNDER_REPLICATED:
+        case DescriptionFilter.UNDER_REPLICATED:
             return partition.under_replicated
-        case Only.UNAVAILABLE:
+        case DescriptionFilter.UNAVAILABLE:
             return partition.leader not in live
         case _:
             return True

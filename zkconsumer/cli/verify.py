@@ -16,7 +16,7 @@ from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
-    Column,
+    TableColumn,
     Painted,
     add_format_arguments,
     counted,
@@ -30,7 +30,7 @@ from zkconsumer.cli.unseen import tell_unseen
 from zkconsumer.cli.without_zookeeper import tell_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupStatus
-from zkconsumer.status.verify import STRATEGIES, Fault, Verification, verify
+from zkconsumer.status.verify import STRATEGIES, OwnershipFault, Verification, verify
 
 _BAD: Final = 3
 
@@ -52,14 +52,14 @@ exit status: 0 all is owned as it should be; 1 it could not be read; 2 wrong usa
 group; 3 something is not owned as it should be, or not shared out as --strategy would, or nobody is
 in the --group"""
 
-_FAULTS = (Column("PARTITION"), Column("FAULT"), Column("OWNER"))
+_FAULTS = (TableColumn("PARTITION"), TableColumn("FAULT"), TableColumn("OWNER"))
 _GROUPS = (
-    Column("GROUP"),
-    Column("KIND"),
-    Column("PARTITIONS", right=True),
-    Column("FAULTS", right=True),
-    Column("SHARED OUT BY"),
-    Column("VERDICT"),
+    TableColumn("GROUP"),
+    TableColumn("KIND"),
+    TableColumn("PARTITIONS", right=True),
+    TableColumn("FAULTS", right=True),
+    TableColumn("SHARED OUT BY"),
+    TableColumn("VERDICT"),
 )
 
 
@@ -126,7 +126,7 @@ def _is_read(group: GroupStatus, found: Verification) -> bool:
     """
     read = {topic for one in group.members for topic in one.streams}
     return not found.malformed and not any(
-        one.topic_partition.topic in read and one.fault is not Fault.NO_PARTITION
+        one.topic_partition.topic in read and one.fault is not OwnershipFault.NO_PARTITION
         for one in found.faults
     )
 

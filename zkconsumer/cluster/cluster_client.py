@@ -13,10 +13,10 @@ from zkconsumer.cluster.broker_order import BrokerOrder
 from zkconsumer.cluster.connection_pool import IDLE_PER_BROKER, ConnectionPool
 from zkconsumer.cluster.coordinator_question import who_coordinates
 from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.leader_questions import LeaderQuestions
+from zkconsumer.cluster.leader_questions import LeaderRequests
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
-from zkconsumer.cluster.patience import Patience
-from zkconsumer.cluster.question_round import Question, QuestionRound, first_dial_ms
+from zkconsumer.cluster.patience import CallDeadline
+from zkconsumer.cluster.question_round import RoundRequest, RequestRound, first_dial_ms
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, from_metadata, limited_to
 from zkconsumer.error_codes import ErrorCode
@@ -103,7 +103,7 @@ class ClusterClient:
         self.release: Release | None = None
         self.no_zookeeper: bool | None = None
         self._repeats = Repeats(log, self._clock)
-        self._leaders = LeaderQuestions(
+        self._leaders = LeaderRequests(
             self.connections,
             view_of=self._view_within,
             request_timeout_ms=request_timeout_ms,
@@ -269,7 +269,7 @@ class ClusterClient:
             connection.version_of(OffsetFetchRequest)
             return NO_OFFSETS
 
-        question = Question(
+        question = RoundRequest(
             what="who keeps offsets", request=ask, read=lambda connection, _: connection.broker
         )
         return self._ask_round(question, self._patience(timeout_ms), {})
@@ -284,12 +284,14 @@ class ClusterClient:
         """Why a leader gave no answer to the last question about offsets; None where it did."""
         return self._leaders.why_unreachable(broker)
 
-    def _patience(self, timeout_ms: int) -> Patience:
-        return Patience(
+    def _patience(self, timeout_ms: int) -> CallDeadline:
+        return CallDeadline(
             self._clock, self._stop, limit_ms=timeout_ms, backoff_ms=self._retry_backoff_ms
         )
 
-    def _view_within(self, topics: frozenset[str], patience: Patience, *, new: bool) -> ClusterView:
+    def _view_within(
+        self, topics: frozenset[str], patience: CallDeadline, *, new: bool
+    ) -> ClusterView:
         """A view that has these topics: the last one, unless that lacks some, or is not ``new``."""
         last = self._last_view
         if not new and topics <= last.partitions.keys():
@@ -297,12 +299,12 @@ class ClusterClient:
         return self._view(topics, patience, allow_auto_create=False)
 
     def _view(
-        self, topics: Collection[str] | None, patience: Patience, *, allow_auto_create: bool
+        self, topics: Collection[str] | None, patience: CallDeadline, *, allow_auto_create: bool
     ) -> ClusterView:
         return self._describe(topics, patience, allow_auto_create=allow_auto_create).view
 
     def _describe(
-        self, topics: Collection[str] | None, patience: Patience, *, allow_auto_create: bool
+        self, topics: Collection[str] | None, patience: CallDeadline, *, allow_auto_create: bool
     ) -> Described:
         question = _metadata_question(topics, creating=allow_auto_create)
         reasons: dict[Broker, str] = {}
@@ -326,13 +328,13 @@ class ClusterClient:
 
     def _ask_round(
         self,
-        question: Question[T],
-        patience: Patience,
+        question: RoundRequest[T],
+        patience: CallDeadline,
         reasons: dict[Broker, str],
         brokers: Sequence[Broker] | None = None,
     ) -> T:
         """Ask one broker after the other, until one answers; ``reasons``: why each did not."""
-        asking = QuestionRound(
+        asking = RequestRound(
             question,
             pool=self.connections,
             brokers=self._order.next_round() if brokers is None else brokers,
@@ -344,7 +346,9 @@ class ClusterClient:
         return asking.ask()
 
 
-def _metadata_question(topics: Collection[str] | None, *, creating: bool) -> Question[Described]:
+def _metadata_question(
+    topics: Collection[str] | None, *, creating: bool
+) -> RoundRequest[Described]:
     """Ask who leads."""
 
     def spares(connection: NegotiatedConnection) -> bool:
@@ -382,7 +386,7 @@ def _metadata_question(topics: Collection[str] | None, *, creating: bool) -> Que
     what = "what topics there are" if topics is None else f"topics {_some(topics)}"
     if topics is not None and not topics:
         what = "which brokers there are"
-    return Question(what=what, request=request, read=read)
+    return RoundRequest(what=what, request=request, read=read)
 
 
 def _some(topics: Collection[str]) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.cluster.question_round import Question
+from zkconsumer.cluster.question_round import RoundRequest
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.messages.find_coordinator import (
@@ -12,7 +12,7 @@ from zkconsumer.wire.messages.find_coordinator import (
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CoordinatorLookup:
     """An answer.
 
     Attributes:
@@ -24,12 +24,16 @@ class Told:
     coordinator: Broker | int
 
 
-def who_coordinates(group_id: str) -> Question[Told]:
+def who_coordinates(group_id: str) -> RoundRequest[CoordinatorLookup]:
     """Make the question; asking creates the topic of offsets where there is none (see 0.8.2)."""
     request = FindCoordinatorRequest(group_id=group_id)
 
-    def read(connection: NegotiatedConnection, answer: FindCoordinatorResponse) -> Told:
+    def read(
+        connection: NegotiatedConnection, answer: FindCoordinatorResponse
+    ) -> CoordinatorLookup:
         found = Broker(answer.coordinator_id, answer.host, answer.port)
-        return Told(connection.broker, answer.error_code or found)
+        return CoordinatorLookup(connection.broker, answer.error_code or found)
 
-    return Question(what=f"who coordinates group {group_id}", request=lambda _: request, read=read)
+    return RoundRequest(
+        what=f"who coordinates group {group_id}", request=lambda _: request, read=read
+    )

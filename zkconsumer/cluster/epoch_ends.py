@@ -16,7 +16,7 @@ from zkconsumer.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
 )
 from zkconsumer.wire.messages.offset_for_leader_epoch import (
-    EpochEnd as AnsweredEpoch,
+    EpochEndOffset as AnsweredEpoch,
 )
 from zkconsumer.wire.offsets import is_offset_or_none
 

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 _ABOUT = "asking for metadata"
 
 
-class MetadataKeeper:
+class MetadataManager:
     """Asks for metadata when it is old, when somebody wants more of it, and when it proved wrong.
 
     It rests until ``begin``, ``watch`` or ``update`` is called. Thread: any.

@@ -9,7 +9,7 @@ from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.cluster.epoch_ends import EpochEnd, epochs_question, read_epoch_ends
 from zkconsumer.cluster.offset_lists import OffsetLists, offsets_question, read_offset_lists
 from zkconsumer.cluster.offset_times import TimedOffset, least_version, read_times, times_question
-from zkconsumer.cluster.patience import Patience
+from zkconsumer.cluster.patience import CallDeadline
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
@@ -35,13 +35,13 @@ A = TypeVar("A")
 class ViewOf(Protocol):
     """Gives the leaders."""
 
-    def __call__(self, topics: frozenset[str], patience: Patience, *, new: bool) -> ClusterView:
+    def __call__(self, topics: frozenset[str], patience: CallDeadline, *, new: bool) -> ClusterView:
         """A view that has these topics; ``new``: asked for now."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question(Generic[Q, A]):
+class _RequestKind(Generic[Q, A]):
     """One kind of question.
 
     Attributes:
@@ -69,7 +69,7 @@ class _Sent(Generic[Q]):
     was_idle: bool
 
 
-class LeaderQuestions:
+class LeaderRequests:
     """Thread: any.
 
     Args:
@@ -97,10 +97,10 @@ class LeaderQuestions:
         self,
         times: Mapping[TopicPartition, int],
         isolation: IsolationLevel,
-        patience: Patience,
+        patience: CallDeadline,
     ) -> dict[TopicPartition, TimedOffset | int]:
         """See ``ClusterClient.list_offsets``."""
-        question: _Question[int, TimedOffset] = _Question(
+        question: _RequestKind[int, TimedOffset] = _RequestKind(
             request=lambda part, view: times_question(part, view.named_epochs, isolation),
             at_least=least_version,
             may_lack=False,
@@ -110,10 +110,10 @@ class LeaderQuestions:
         return {tp: answer for tp, answer in answers.items() if answer is not None}
 
     def segment_starts(
-        self, times: Mapping[TopicPartition, int], max_offsets: int, patience: Patience
+        self, times: Mapping[TopicPartition, int], max_offsets: int, patience: CallDeadline
     ) -> dict[TopicPartition, tuple[int, ...] | int]:
         """See ``ClusterClient.segment_starts``."""
-        question: _Question[int, tuple[int, ...]] = _Question(
+        question: _RequestKind[int, tuple[int, ...]] = _RequestKind(
             request=lambda part, _: offsets_question(part, max_offsets=max_offsets),
             at_least=lambda _: 0,
             may_lack=False,
@@ -124,10 +124,10 @@ class LeaderQuestions:
         return {tp: answer for tp, answer in answers.items() if answer is not None}
 
     def epoch_ends(
-        self, asked: Mapping[TopicPartition, tuple[int, int]], patience: Patience
+        self, asked: Mapping[TopicPartition, tuple[int, int]], patience: CallDeadline
     ) -> dict[TopicPartition, EpochEnd | int | None]:
         """See ``ClusterClient.epoch_ends``."""
-        question: _Question[tuple[int, int], EpochEnd] = _Question(
+        question: _RequestKind[tuple[int, int], EpochEnd] = _RequestKind(
             request=lambda part, _: epochs_question(part),
             at_least=lambda _: FIRST_VERSION_FOR_CONSUMERS,
             may_lack=True,
@@ -136,7 +136,10 @@ class LeaderQuestions:
         return self._ask(question, asked, patience)
 
     def _ask(
-        self, question: _Question[Q, A], asked: Mapping[TopicPartition, Q], patience: Patience
+        self,
+        question: _RequestKind[Q, A],
+        asked: Mapping[TopicPartition, Q],
+        patience: CallDeadline,
     ) -> dict[TopicPartition, A | int | None]:
         """An answer for every partition; those that time ran out for have their last error."""
         done: dict[TopicPartition, A | int | None] = {}
@@ -167,10 +170,10 @@ class LeaderQuestions:
 
     def _round(
         self,
-        question: _Question[Q, A],
+        question: _RequestKind[Q, A],
         waiting: Mapping[TopicPartition, Q],
         view: ClusterView,
-        patience: Patience,
+        patience: CallDeadline,
     ) -> dict[TopicPartition, A | int | None]:
         """Ask every leader once: all are asked before the first answer is waited for."""
         answers: dict[TopicPartition, A | int | None] = {}
@@ -206,11 +209,11 @@ class LeaderQuestions:
 
     def _sent(
         self,
-        question: _Question[Q, A],
+        question: _RequestKind[Q, A],
         leader: Broker,
         part: Mapping[TopicPartition, Q],
         view: ClusterView,
-        patience: Patience,
+        patience: CallDeadline,
         taken: list[NegotiatedConnection],
     ) -> _Sent[Q]:
         connection, in_flight, was_idle = self._begun(
@@ -256,9 +259,9 @@ class LeaderQuestions:
 
     def _answered(
         self,
-        question: _Question[Q, A],
+        question: _RequestKind[Q, A],
         sent: _Sent[Q],
-        patience: Patience,
+        patience: CallDeadline,
         taken: list[NegotiatedConnection],
     ) -> Mapping[TopicPartition, A | int]:
         """Wait for an answer; where the leader is silent, ask it once more."""
@@ -296,7 +299,7 @@ class LeaderQuestions:
         unknown = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return {tp: told.get(tp, unknown) for tp in sent.part}
 
-    def _limit_ms(self, patience: Patience) -> int:
+    def _limit_ms(self, patience: CallDeadline) -> int:
         return min(self._request_timeout_ms, max(1, patience.left_ms))
 
 

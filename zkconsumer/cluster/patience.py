@@ -6,7 +6,7 @@ from zkconsumer.cluster.refresh_pace import MOST_RETRY_MS
 from zkconsumer.cluster.stop_flag import StopFlag
 
 
-class Patience:
+class CallDeadline:
     """The time of one call. Thread: one.
 
     Args:

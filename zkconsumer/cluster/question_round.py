@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.patience import Patience
+from zkconsumer.cluster.patience import CallDeadline
 from zkconsumer.errors import (
     BrokerError,
     ConnectionLost,
@@ -24,7 +24,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, Sent, first_to_answer
-from zkconsumer.net.in_flight import Heard
+from zkconsumer.net.in_flight import Received
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.api import Request
 
@@ -42,7 +42,7 @@ def first_dial_ms(request_timeout_ms: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question(Generic[T]):
+class RoundRequest(Generic[T]):
     """What is asked.
 
     Attributes:
@@ -68,7 +68,7 @@ class Connections(Protocol):
         ...
 
 
-class QuestionRound(Generic[T]):
+class RequestRound(Generic[T]):
     """One round. Thread: one.
 
     Args:
@@ -86,11 +86,11 @@ class QuestionRound(Generic[T]):
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
         self,
-        question: Question[T],
+        question: RoundRequest[T],
         *,
         pool: Connections,
         brokers: Sequence[Broker],
-        patience: Patience,
+        patience: CallDeadline,
         request_timeout_ms: int,
         clock: Clock,
         reasons: dict[Broker, str],
@@ -151,7 +151,7 @@ class QuestionRound(Generic[T]):
         """Ask a broker anew: it closed an idle connection while nobody looked."""
         self._line.appendleft(broker)
 
-    def _race(self) -> "_Asked[T]":
+    def _race(self) -> "_PendingRequest[T]":
         longest_ms = self._request_timeout_ms + self._quiet_ms * (len(self._line) + 1)
         return first_to_answer(
             None,
@@ -162,7 +162,7 @@ class QuestionRound(Generic[T]):
             whom="the brokers",
         )
 
-    def _next(self, failure: ZkConsumerError | None) -> "_Asked[T] | None":
+    def _next(self, failure: ZkConsumerError | None) -> "_PendingRequest[T] | None":
         """Ask the next broker that can be asked."""
         del failure  # each has been noted
         while self._line or self._again:
@@ -189,7 +189,7 @@ class QuestionRound(Generic[T]):
                 self.failed(broker, error, again=was_hurried)
         return None
 
-    def _begin(self, broker: Broker, limit_ms: int, dial_ms: int) -> "_Asked[T]":
+    def _begin(self, broker: Broker, limit_ms: int, dial_ms: int) -> "_PendingRequest[T]":
         connection, was_idle = self._pool.take_or_dial(broker, timeout_ms=dial_ms)
         self._taken.append(connection)
         request = self._question.request(connection)
@@ -199,7 +199,7 @@ class QuestionRound(Generic[T]):
             if was_idle:
                 return self._begin(broker, limit_ms, dial_ms)
             raise
-        return _Asked(Sent(connection, in_flight), self, was_idle=was_idle)
+        return _PendingRequest(Sent(connection, in_flight), self, was_idle=was_idle)
 
     def _failure(self) -> Exception:
         """Return why nobody answered."""
@@ -218,18 +218,18 @@ class QuestionRound(Generic[T]):
         return self._final
 
 
-class _Asked(Generic[T]):
+class _PendingRequest(Generic[T]):
     """A broker that is asked: a ``Runner`` that notes how it failed."""
 
     def __init__(
-        self, sent: Sent[NegotiatedConnection, Any], of: QuestionRound[T], *, was_idle: bool
+        self, sent: Sent[NegotiatedConnection, Any], of: RequestRound[T], *, was_idle: bool
     ) -> None:
         self.connection = sent.connection
         self._sent = sent
         self._of = of
         self._was_idle = was_idle
 
-    def hear(self, timeout_ms: int) -> Heard:
+    def hear(self, timeout_ms: int) -> Received:
         """See ``Runner``."""
         broker = self.connection.broker
         try:

@@ -22,7 +22,7 @@ Times = Mapping[TopicPartition, int]
 
 
 @dataclass(slots=True)
-class TimesFound:
+class OffsetsByTime:
     """What became of a question; every partition is in one of the first two.
 
     Attributes:
@@ -63,7 +63,7 @@ class TimeLookup:
         self._timeout_ms = timeout_ms
         self._isolation = isolation
 
-    def since(self, times: Times) -> TimesFound:
+    def since(self, times: Times) -> OffsetsByTime:
         """Where to begin, to get all records that are not older than a time.
 
         By segments it is the beginning of one, so that older records come, too.
@@ -81,7 +81,7 @@ class TimeLookup:
         self._add(newer, found)
         return found
 
-    def until(self, times: Times) -> TimesFound:
+    def until(self, times: Times) -> OffsetsByTime:
         """Where to end, to get all records before the first that is not older than a time.
 
         By segments it is the end of the one that was being written then, so that newer records
@@ -100,20 +100,20 @@ class TimeLookup:
             found.offsets[tp] = later[min(1, len(later) - 1)] if later else done
         return found
 
-    def _by_record(self, times: Times) -> tuple[TimesFound, Times]:
+    def _by_record(self, times: Times) -> tuple[OffsetsByTime, Times]:
         """What is known to the record, and what is left to ask."""
-        found = TimesFound()
+        found = OffsetsByTime()
         try:
             self._add(times, found)
         except UnsupportedVersion:
-            return TimesFound(is_exact=not times), times
+            return OffsetsByTime(is_exact=not times), times
         rest = {tp: times[tp] for tp, code in found.errors.items() if code == _WITHOUT_TIMES}
         for tp in rest:
             del found.errors[tp]
         found.is_exact = not rest
         return found, rest
 
-    def _add(self, times: Times, found: TimesFound) -> None:
+    def _add(self, times: Times, found: OffsetsByTime) -> None:
         if not times:
             return
         for tp, told in self._client.list_offsets(
@@ -125,7 +125,7 @@ class TimeLookup:
                 found.errors[tp] = told
 
     def _segments(
-        self, times: Times, count: int, found: TimesFound
+        self, times: Times, count: int, found: OffsetsByTime
     ) -> dict[TopicPartition, tuple[int, ...]]:
         """Up to so many segments of each; what has an error goes to ``found``."""
         if not times:

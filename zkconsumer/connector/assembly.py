@@ -50,7 +50,7 @@ class Streaming:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class ConnectorComponents:
     """What a connector is made of, as far as its public face needs it."""
 
     consumer_id: str
@@ -98,7 +98,7 @@ def new_consumer_id(config: ConsumerConfig, clock: Clock) -> str:
     return f"{config.group_id}_{socket.gethostname()}-{clock.wall_ms()}-{upper_half[:8]}"
 
 
-class ConnectZooKeeper(Protocol):
+class OpenZookeeperSession(Protocol):
     """Opens a session; see ``kazoo_store.connect``."""
 
     def __call__(
@@ -117,11 +117,11 @@ class ConnectZooKeeper(Protocol):
 def assemble(
     config: ConsumerConfig,
     clock: Clock,
-    connect: ConnectZooKeeper = kazoo_store.connect,
+    connect: OpenZookeeperSession = kazoo_store.connect,
     observers: Sequence[Observer] = (),
     *,
     security: SecuritySettings = PLAINTEXT,
-) -> Parts:
+) -> ConnectorComponents:
     """Connect to ZooKeeper and wire everything up; nothing is written and no thread of ours runs.
 
     Args:
@@ -156,7 +156,7 @@ def _wire(
     store: ZkStore,
     observers: Sequence[Observer],
     security: SecuritySettings,
-) -> Parts:
+) -> ConnectorComponents:
     consumer_id = new_consumer_id(config, clock)
     name = MemberName(config.group_id, consumer_id)
     measuring = Measuring(name, client_id=config.client_id, clock=clock, random=random.random)
@@ -200,7 +200,7 @@ def _wire(
         interrupt=offsets.interrupt,
         observation=observation,
     )
-    return Parts(
+    return ConnectorComponents(
         consumer_id=consumer_id,
         store=store,
         control=member.control,

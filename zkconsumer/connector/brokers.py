@@ -13,7 +13,7 @@ from zkconsumer.zk.registry import GroupRegistry
 log = logging.getLogger(__name__)
 
 
-class BrokerList:
+class LiveBrokers:
     """Reads ``/brokers/ids``; while ZooKeeper is away, what it said last. Thread: leader finder."""
 
     def __init__(self, registry: GroupRegistry) -> None:

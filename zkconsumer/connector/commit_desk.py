@@ -7,7 +7,7 @@ from typing import TypeVar
 from zkconsumer.connector.autocommit import CommitTimer
 from zkconsumer.connector.commits import CommitRules, OffsetCommitter
 from zkconsumer.connector.messages import CommitAheadRequest, CommitRequest
-from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.ownership import OwnedClaims
 from zkconsumer.connector.reply import Reply
 from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError, without_frames
 from zkconsumer.fetch.claim import PartitionClaim
@@ -22,7 +22,7 @@ _ABOUT = "automatic commits"
 T = TypeVar("T")
 
 
-class CommitDesk:
+class CommitService:
     """Serves requests to commit. Thread: control.
 
     Args:
@@ -37,7 +37,7 @@ class CommitDesk:
     def __init__(
         self,
         *,
-        book: OwnershipBook,
+        book: OwnedClaims,
         committer: OffsetCommitter,
         timer: CommitTimer,
         rules: CommitRules,

@@ -14,7 +14,7 @@ from typing import Self, TypeVar, overload
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.assembly import Parts, assemble
+from zkconsumer.connector.assembly import ConnectorComponents, assemble
 from zkconsumer.connector.listener import ReleaseListener
 from zkconsumer.connector.measuring.mbeans import MBean, mbeans
 from zkconsumer.connector.measuring.numbers import ConnectorNumbers
@@ -30,7 +30,7 @@ from zkconsumer.connector.stream_maker import StreamMaker
 from zkconsumer.connector.subscription import (
     FilterSubscription,
     StaticSubscription,
-    Subscription,
+    StreamSubscription,
     check_filter,
     check_offsets,
     check_stream_count,
@@ -85,7 +85,9 @@ class ZookeeperConsumerConnector:
         security = security_of(
             config, ssl_context=ssl_context, token_provider=sasl_oauth_token_provider
         )
-        self._parts: Parts = assemble(config, self._clock, observers=observers, security=security)
+        self._parts: ConnectorComponents = assemble(
+            config, self._clock, observers=observers, security=security
+        )
         self._control = self._parts.control
         self._created = False
         self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)
@@ -376,7 +378,7 @@ class ZookeeperConsumerConnector:
         done, _ = request.reply.wait(None)
         return bool(done)
 
-    def _join(self, subscription: Subscription) -> None:
+    def _join(self, subscription: StreamSubscription) -> None:
         request = JoinRequest(subscription)
         config = self.config
         tries_ms = config.rebalance_max_retries * (

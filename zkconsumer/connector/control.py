@@ -14,23 +14,23 @@ from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.commit_desk import CommitDesk
-from zkconsumer.connector.journal import Journal
+from zkconsumer.connector.commit_desk import CommitService
+from zkconsumer.connector.journal import RebalanceJournal
 from zkconsumer.connector.life_watch import LifeWatch
 from zkconsumer.connector.messages import (
     CloseRequest,
     CommitAheadRequest,
     CommitRequest,
-    Errand,
+    ControlTask,
     JoinRequest,
     Message,
     ThreadDied,
     WithdrawRequest,
 )
-from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.ownership import OwnedClaims
 from zkconsumer.connector.rebalance import RebalanceCore
 from zkconsumer.connector.steps import RebalanceSteps
-from zkconsumer.connector.subscription import Subscription
+from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.errors import ConsumerClosed, RebalanceFailed
 from zkconsumer.scope import Mailbox
 from zkconsumer.zk.store import ZkStore
@@ -45,7 +45,7 @@ _UNFINISHED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ControlParts:
+class ControlComponents:
     """What the control thread drives and asks.
 
     ``leave_patience_ms`` is how long a member that leaves waits for a ZooKeeper out of reach.
@@ -54,9 +54,9 @@ class ControlParts:
     group_id: str
     core: RebalanceCore
     steps: RebalanceSteps
-    book: OwnershipBook
-    desk: CommitDesk
-    journal: Journal
+    book: OwnedClaims
+    desk: CommitService
+    journal: RebalanceJournal
     store: ZkStore
     clock: Clock
     leave_patience_ms: int = 0
@@ -70,7 +70,7 @@ class ControlThread:
         life: set before it runs, where the caller must be heard of now and then.
     """
 
-    def __init__(self, parts: ControlParts) -> None:
+    def __init__(self, parts: ControlComponents) -> None:
         self._group_id = parts.group_id
         self._core = parts.core
         self._steps = parts.steps
@@ -80,7 +80,7 @@ class ControlThread:
         self._store = parts.store
         self._clock = parts.clock
         self._leave_patience_ms = parts.leave_patience_ms
-        self._subscription: Subscription | None = None
+        self._subscription: StreamSubscription | None = None
         self._joining: JoinRequest | None = None
         self._last_join: JoinRequest | None = None
         self._unfinished: list[ev.Action] = []
@@ -139,7 +139,7 @@ class ControlThread:
             self._handle(message)
         now_ms = self._clock.now_ms()
         if self._core.next_deadline_ms() is not None:
-            self._feed(ev.Tick())
+            self._feed(ev.DeadlineReached())
         self._desk.tick(now_ms)
         if self.life is not None and self.life.take(now_ms) and self._last_join is not None:
             self._withdraw(self._last_join)
@@ -154,10 +154,10 @@ class ControlThread:
         if self._backlog:
             return self._backlog.popleft()
         message = self.mailbox.get(timeout_ms)
-        if isinstance(message, ev.Triggered):
+        if isinstance(message, ev.RebalanceTriggered):
             seen = {message}
             for one in self.mailbox.drain():
-                if not isinstance(one, ev.Triggered):
+                if not isinstance(one, ev.RebalanceTriggered):
                     self._backlog.append(one)
                 elif one not in seen:
                     self._backlog.append(one)
@@ -175,7 +175,7 @@ class ControlThread:
                 self.commit(message)
             case CommitAheadRequest():
                 self._desk.serve_ahead(message)
-            case Errand():
+            case ControlTask():
                 message.work()
             case CloseRequest():
                 self._close = message
@@ -213,7 +213,7 @@ class ControlThread:
                     left_ms = deadline_ms - self._clock.now_ms()
                     message = self.mailbox.get(left_ms) if left_ms > 0 else None
                 match message:
-                    case CommitRequest() | Errand():
+                    case CommitRequest() | ControlTask():
                         self._handle(message)
                         continue
                     case None:
@@ -260,7 +260,7 @@ class ControlThread:
                 return None if gone else ev.StepFailed(0, "the registration is still there")
             case ev.Settled():
                 self._settled()
-            case ev.GiveUp(attempts, reason):
+            case ev.ReportFailure(attempts, reason):
                 self._give_up(attempts, reason)
             case _:
                 began_ms = self._clock.now_ms()
@@ -327,7 +327,7 @@ class ControlThread:
             What of it is still to be done, as long as the session lives.
         """
         unfinished: list[ev.Action] = []
-        for action in self._core.receive(ev.Leave(), self._clock.now_ms()):
+        for action in self._core.receive(ev.Withdraw(), self._clock.now_ms()):
             if isinstance(action, ev.Revoke):
                 self._act(action)
                 if self._close is not None:
@@ -396,7 +396,7 @@ class ControlThread:
                     ahead_reply.give(value=False)
                 case JoinRequest(reply=join_reply):
                     join_reply.fail(closed)
-                case Errand():
+                case ControlTask():
                     message.refuse(closed)
                 case _:
                     pass

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.brokers import BrokerList
-from zkconsumer.fetch.leader_finder import ClusterAccess
+from zkconsumer.connector.brokers import LiveBrokers
+from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.net.negotiated import BrokerDialer
@@ -42,7 +42,7 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
         on_death: see ``FetchManager``.
         security: of all connections to brokers.
     """
-    brokers = BrokerList(registry)
+    brokers = LiveBrokers(registry)
     dialer = BrokerDialer(
         TcpConnector(receive_buffer_bytes=config.socket_receive_buffer_bytes),
         client_id=config.client_id,
@@ -67,7 +67,7 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
         cluster.stop()
 
     return FetchManager(
-        access=ClusterAccess(
+        access=LeaderLookup(
             list_brokers=brokers.read,
             read_metadata=cluster.view_by,
             dial=dialer.dial,

@@ -8,9 +8,9 @@ from zkconsumer.assignment.filtering import FilterRefused
 from zkconsumer.assignment.filters import expand
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.ownership import OwnedClaims
 from zkconsumer.connector.sightings import Sightings
-from zkconsumer.connector.subscription import Subscription
+from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import Observation, OrphansSeen
 from zkconsumer.zk.nodes import Malformed, Registration
@@ -21,29 +21,29 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class GroupReading:
     """What a look at the group needs to know."""
 
     consumer_id: str
     exclude_internal_topics: bool
     registry: GroupRegistry
-    book: OwnershipBook
+    book: OwnedClaims
     observation: Observation
-    trigger: Callable[[ev.Cause], None]
+    trigger: Callable[[ev.RebalanceCause], None]
 
 
-class GroupLook:
+class GroupReader:
     """Looks at the group, and leaves watches. Thread: control."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: GroupReading) -> None:
         self._look = look
         # Kept for life: on what does not change, a new one for each reading would pile up.
-        self.watches = {cause: self._watch_for(cause) for cause in ev.Cause}
+        self.watches = {cause: self._watch_for(cause) for cause in ev.RebalanceCause}
         self._sightings = Sightings(look.consumer_id)
         self._orphans: tuple[TopicPartition, ...] = ()
         self._has_read = False
 
-    def read(self, step: ev.ReadGroup, subscription: Subscription) -> ev.GroupRead:
+    def read(self, step: ev.ReadGroup, subscription: StreamSubscription) -> ev.GroupRead:
         """Read all that a rebalance computes from.
 
         Raises:
@@ -73,7 +73,7 @@ class GroupLook:
             recreated=self._look.book.of_former_topics(snapshot.topic_czxids),
         )
 
-    def _is_ours(self, snapshot: GroupSnapshot, subscription: Subscription) -> bool:
+    def _is_ours(self, snapshot: GroupSnapshot, subscription: StreamSubscription) -> bool:
         """Whether our registration is there and says what we wrote.
 
         One that an operator edited names threads that have no queue here: it counts as gone, and
@@ -87,15 +87,17 @@ class GroupLook:
             and dict(found.subscription) == dict(ours.subscription)
         )
 
-    def _watch_for(self, cause: ev.Cause) -> Watch:
+    def _watch_for(self, cause: ev.RebalanceCause) -> Watch:
         return lambda _path, _event: self._look.trigger(cause)
 
-    def _group_watches(self, subscription: Subscription) -> GroupWatches:
+    def _group_watches(self, subscription: StreamSubscription) -> GroupWatches:
         return GroupWatches(
-            members=self.watches[ev.Cause.MEMBERS],
-            topics=self.watches[ev.Cause.TOPICS],
-            topic_list=self.watches[ev.Cause.TOPIC_LIST] if subscription.wildcard else None,
-            brokers=self.watches[ev.Cause.BROKERS],
+            members=self.watches[ev.RebalanceCause.MEMBERS],
+            topics=self.watches[ev.RebalanceCause.TOPICS],
+            topic_list=self.watches[ev.RebalanceCause.TOPIC_LIST]
+            if subscription.wildcard
+            else None,
+            brokers=self.watches[ev.RebalanceCause.BROKERS],
         )
 
     def _view(self, snapshot: GroupSnapshot) -> GroupView:

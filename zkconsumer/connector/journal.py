@@ -22,7 +22,7 @@ from zkconsumer.observe import (
 )
 
 
-class Journal:
+class RebalanceJournal:
     """Keeps the times of one member's rebalances. Thread: control."""
 
     def __init__(self, observation: Observation, clock: Clock) -> None:
@@ -72,7 +72,7 @@ class Journal:
                 )
             case ev.RetryLater(attempt, delay_ms, reason):
                 report(RebalanceTryFailed(attempt, delay_ms, reason))
-            case ev.GiveUp(attempts, reason):
+            case ev.ReportFailure(attempts, reason):
                 report(RebalanceGivenUp(attempts, reason))
             case ev.Blocked(reasons):
                 report(PartitionsBlocked(reasons))

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.autocommit import CommitTimer
-from zkconsumer.connector.commit_desk import CommitDesk
+from zkconsumer.connector.commit_desk import CommitService
 from zkconsumer.connector.commits import CommitRules, OffsetCommitter
-from zkconsumer.connector.control import ControlParts, ControlThread
-from zkconsumer.connector.journal import Journal
+from zkconsumer.connector.control import ControlComponents, ControlThread
+from zkconsumer.connector.journal import RebalanceJournal
 from zkconsumer.connector.listener import ListenerCalls
 from zkconsumer.connector.messages import Message
 from zkconsumer.connector.ownership import (
     COMMITTED,
     CONSUMED,
     DELIVERED,
-    OwnershipBook,
+    OwnedClaims,
     PositionRule,
 )
 from zkconsumer.connector.rebalance import RebalanceCore
@@ -64,20 +64,20 @@ class MemberWorld:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class MemberRuntime:
     """A member, ready to be run."""
 
     core: RebalanceCore
-    book: OwnershipBook
+    book: OwnedClaims
     listener: ListenerCalls
     control: ControlThread
 
 
-def build_member(settings: MemberSettings, world: MemberWorld) -> Member:
+def build_member(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
     """Wire a member up; nothing is written, and nothing runs."""
     consumer_id = settings.rebalance.consumer_id
     core = RebalanceCore(settings.rebalance, world.random)
-    book = OwnershipBook(_position_rule(settings))
+    book = OwnedClaims(_position_rule(settings))
     rules = CommitRules.of(settings.delivery)
     listener = ListenerCalls(consumer_id, world.observation)
     committer = OffsetCommitter(
@@ -99,9 +99,9 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> Member:
             listener=listener,
             observation=world.observation,
         ),
-        lambda cause: world.mailbox.put(ev.Triggered(cause)),
+        lambda cause: world.mailbox.put(ev.RebalanceTriggered(cause)),
     )
-    desk = CommitDesk(
+    desk = CommitService(
         book=book,
         committer=committer,
         timer=CommitTimer(
@@ -110,24 +110,26 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> Member:
             now_ms=world.clock.now_ms(),
         ),
         rules=rules,
-        look_again=lambda: world.mailbox.put(ev.Triggered(ev.Cause.COMMIT_FAILED)),
+        look_again=lambda: world.mailbox.put(
+            ev.RebalanceTriggered(ev.RebalanceCause.COMMIT_FAILED)
+        ),
         store=world.store,
     )
     control = ControlThread(
-        ControlParts(
+        ControlComponents(
             group_id=settings.group_id,
             core=core,
             steps=steps,
             book=book,
             desk=desk,
-            journal=Journal(world.observation, world.clock),
+            journal=RebalanceJournal(world.observation, world.clock),
             store=world.store,
             clock=world.clock,
             leave_patience_ms=settings.leave_patience_ms,
             mailbox=world.mailbox,
         )
     )
-    return Member(core=core, book=book, listener=listener, control=control)
+    return MemberRuntime(core=core, book=book, listener=listener, control=control)
 
 
 def _position_rule(settings: MemberSettings) -> PositionRule:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.reply import Reply
-from zkconsumer.connector.subscription import Subscription
+from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
@@ -14,7 +14,7 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 class JoinRequest:
     """The caller created its streams; answered when their partitions are being read."""
 
-    subscription: Subscription
+    subscription: StreamSubscription
     reply: Reply[None] = field(default_factory=Reply)
 
 
@@ -60,7 +60,7 @@ class CommitAheadRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Errand:
+class ControlTask:
     """Something short that the control thread shall do for the caller, between two messages.
 
     Attributes:
@@ -92,7 +92,7 @@ Message = (
     | WithdrawRequest
     | CommitRequest
     | CommitAheadRequest
-    | Errand
+    | ControlTask
     | CloseRequest
     | ThreadDied
 )

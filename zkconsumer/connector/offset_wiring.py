@@ -8,7 +8,7 @@ from functools import partial
 
 from zkconsumer.clock import Clock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.brokers import BrokerList
+from zkconsumer.connector.brokers import LiveBrokers
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.offsets.coordinator import (
     BrokerAccess,
@@ -80,7 +80,9 @@ def wire_offsets(
     dialer = offset_dialer(config.client_id, config.offsets_channel_socket_timeout_ms, security)
     channel = CoordinatorChannel(
         config.group_id,
-        BrokerAccess(list_brokers=BrokerList(registry).read, dialer=dialer, shuffle=random.shuffle),
+        BrokerAccess(
+            list_brokers=LiveBrokers(registry).read, dialer=dialer, shuffle=random.shuffle
+        ),
         ChannelSettings(
             timeout_ms=config.offsets_channel_socket_timeout_ms,
             backoff_ms=config.offsets_channel_backoff_ms,

@@ -35,7 +35,7 @@ COMMITTED = PositionRule(lambda claim: claim.committed_offset, after_release=Tru
 """With commits ahead: never again below what is committed."""
 
 
-class OwnershipBook:
+class OwnedClaims:
     """Claims by partition. Written by the control thread; ``fence`` may come from any thread."""
 
     def __init__(self, rule: PositionRule = CONSUMED) -> None:

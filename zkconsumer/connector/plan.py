@@ -14,7 +14,7 @@ Ownership = Mapping[TopicPartition, ConsumerThreadId]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RebalancePlan:
     """What one round does.
 
     Attributes:
@@ -56,7 +56,7 @@ def plan_round(
     held: frozenset[TopicPartition],
     stopped: frozenset[TopicPartition] = frozenset(),
     recreated: frozenset[TopicPartition] = frozenset(),
-) -> Plan:
+) -> RebalancePlan:
     """Compare what this member should own with what it has.
 
     Args:
@@ -86,7 +86,7 @@ def plan_round(
         for tp, thread in assigned.items()
         if tp in lost or tp in give_up or tp in restart or started.get(tp) != thread
     }
-    return Plan(lost=lost, give_up=give_up, release=release, take=take, restart=restart)
+    return RebalancePlan(lost=lost, give_up=give_up, release=release, take=take, restart=restart)
 
 
 def own_share(owned: Ownership) -> str:

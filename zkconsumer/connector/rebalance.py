@@ -27,8 +27,8 @@ from collections.abc import Callable, Mapping
 from zkconsumer.assignment.strategy import CannotAssign, assign
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.blockage import Blockage
-from zkconsumer.connector.plan import Ownership, Plan, plan_round
-from zkconsumer.connector.rebalance_state import RESTING, RebalanceSettings, State
+from zkconsumer.connector.plan import Ownership, RebalancePlan, plan_round
+from zkconsumer.connector.rebalance_state import RESTING, RebalanceSettings, RebalanceState
 from zkconsumer.connector.retries import Retries
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
@@ -51,18 +51,18 @@ class RebalanceCore:
         self._round = 0
         self._joined = False
         self._session_id: int | None = None
-        self._cause = ev.Cause.JOINED
-        self._pending: ev.Cause | None = None
+        self._cause = ev.RebalanceCause.JOINED
+        self._pending: ev.RebalanceCause | None = None
         self._registered = False
         self._just_registered = False
         self._deadline_ms: int | None = None
         self._blocked = Blockage()
         self._assignment: Ownership = {}
         self._announced: Ownership | None = None
-        self._plan: Plan | None = None
+        self._plan: RebalancePlan | None = None
         self._changed = False
         self._brokers_seen = False
-        self.state = State.OUTSIDE
+        self.state = RebalanceState.OUTSIDE
         self.claimed: dict[TopicPartition, ConsumerThreadId] = {}
         self.started: dict[TopicPartition, ConsumerThreadId] = {}
 
@@ -82,16 +82,16 @@ class RebalanceCore:
         match event:
             case ev.Join():
                 self._joined = True
-                return self._enter(ev.Cause.JOINED)
-            case ev.Leave():
+                return self._enter(ev.RebalanceCause.JOINED)
+            case ev.Withdraw():
                 return self._leave()
-            case ev.Triggered(cause):
+            case ev.RebalanceTriggered(cause):
                 return self._trigger(cause)
             case ev.SessionStarted(session_id):
                 return self._session_started(session_id)
             case ev.SessionEnded(session_id):
                 return self._session_ended(session_id)
-            case ev.Tick():
+            case ev.DeadlineReached():
                 return self._tick(now_ms)
             case _:
                 # An answer to a question of an earlier round: the session ended, or we left.
@@ -99,15 +99,15 @@ class RebalanceCore:
 
     # --- joining, leaving, sessions -----------------------------------------------------
 
-    def _enter(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
-        if not self._joined or self._session_id is None or self.state is not State.OUTSIDE:
+    def _enter(self, cause: ev.RebalanceCause) -> tuple[ev.Action, ...]:
+        if not self._joined or self._session_id is None or self.state is not RebalanceState.OUTSIDE:
             return ()
         self._retries.start_over()
         return self._begin(cause)
 
     def _leave(self) -> tuple[ev.Action, ...]:
         """Everything in the order that loses nothing; nothing is decided on the way."""
-        was_member = self._joined and self.state is not State.OUTSIDE
+        was_member = self._joined and self.state is not RebalanceState.OUTSIDE
         claimed, started = dict(self.claimed), tuple(self.started)
         self._joined = False
         self._outside()
@@ -123,10 +123,10 @@ class RebalanceCore:
     def _session_started(self, session_id: int) -> tuple[ev.Action, ...]:
         if session_id == self._session_id:
             # Watches may have been lost on the way: read everything again.
-            return self._trigger(ev.Cause.RECONNECTED)
+            return self._trigger(ev.RebalanceCause.RECONNECTED)
         fence = self._void() if self._session_id is not None else ()
         self._session_id = session_id
-        cause = ev.Cause.NEW_SESSION if self._joined else ev.Cause.JOINED
+        cause = ev.RebalanceCause.NEW_SESSION if self._joined else ev.RebalanceCause.JOINED
         return (*fence, *self._enter(cause))
 
     def _session_ended(self, session_id: int) -> tuple[ev.Action, ...]:
@@ -141,7 +141,7 @@ class RebalanceCore:
 
     def _outside(self) -> None:
         self._round += 1
-        self.state = State.OUTSIDE
+        self.state = RebalanceState.OUTSIDE
         self._deadline_ms = None
         self._pending = None
         self._registered = False
@@ -152,39 +152,39 @@ class RebalanceCore:
 
     # --- rounds ---------------------------------------------------------------------
 
-    def _trigger(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
-        if self.state is State.OUTSIDE:
+    def _trigger(self, cause: ev.RebalanceCause) -> tuple[ev.Action, ...]:
+        if self.state is RebalanceState.OUTSIDE:
             return ()
         if self.state not in RESTING:
             self._pending = cause
             return ()
-        if cause is ev.Cause.BROKERS and self._brokers_seen:
+        if cause is ev.RebalanceCause.BROKERS and self._brokers_seen:
             # Leaders that move are the fetchers' affair, not the group's.
             return ()
-        if cause is ev.Cause.COMMIT_FAILED and self.state is not State.OWNING:
+        if cause is ev.RebalanceCause.COMMIT_FAILED and self.state is not RebalanceState.OWNING:
             # The next try looks anyway; nothing has changed that would make it come earlier.
             return ()
-        if self.state is not State.BACKING_OFF:
+        if self.state is not RebalanceState.BACKING_OFF:
             self._retries.start_over()
-        self._retries.counted = self.state is not State.BACKING_OFF
-        if cause is ev.Cause.OWNER_GONE:
+        self._retries.counted = self.state is not RebalanceState.BACKING_OFF
+        if cause is ev.RebalanceCause.OWNER_GONE:
             self._blocked.try_again()
         return self._begin(cause)
 
     def _tick(self, now_ms: int) -> tuple[ev.Action, ...]:
         if self._deadline_ms is None or now_ms < self._deadline_ms:
             return ()
-        if self.state is State.OWNING:
+        if self.state is RebalanceState.OWNING:
             self._blocked.try_again()
-            return self._begin(ev.Cause.AUDIT)
-        if self.state is State.FAILED:
+            return self._begin(ev.RebalanceCause.AUDIT)
+        if self.state is RebalanceState.FAILED:
             self._retries.start_over()
         elif self._retries.exhausted:
             return self._fail(now_ms)
         self._retries.counted = True
-        return self._begin(ev.Cause.RETRY)
+        return self._begin(ev.RebalanceCause.RETRY)
 
-    def _begin(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
+    def _begin(self, cause: ev.RebalanceCause) -> tuple[ev.Action, ...]:
         self._cause = cause
         self._pending = None
         self._deadline_ms = None
@@ -195,34 +195,34 @@ class RebalanceCore:
     def _register(self) -> tuple[ev.Action, ...]:
         self._round += 1
         self._deadline_ms = None
-        self.state = State.REGISTERING
+        self.state = RebalanceState.REGISTERING
         assert self._session_id is not None
         return (ev.Register(self._round, self._session_id),)
 
     def _read(self) -> tuple[ev.Action, ...]:
         self._round += 1
-        self.state = State.READING
-        audit = self._cause is ev.Cause.AUDIT
+        self.state = RebalanceState.READING
+        audit = self._cause is ev.RebalanceCause.AUDIT
         return (ev.ReadGroup(self._round, tuple(self.claimed), audit),)
 
     def _answer(self, event: ev.Answer) -> tuple[ev.Action, ...]:
         match event:
             case ev.StepDone():
                 return self._step_done()
-            case ev.GroupRead() if self.state is State.READING:
+            case ev.GroupRead() if self.state is RebalanceState.READING:
                 return self._group_read(event)
-            case ev.ClaimRefused() if self.state is State.CLAIMING:
+            case ev.ClaimRefused() if self.state is RebalanceState.CLAIMING:
                 return self._claim_refused(event)
-            case ev.OffsetsLoaded() if self.state is State.LOADING:
+            case ev.OffsetsLoaded() if self.state is RebalanceState.LOADING:
                 return self._offsets_loaded(event)
-            case ev.RegistrationBlocked() if self.state is State.REGISTERING:
+            case ev.RegistrationBlocked() if self.state is RebalanceState.REGISTERING:
                 return self._registration_blocked(event)
-            case ev.StepFailed() if self.state is State.COMMITTING:
+            case ev.StepFailed() if self.state is RebalanceState.COMMITTING:
                 # What was not committed is read again by the next owner: nothing is lost by
                 # handing over, and holding on would stall the group.
                 return self._step_done()
             case ev.StepFailed():
-                if self.state is State.CLAIMING:
+                if self.state is RebalanceState.CLAIMING:
                     # Some nodes may be there all the same: the next reading tells which, and
                     # what is ours and not assigned to us then gets released.
                     self.claimed.update(self._current_plan().take)
@@ -236,19 +236,19 @@ class RebalanceCore:
 
     def _step_done(self) -> tuple[ev.Action, ...]:
         match self.state:
-            case State.REGISTERING:
+            case RebalanceState.REGISTERING:
                 self._registered = self._just_registered = True
                 self._retries.registered()
                 return self._read()
-            case State.STOPPING:
+            case RebalanceState.STOPPING:
                 return self._after_stop()
-            case State.COMMITTING:
+            case RebalanceState.COMMITTING:
                 return self._release(self._current_plan())
-            case State.RELEASING:
+            case RebalanceState.RELEASING:
                 return self._after_release()
-            case State.CLAIMING:
+            case RebalanceState.CLAIMING:
                 return self._after_claim()
-            case State.STARTING:
+            case RebalanceState.STARTING:
                 return self._after_start()
             case _:
                 raise AssertionError(f"no step is open in state {self.state.name}")
@@ -297,14 +297,14 @@ class RebalanceCore:
         lost = {tp: thread for tp, thread in self.started.items() if tp not in held}
         if not lost:
             return self._settle()
-        self._plan = Plan(lost=lost, give_up={}, release={}, take={})
+        self._plan = RebalancePlan(lost=lost, give_up={}, release={}, take={})
         return self._stop(self._plan)
 
-    def _stop(self, plan: Plan) -> tuple[ev.Action, ...]:
+    def _stop(self, plan: RebalancePlan) -> tuple[ev.Action, ...]:
         self._changed = self._changed or not plan.changes_nothing
         if not plan.stop:
             return self._release(plan)
-        self.state = State.STOPPING
+        self.state = RebalanceState.STOPPING
         return (ev.Revoke(self._round, plan.stop),)
 
     def _after_stop(self) -> tuple[ev.Action, ...]:
@@ -313,13 +313,13 @@ class RebalanceCore:
             del self.started[tp]
         if not plan.commit:
             return self._release(plan)
-        self.state = State.COMMITTING
+        self.state = RebalanceState.COMMITTING
         return (ev.Commit(self._round, plan.commit, tuple(plan.restart)),)
 
-    def _release(self, plan: Plan) -> tuple[ev.Action, ...]:
+    def _release(self, plan: RebalancePlan) -> tuple[ev.Action, ...]:
         if not plan.release:
             return self._claim(plan)
-        self.state = State.RELEASING
+        self.state = RebalanceState.RELEASING
         return (ev.Release(self._round, plan.release),)
 
     def _after_release(self) -> tuple[ev.Action, ...]:
@@ -328,17 +328,17 @@ class RebalanceCore:
             del self.claimed[tp]
         return self._claim(plan)
 
-    def _claim(self, plan: Plan) -> tuple[ev.Action, ...]:
+    def _claim(self, plan: RebalancePlan) -> tuple[ev.Action, ...]:
         if not plan.take:
             return self._start({})
-        self.state = State.CLAIMING
+        self.state = RebalanceState.CLAIMING
         return (ev.Claim(self._round, plan.take),)
 
     def _after_claim(self) -> tuple[ev.Action, ...]:
         plan = self._current_plan()
         self.claimed.update(plan.take)
         self._blocked.claimed(plan.take)
-        self.state = State.LOADING
+        self.state = RebalanceState.LOADING
         return (ev.LoadOffsets(self._round, tuple(plan.take)),)
 
     def _claim_refused(self, event: ev.ClaimRefused) -> tuple[ev.Action, ...]:
@@ -364,7 +364,7 @@ class RebalanceCore:
         take = self._current_plan().take
         if not take and self._assignment == self._announced:
             return self._settle()
-        self.state = State.STARTING
+        self.state = RebalanceState.STARTING
         return (ev.Start(self._round, take, offsets, self._assignment),)
 
     def _after_start(self) -> tuple[ev.Action, ...]:
@@ -375,7 +375,7 @@ class RebalanceCore:
     def _settle(self) -> tuple[ev.Action, ...]:
         self._plan = None
         self._retries.rested()
-        self.state = State.OWNING
+        self.state = RebalanceState.OWNING
         audit_ms = self._retries.audit_delay_ms()
         self._deadline_ms = None if audit_ms is None else self._now_ms + audit_ms
         settled = ev.Settled(dict(self.started), self._cause, self._changed)
@@ -384,20 +384,20 @@ class RebalanceCore:
     def _back_off(self, reason: str) -> tuple[ev.Action, ...]:
         self._plan = None
         delay_ms = self._retries.fail(reason)
-        self.state = State.BACKING_OFF
+        self.state = RebalanceState.BACKING_OFF
         self._deadline_ms = self._now_ms + delay_ms
         return (ev.RetryLater(self._retries.failed, delay_ms, reason), *self._overtaken())
 
     def _fail(self, now_ms: int) -> tuple[ev.Action, ...]:
         told, self._retries.told = self._retries.told, True
-        self.state = State.FAILED
+        self.state = RebalanceState.FAILED
         self._deadline_ms = now_ms + self._retries.long_delay_ms
-        return () if told else (ev.GiveUp(self._retries.failed, self._retries.reason),)
+        return () if told else (ev.ReportFailure(self._retries.failed, self._retries.reason),)
 
     def _overtaken(self) -> tuple[ev.Action, ...]:
         """Something changed during the failed round: what it failed on may be gone already."""
         return () if self._pending is None else self._trigger(self._pending)
 
-    def _current_plan(self) -> Plan:
+    def _current_plan(self) -> RebalancePlan:
         assert self._plan is not None
         return self._plan

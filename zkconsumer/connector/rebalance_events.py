@@ -14,7 +14,7 @@ from zkconsumer.connector.plan import Ownership
 from zkconsumer.model import TopicPartition
 
 
-class Cause(Enum):
+class RebalanceCause(Enum):
     """Why a rebalance started; appears in logs."""
 
     JOINED = "joined"
@@ -41,15 +41,15 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class Withdraw:
     """Shut down, or withdraw after the first rebalance failed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Triggered:
+class RebalanceTriggered:
     """Something was seen that may change who owns what."""
 
-    cause: Cause
+    cause: RebalanceCause
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class SessionEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class DeadlineReached:
     """The deadline that the core named has come."""
 
 
@@ -147,7 +147,9 @@ class OffsetsLoaded:
 
 
 Answer = StepDone | StepFailed | RegistrationBlocked | GroupRead | ClaimRefused | OffsetsLoaded
-Event = Join | Leave | Triggered | SessionStarted | SessionEnded | Tick | Answer
+Event = (
+    Join | Withdraw | RebalanceTriggered | SessionStarted | SessionEnded | DeadlineReached | Answer
+)
 
 
 # --- steps: each is answered ----------------------------------------------------------------------
@@ -241,7 +243,7 @@ Step = Register | ReadGroup | Revoke | Commit | Release | Claim | LoadOffsets | 
 class Begun:
     """A round begins."""
 
-    cause: Cause
+    cause: RebalanceCause
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +295,7 @@ class Settled:
     """Every partition of ours is being read."""
 
     owned: Ownership
-    cause: Cause
+    cause: RebalanceCause
     changed: bool
 
 
@@ -307,7 +309,7 @@ class RetryLater:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class ReportFailure:
     """All tries failed: the caller must hear it. Tries go on, at longer intervals."""
 
     attempts: int
@@ -330,6 +332,6 @@ Action = (
     | AwaitRegistration
     | Settled
     | RetryLater
-    | GiveUp
+    | ReportFailure
     | Unregister
 )

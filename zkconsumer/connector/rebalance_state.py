@@ -18,7 +18,7 @@ from enum import Enum, auto
 from zkconsumer.assignment.strategy import Strategy
 
 
-class State(Enum):
+class RebalanceState(Enum):
     """Where a member stands."""
 
     OUTSIDE = auto()
@@ -39,7 +39,7 @@ class State(Enum):
     """All tries failed and the caller has heard it; otherwise as BACKING_OFF, but slower."""
 
 
-RESTING = frozenset({State.OWNING, State.BACKING_OFF, State.FAILED})
+RESTING = frozenset({RebalanceState.OWNING, RebalanceState.BACKING_OFF, RebalanceState.FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.messages import ThreadDied
-from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.ownership import OwnedClaims
 from zkconsumer.errors import RegistryError
 from zkconsumer.observe import Observation, SessionChanged
 from zkconsumer.streams.gate import DeliveryGate
@@ -16,7 +16,7 @@ def listen(
     store: ZkStore,
     tell: Callable[[ev.SessionStarted | ev.SessionEnded | ThreadDied], None],
     *,
-    book: OwnershipBook,
+    book: OwnedClaims,
     gate: DeliveryGate,
     interrupt: Callable[[], None],
     observation: Observation,

@@ -7,7 +7,7 @@ import logging
 from typing import Final
 
 from zkconsumer.assignment.group_view import GroupView
-from zkconsumer.connector.subscription import Subscription
+from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.zk.registry import GroupSnapshot
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,9 @@ class Sightings:
         self.skipped_count = 0
         """How many unreadable registrations, brokers and topics were skipped in all."""
 
-    def report(self, snapshot: GroupSnapshot, subscription: Subscription, view: GroupView) -> None:
+    def report(
+        self, snapshot: GroupSnapshot, subscription: StreamSubscription, view: GroupView
+    ) -> None:
         """Log what is new among the oddities of this reading."""
         skipped = [
             *(
@@ -65,7 +67,7 @@ class Sightings:
 
 
 def _missing_topics(
-    snapshot: GroupSnapshot, subscription: Subscription, view: GroupView
+    snapshot: GroupSnapshot, subscription: StreamSubscription, view: GroupView
 ) -> list[str]:
     malformed = snapshot.malformed_topics
     return [
@@ -75,7 +77,7 @@ def _missing_topics(
     ]
 
 
-def _idle_filter(snapshot: GroupSnapshot, subscription: Subscription) -> str:
+def _idle_filter(snapshot: GroupSnapshot, subscription: StreamSubscription) -> str:
     registration = subscription.registration(0)
     text = next(iter(registration.subscription))
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

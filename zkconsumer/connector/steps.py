@@ -11,10 +11,10 @@ from typing import Protocol, assert_never
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.commits import OffsetCommitter, OffsetOf
-from zkconsumer.connector.group_look import GroupLook, Look
+from zkconsumer.connector.group_look import GroupReader, GroupReading
 from zkconsumer.connector.listener import ListenerCalls
-from zkconsumer.connector.ownership import OwnershipBook
-from zkconsumer.connector.subscription import Subscription
+from zkconsumer.connector.ownership import OwnedClaims
+from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.errors import OffsetCommitFailed, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
@@ -61,7 +61,7 @@ class Collaborators:
     registry: GroupRegistry
     offset_store: OffsetStore
     committer: OffsetCommitter
-    book: OwnershipBook
+    book: OwnedClaims
     fetching: Fetching
     clock: Clock
     listener: ListenerCalls
@@ -72,13 +72,16 @@ class RebalanceSteps:
     """Executes actions against ZooKeeper, the offset store and the fetchers. Thread: control."""
 
     def __init__(
-        self, settings: StepSettings, others: Collaborators, trigger: Callable[[ev.Cause], None]
+        self,
+        settings: StepSettings,
+        others: Collaborators,
+        trigger: Callable[[ev.RebalanceCause], None],
     ) -> None:
         self._settings = settings
         self._others = others
         self._trigger = trigger
-        self._look = GroupLook(
-            Look(
+        self._look = GroupReader(
+            GroupReading(
                 consumer_id=settings.consumer_id,
                 exclude_internal_topics=settings.exclude_internal_topics,
                 registry=others.registry,
@@ -87,10 +90,10 @@ class RebalanceSteps:
                 trigger=trigger,
             )
         )
-        self._subscription: Subscription | None = None
+        self._subscription: StreamSubscription | None = None
         self._fetched: dict[TopicPartition, FetchedOffset] = {}
 
-    def subscribe(self, subscription: Subscription | None) -> None:
+    def subscribe(self, subscription: StreamSubscription | None) -> None:
         """Set what is registered and where messages go, before joining."""
         self._subscription = subscription
 
@@ -220,7 +223,7 @@ class RebalanceSteps:
         """Trigger as soon as an owner node that is in the way vanishes."""
 
         def watch() -> None:
-            cause = ev.Cause.OWNER_GONE
+            cause = ev.RebalanceCause.OWNER_GONE
             if self._others.registry.watch_owners(partitions, self._look.watches[cause]):
                 # Released between the claim and now: the watch on those will never fire.
                 self._trigger(cause)
@@ -231,7 +234,7 @@ class RebalanceSteps:
         """Trigger as soon as the registration node that is in the way vanishes."""
 
         def watch() -> None:
-            cause = ev.Cause.REGISTRATION_GONE
+            cause = ev.RebalanceCause.REGISTRATION_GONE
             consumer_id = self._settings.consumer_id
             if not self._others.registry.watch_registration(consumer_id, self._look.watches[cause]):
                 self._trigger(cause)
@@ -267,6 +270,6 @@ class RebalanceSteps:
             return False
         return True
 
-    def _subscribed(self) -> Subscription:
+    def _subscribed(self) -> StreamSubscription:
         assert self._subscription is not None
         return self._subscription

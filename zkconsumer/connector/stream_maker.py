@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.assembly import Parts
+from zkconsumer.connector.assembly import ConnectorComponents
 from zkconsumer.connector.measuring.measuring import MeasuredStream
 from zkconsumer.streams.delivery import CommitAhead
 from zkconsumer.streams.message import Decoder
@@ -24,7 +24,9 @@ class StreamMaker:
         commit_ahead: see ``KafkaStream``.
     """
 
-    def __init__(self, config: ConsumerConfig, parts: Parts, commit_ahead: CommitAhead) -> None:
+    def __init__(
+        self, config: ConsumerConfig, parts: ConnectorComponents, commit_ahead: CommitAhead
+    ) -> None:
         self._config = config
         self._parts = parts
         self._commit_ahead = commit_ahead

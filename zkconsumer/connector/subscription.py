@@ -15,7 +15,7 @@ from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.zk.nodes import Pattern, Registration
 
 
-class Subscription(Protocol):
+class StreamSubscription(Protocol):
     """A static or by-filter subscription with the queues of its streams."""
 
     @property
@@ -49,25 +49,25 @@ class StaticSubscription:
 
     @property
     def wildcard(self) -> bool:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         return False
 
     @property
     def static_topics(self) -> tuple[str, ...]:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         return tuple(self.topic_queues)
 
     def registration(self, timestamp_ms: int) -> Registration:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         counts = {topic: len(queues) for topic, queues in self.topic_queues.items()}
         return Registration(subscription=counts, pattern=Pattern.STATIC, timestamp_ms=timestamp_ms)
 
     def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         return self.topic_queues[topic_partition.topic][thread]
 
     def queues(self) -> tuple[StreamQueue, ...]:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         return tuple(queue for queues in self.topic_queues.values() for queue in queues)
 
 
@@ -80,16 +80,16 @@ class FilterSubscription:
 
     @property
     def wildcard(self) -> bool:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         return True
 
     @property
     def static_topics(self) -> tuple[str, ...]:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         return ()
 
     def registration(self, timestamp_ms: int) -> Registration:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         white = isinstance(self.topic_filter, Whitelist)
         return Registration(
             subscription={self.topic_filter.pattern: len(self.stream_queues)},
@@ -98,12 +98,12 @@ class FilterSubscription:
         )
 
     def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         del topic_partition
         return self.stream_queues[thread]
 
     def queues(self) -> tuple[StreamQueue, ...]:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         return self.stream_queues
 
 

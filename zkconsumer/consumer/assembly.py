@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.keeper import MetadataManager
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
 from zkconsumer.consumer.committed_lookup import CommittedLookup
@@ -20,8 +20,8 @@ from zkconsumer.consumer.measuring.measures import Measures
 from zkconsumer.consumer.measuring.windows import WindowTerms
 from zkconsumer.consumer.membership import Membership
 from zkconsumer.consumer.no_group import NoGroup
-from zkconsumer.consumer.one_caller import OneCaller
-from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.one_caller import SingleCaller
+from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import PollLoop
 from zkconsumer.consumer.session import PollSession, SessionSettings
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
@@ -48,12 +48,12 @@ class _Network:
 
     dialer: BrokerDialer
     client: ClusterClient
-    keeper: MetadataKeeper
+    keeper: MetadataManager
     engine: PollEngine
     measures: Measures
 
 
-class _News:
+class _MetadataNotices:
     """Takes the keeper's news to those who want them; they are made after the keeper."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class _News:
 
 def assemble(
     config: PollConfig, clock: Clock | None = None, connector: Connector | None = None
-) -> Parts:
+) -> ConsumerComponents:
     """Wire everything up. No broker is connected to; ZooKeeper is, where it keeps the group.
 
     Raises:
@@ -116,10 +116,10 @@ def _wire(
     measures: Measures,
     brokers: Sequence[Broker],
     zookeeper: "ZookeeperGroup | None",
-) -> Parts:
+) -> ConsumerComponents:
     name = f"consumer {config.client_id}"
     owner = name if config.group_id is None else f"{name} of group {config.group_id}"
-    bell, scope, news = Wakeup(), ThreadScope(name, clock=clock), _News()
+    bell, scope, news = Wakeup(), ThreadScope(name, clock=clock), _MetadataNotices()
     network = _network(config, clock, dialer, measures, brokers, scope, news, bell)
     session = _session(config, clock, network)
     guard = ForkGuard(owner)
@@ -136,8 +136,8 @@ def _wire(
         lambda _: membership.topics_changed(),
         lambda _: bell.ring(),
     )
-    one_caller = OneCaller(guard)
-    return Parts(
+    one_caller = SingleCaller(guard)
+    return ConsumerComponents(
         config=config,
         clock=clock,
         bell=bell,
@@ -188,7 +188,7 @@ def _network(  # noqa: PLR0913, PLR0917 - one part each
     measures: Measures,
     brokers: Sequence[Broker],
     scope: ThreadScope,
-    news: _News,
+    news: _MetadataNotices,
     bell: Wakeup,
 ) -> _Network:
     client = ClusterClient(
@@ -199,7 +199,7 @@ def _network(  # noqa: PLR0913, PLR0917 - one part each
         clock=clock,
         shuffle=random.shuffle,
     )
-    keeper = MetadataKeeper(
+    keeper = MetadataManager(
         client,
         scope,
         refresh_ms=config.metadata_max_age_ms,

@@ -3,12 +3,12 @@
 from collections.abc import Collection
 
 from zkconsumer.consumer.arguments import topics_of
-from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.errors import NoBrokersAvailable, RemoteProtocolError
 from zkconsumer.wire.releases import Release
 
 
-def connect(parts: Parts, topics: Collection[str]) -> Release | None:
+def connect(parts: ConsumerComponents, topics: Collection[str]) -> Release | None:
     """Ask for the metadata of what will be read; the first poll goes on from the answer.
 
     Args:

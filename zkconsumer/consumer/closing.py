@@ -15,8 +15,8 @@ import logging
 from collections.abc import Callable
 from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
 
-from zkconsumer.consumer.one_caller import CloseRequest, OtherThreadInside
-from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.one_caller import DeferredClose, OtherThreadInside
+from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.errors import ConsumerClosed, RequestTimedOut
 
 P = ParamSpec("P")
@@ -27,13 +27,13 @@ _NAP_MS: Final = 500
 """So long at most a thread that closes waits in one piece for the one that is inside."""
 
 
-class HasParts(Protocol):
+class HasComponents(Protocol):
     """A consumer."""
 
-    _parts: Parts
+    _parts: ConsumerComponents
 
 
-S = TypeVar("S", bound=HasParts)
+S = TypeVar("S", bound=HasComponents)
 
 
 def public_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
@@ -60,7 +60,7 @@ def public_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[
     return call
 
 
-def close(parts: Parts, timeout_ms: int, *, commit: bool) -> None:
+def close(parts: ConsumerComponents, timeout_ms: int, *, commit: bool) -> None:
     """Close the consumer, here or where the call under way ends. Thread: any; signal handlers.
 
     Args:
@@ -77,7 +77,7 @@ def close(parts: Parts, timeout_ms: int, *, commit: bool) -> None:
     if gate.closed:
         return
     gate.check_process()
-    request = CloseRequest(commit, parts.clock.now_ms() + timeout_ms)
+    request = DeferredClose(commit, parts.clock.now_ms() + timeout_ms)
     if gate.here.depth and not _only_waits(parts):
         _ask(parts, request)
         return
@@ -96,7 +96,7 @@ def close(parts: Parts, timeout_ms: int, *, commit: bool) -> None:
                 raise failure
 
 
-def finish(parts: Parts, *, quietly: bool) -> None:
+def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
     """Do the ``close`` that was asked for during the call that ends here.
 
     Args:
@@ -126,7 +126,7 @@ def finish(parts: Parts, *, quietly: bool) -> None:
         log.error("%s: the listener failed while it was closed", gate.owner, exc_info=failure)
 
 
-def _only_waits(parts: Parts) -> bool:
+def _only_waits(parts: ConsumerComponents) -> bool:
     """Whether this signal handler interrupted a poll where it waits, so that nothing is half done.
 
     Not a poll inside of a listener's call.
@@ -135,7 +135,7 @@ def _only_waits(parts: Parts) -> bool:
     return gate.here.depth == 1 and gate.is_inside and parts.loop.is_resting
 
 
-def _ask(parts: Parts, request: CloseRequest) -> None:
+def _ask(parts: ConsumerComponents, request: DeferredClose) -> None:
     """Have the call under way end, and close."""
     gate = parts.one_caller
     if gate.request is None and not (gate.is_closing or gate.closed):
@@ -143,7 +143,7 @@ def _ask(parts: Parts, request: CloseRequest) -> None:
     parts.bell.ring_out()
 
 
-def _wait_until_out(parts: Parts, request: CloseRequest, timeout_ms: int) -> None:
+def _wait_until_out(parts: ConsumerComponents, request: DeferredClose, timeout_ms: int) -> None:
     left_ms = request.deadline_ms - parts.clock.now_ms()
     if left_ms <= 0 and not parts.one_caller.closed:
         raise RequestTimedOut(
@@ -153,7 +153,7 @@ def _wait_until_out(parts: Parts, request: CloseRequest, timeout_ms: int) -> Non
     parts.one_caller.out.get(max(0, min(left_ms, _NAP_MS)))
 
 
-def _close_here(parts: Parts, request: CloseRequest) -> Exception | None:
+def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception | None:
     """Close; gives what the listener raised. Thread: the one that has the turn."""
     gate, session = parts.one_caller, parts.session
     here = gate.here

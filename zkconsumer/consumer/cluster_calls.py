@@ -7,7 +7,7 @@ from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.config_spec import shown
 from zkconsumer.consumer.arguments import partition_of, partitions_of, time_of, timeout_of
 from zkconsumer.consumer.closing import public_call
-from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.settings_of import isolation_of
 from zkconsumer.consumer.subscription import INTERNAL_TOPICS
 from zkconsumer.error_codes import ErrorCode, error_name
@@ -25,7 +25,7 @@ from zkconsumer.model import OffsetAndTimestamp, TopicPartition
 class ClusterCalls:
     """What a consumer can ask of the cluster. Each call waits for brokers."""
 
-    _parts: Parts
+    _parts: ConsumerComponents
     _was_answered = False
 
     @public_call

@@ -15,7 +15,7 @@ from zkconsumer.scope import Mailbox, ThreadScope
 Found = Mapping[TopicPartition, OffsetAndMetadata | None]
 
 
-class Ask(Protocol):
+class CommittedFetch(Protocol):
     """``Membership.committed``."""
 
     def __call__(self, partitions: frozenset[TopicPartition], /, *, timeout_ms: int) -> Found:
@@ -24,7 +24,7 @@ class Ask(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommittedResult:
     """What was found for a question, or why nothing was."""
 
     partitions: frozenset[TopicPartition]
@@ -42,14 +42,14 @@ class CommittedLookup:
     """
 
     def __init__(
-        self, ask: Ask, scope: ThreadScope, wake: Callable[[], None], *, timeout_ms: int
+        self, ask: CommittedFetch, scope: ThreadScope, wake: Callable[[], None], *, timeout_ms: int
     ) -> None:
         self._ask = ask
         self._scope = scope
         self._wake = wake
         self._timeout_ms = timeout_ms
         self._questions: Mailbox[frozenset[TopicPartition] | None] = Mailbox()
-        self._answers: Mailbox[Answer] = Mailbox()
+        self._answers: Mailbox[CommittedResult] = Mailbox()
         self._runs = False
 
     def ask(self, partitions: frozenset[TopicPartition]) -> None:
@@ -60,17 +60,19 @@ class CommittedLookup:
             self._runs = True
         self._questions.put(partitions)
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[CommittedResult]:
         """Those that came since the last call."""
         return self._answers.drain()
 
     def _run(self) -> None:
         while (partitions := self._questions.get()) is not None:
             try:
-                answer = Answer(partitions, self._ask(partitions, timeout_ms=self._timeout_ms))
+                answer = CommittedResult(
+                    partitions, self._ask(partitions, timeout_ms=self._timeout_ms)
+                )
             except ConsumerClosed:
                 return
             except ZkConsumerError as error:
-                answer = Answer(partitions, without_frames(error))
+                answer = CommittedResult(partitions, without_frames(error))
             self._answers.put(answer)
             self._wake()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from zkconsumer.consumer.closing import finish
-from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import BrokenOff
 from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.model import TopicPartition
@@ -14,7 +14,7 @@ Starts = dict[TopicPartition, PositionView]
 _NOTHING: Final[Starts] = {}
 
 
-def hand_out(parts: Parts, run: Callable[[Starts], T], nothing: Callable[[], T]) -> T:
+def hand_out(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Callable[[], T]) -> T:
     """Give the caller what a poll finds; nothing of it, if the consumer is closed meanwhile.
 
     Nothing may stand between the call of this and the caller but a plain ``return``: what a signal
@@ -56,7 +56,7 @@ def hand_out(parts: Parts, run: Callable[[Starts], T], nothing: Callable[[], T])
     return nothing()
 
 
-def is_ours_still(parts: Parts, starts: Starts) -> bool:
+def is_ours_still(parts: ConsumerComponents, starts: Starts) -> bool:
     """Whether what was taken from there on may be handed out; if not, it is put back.
 
     To be asked when all is made: the process may have been stopped amid that.

@@ -9,8 +9,8 @@ from functools import partial
 from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.handing_out import Starts
-from zkconsumer.consumer.parts import Parts
-from zkconsumer.consumer.shelf import Stretch
+from zkconsumer.consumer.parts import ConsumerComponents
+from zkconsumer.consumer.shelf import BufferedRecords
 from zkconsumer.consumer.walk import RecordIterator
 from zkconsumer.errors import ConsumerClosed
 from zkconsumer.fetch.polled.starts import PositionView
@@ -31,7 +31,7 @@ class Iteration(RecordIterator):
     given: ``commit()`` in the loop's body commits it among the others. Raises as ``poll``.
     """
 
-    _parts: Parts
+    _parts: ConsumerComponents
     config: PollConfig
 
     def _look_around(self) -> bool:
@@ -49,7 +49,7 @@ class Iteration(RecordIterator):
         return True
 
     @public_call
-    def _next_stretch(self) -> Stretch | None:
+    def _next_stretch(self) -> BufferedRecords | None:
         """Records to hand out one by one; None: the time is over, or the consumer was closed."""
         parts = self._parts
         gate = parts.one_caller
@@ -64,7 +64,7 @@ class Iteration(RecordIterator):
                 return None
             raise
 
-    def _found_stretch(self) -> Stretch | None:
+    def _found_stretch(self) -> BufferedRecords | None:
         parts = self._parts
         shelf = parts.session.shelf
         shelf.clear_used_up()
@@ -80,17 +80,17 @@ class Iteration(RecordIterator):
             found = parts.loop.run(limit_ms, take)
         return found
 
-    def _take_stretch(self) -> Stretch | None:
+    def _take_stretch(self) -> BufferedRecords | None:
         parts = self._parts
         session = parts.session
         found = session.shelf.first(session.deliverable())
         if found is None:
 
-            def shelved(slices: Slices) -> Stretch | None:
+            def shelved(slices: Slices) -> BufferedRecords | None:
                 try:
                     for tp, start in starts_of(slices).items():
                         records = slices[tp].records(parts.origin(tp))
-                        session.shelf.put(Stretch(tp, records, start))
+                        session.shelf.put(BufferedRecords(tp, records, start))
                     return session.shelf.first(slices)
                 except BaseException:
                     # They are to be fetched once more, then.

@@ -21,7 +21,7 @@ from zkconsumer.consumer.iteration import Slices, starts_of
 from zkconsumer.consumer.listener import PollListener
 from zkconsumer.consumer.metrics import Metric, MetricName, metrics_of, raw_of
 from zkconsumer.consumer.offset_calls import OffsetCalls
-from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.settings.confluent_names import advice_on_dict
 from zkconsumer.errors import IllegalArgumentError, IllegalState
 from zkconsumer.model import TopicPartition
@@ -76,7 +76,7 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         if topics and isinstance(topics[0], Mapping):
             raise IllegalArgumentError(advice_on_dict(topics[0]))
         self.config = PollConfig(config, **{**self._own_defaults(), **settings})
-        self._parts: Parts = assemble(self.config)
+        self._parts: ConsumerComponents = assemble(self.config)
         self._walk = self._parts.session.walk
         try:
             if self.config.connects_at_once:

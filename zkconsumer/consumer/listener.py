@@ -12,7 +12,7 @@ from zkconsumer.connector.listener import ConsumerRebalanceListener
 from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import TopicPartition
 
-__all__ = ["ConsumerRebalanceListener", "ListenerCalls", "PollListener"]
+__all__ = ["ConsumerRebalanceListener", "ListenerInvoker", "PollListener"]
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class PollListener(Protocol):
         ...
 
 
-class ListenerCalls:
+class ListenerInvoker:
     """The listener of the subscription, if there is one. What it raises comes through."""
 
     def __init__(self) -> None:

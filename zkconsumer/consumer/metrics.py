@@ -7,7 +7,7 @@ from the start.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.parts import ConsumerComponents
 
 
 class MetricName(NamedTuple):
@@ -54,7 +54,7 @@ def raw_of(metrics: Mapping[str, Mapping[str, float]]) -> dict[MetricName, Metri
     return {one: Metric(one, metrics[one.group][one.name]) for one in names}
 
 
-def metrics_of(parts: Parts) -> dict[str, dict[str, float]]:
+def metrics_of(parts: ConsumerComponents) -> dict[str, dict[str, float]]:
     """By group and name."""
     nodes = parts.measures.nodes()
     found = {
@@ -68,7 +68,7 @@ def metrics_of(parts: Parts) -> dict[str, dict[str, float]]:
     return {"kafka-metrics-count": {"count": count}, **found}
 
 
-def _consumer(parts: Parts) -> dict[str, float]:
+def _consumer(parts: ConsumerComponents) -> dict[str, float]:
     stats = parts.engine.stats()
     return {
         **parts.measures.consumer(),
@@ -80,7 +80,7 @@ def _consumer(parts: Parts) -> dict[str, float]:
     }
 
 
-def _coordinator(parts: Parts) -> dict[str, float]:
+def _coordinator(parts: ConsumerComponents) -> dict[str, float]:
     membership = parts.session.membership
     return {
         **parts.measures.coordinator(),
@@ -90,7 +90,7 @@ def _coordinator(parts: Parts) -> dict[str, float]:
     }
 
 
-def _fetching(parts: Parts) -> dict[str, float]:
+def _fetching(parts: ConsumerComponents) -> dict[str, float]:
     stats = parts.engine.stats()
     lags = [lag for tp in parts.session.assignment() if (lag := parts.engine.lag(tp)) is not None]
     return {
@@ -105,7 +105,7 @@ def _fetching(parts: Parts) -> dict[str, float]:
     }
 
 
-def _partitions(parts: Parts) -> dict[str, dict[str, float]]:
+def _partitions(parts: ConsumerComponents) -> dict[str, dict[str, float]]:
     """One group a partition, called as in kafka-python: ``...metrics.topic-partition``."""
     engine = parts.engine
     found: dict[str, dict[str, float]] = {}

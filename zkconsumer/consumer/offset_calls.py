@@ -8,10 +8,10 @@ from zkconsumer.consumer.arguments import offset_of, partition_of, positions_of,
 from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.commit_future import CommitFuture
 from zkconsumer.consumer.membership import CommitDone, Offsets
-from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import deadline_of
 from zkconsumer.errors import IllegalArgumentError, IllegalState, NotAssigned, RequestTimedOut
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Reset, ResetPolicy
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, Reset, ResetPolicy
 from zkconsumer.model import (
     ConsumerGroupMetadata,
     MemberState,
@@ -32,7 +32,7 @@ _STATES = {
 class OffsetCalls:
     """What a consumer says, and is told, of where it stands."""
 
-    _parts: Parts
+    _parts: ConsumerComponents
 
     @public_call
     def commit(
@@ -233,9 +233,9 @@ class OffsetCalls:
         with self._parts.one_caller:
             tp = self._assigned(partition)
             if isinstance(offset, OffsetAndMetadata):
-                start = At(offset_of(offset.offset, f"{tp}"), offset.leader_epoch)
+                start = AtOffset(offset_of(offset.offset, f"{tp}"), offset.leader_epoch)
             else:
-                start = At(offset_of(offset, f"{tp}"))
+                start = AtOffset(offset_of(offset, f"{tp}"))
             self._parts.session.seek(tp, start)
 
     @public_call

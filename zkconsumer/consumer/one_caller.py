@@ -14,7 +14,7 @@ from zkconsumer.scope import Mailbox
 
 
 @dataclass(frozen=True, slots=True)
-class CloseRequest:
+class DeferredClose:
     """A ``close`` that could not be done where it was called.
 
     Attributes:
@@ -44,7 +44,7 @@ class ThreadCalls(threading.local):
     polls = False
 
 
-class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
+class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
     """A context for every public call that changes something; a listener may call again inside.
 
     It *is* the lock, whose own ``__exit__`` nothing can interrupt: what a signal handler raises at
@@ -72,7 +72,7 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
         self._guard = guard
         self.closed = False
         self.is_closing = False
-        self.request: CloseRequest | None = None
+        self.request: DeferredClose | None = None
         self.here = ThreadCalls()
         self.polled = False
         self.out: Mailbox[None] = Mailbox()

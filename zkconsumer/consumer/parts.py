@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.keeper import MetadataManager
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.measuring.measures import Measures
-from zkconsumer.consumer.one_caller import OneCaller
+from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.poll_loop import PollLoop
 from zkconsumer.consumer.session import PollSession
 from zkconsumer.consumer.wakeup import Wakeup
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class ConsumerComponents:
     """All parts of one consumer.
 
     Attributes:
@@ -34,10 +34,10 @@ class Parts:
     config: PollConfig
     clock: Clock
     bell: Wakeup
-    one_caller: OneCaller
+    one_caller: SingleCaller
     scope: ThreadScope
     client: ClusterClient
-    keeper: MetadataKeeper
+    keeper: MetadataManager
     engine: PollEngine
     session: PollSession
     loop: PollLoop

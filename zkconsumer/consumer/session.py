@@ -12,9 +12,9 @@ from typing import Protocol, TypeVar
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
-from zkconsumer.consumer.listener import ListenerCalls
+from zkconsumer.consumer.listener import ListenerInvoker
 from zkconsumer.consumer.membership import Membership, Offsets, Partitions, Why
-from zkconsumer.consumer.shelf import Shelf
+from zkconsumer.consumer.shelf import FetchBuffer
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.subscription import Mode, Subscription
 from zkconsumer.consumer.walk import Walk
@@ -26,14 +26,14 @@ from zkconsumer.errors import (
     without_frames,
 )
 from zkconsumer.fetch.polled.engine import PollEngine
-from zkconsumer.fetch.polled.starts import At, PositionView, Start
+from zkconsumer.fetch.polled.starts import AtOffset, PositionView, Start
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Keeper(Protocol):
+class MetadataSource(Protocol):
     """What this needs of the metadata; see ``MetadataKeeper``."""
 
     view: ClusterView
@@ -90,7 +90,7 @@ class PollSession:
         self,
         settings: SessionSettings,
         engine: PollEngine,
-        keeper: Keeper,
+        keeper: MetadataSource,
         auto_commit: AutoCommit,
         clock: Clock,
     ) -> None:
@@ -100,8 +100,8 @@ class PollSession:
         self._clock = clock
         self.auto_commit = auto_commit
         self.subscription = Subscription(exclude_internal=settings.exclude_internal_topics)
-        self.listener = ListenerCalls()
-        self.shelf = Shelf()
+        self.listener = ListenerInvoker()
+        self.shelf = FetchBuffer()
         self.walk = Walk(clock)
         self.commits_on_close = True
         self.in_hand: dict[TopicPartition, PositionView] = {}
@@ -126,7 +126,7 @@ class PollSession:
 
     def subscribe(self, topics: object, pattern: object, listener: object) -> None:
         """See ``KafkaConsumer.subscribe``."""
-        calls = ListenerCalls()
+        calls = ListenerInvoker()
         calls.set(listener)
         self.subscription.subscribe(topics, pattern)
         self.listener = calls
@@ -274,7 +274,7 @@ class PollSession:
 
     def put_back(self, tp: TopicPartition, position: PositionView) -> None:
         """What was taken of a partition from there on was not handed out after all."""
-        self.seek(tp, At(position.offset, position.leader_epoch))
+        self.seek(tp, AtOffset(position.offset, position.leader_epoch))
 
     def put_back_all(self, positions: Mapping[TopicPartition, PositionView]) -> None:
         """The same of several; of those that are still read."""

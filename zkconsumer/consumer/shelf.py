@@ -14,7 +14,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
 
 
-class Stretch:
+class BufferedRecords:
     """Records of one partition that wait to be handed out, one behind the other.
 
     Attributes:
@@ -45,21 +45,21 @@ class Stretch:
         return not length_hint(self.steps)
 
 
-class Shelf:
+class FetchBuffer:
     """All that waits. Those that are used up stay until ``clear_used_up``, or ``take``."""
 
     def __init__(self) -> None:
-        self._stretches: dict[TopicPartition, Stretch] = {}
+        self._stretches: dict[TopicPartition, BufferedRecords] = {}
 
     def __bool__(self) -> bool:
         return bool(self._stretches)
 
-    def put(self, stretch: Stretch) -> None:
+    def put(self, stretch: BufferedRecords) -> None:
         """Behind all the others; nothing of its partition is here."""
         assert stretch.topic_partition not in self._stretches, stretch.topic_partition
         self._stretches[stretch.topic_partition] = stretch
 
-    def first(self, among: Collection[TopicPartition]) -> Stretch | None:
+    def first(self, among: Collection[TopicPartition]) -> BufferedRecords | None:
         """The first of these partitions of which something waits."""
         for tp, stretch in self._stretches.items():
             if tp in among:

@@ -15,14 +15,14 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Protocol
 
-from zkconsumer.consumer.committed_lookup import Answer
+from zkconsumer.consumer.committed_lookup import CommittedResult
 from zkconsumer.errors import (
     NoOffsetForPartition,
     RequestTimedOut,
     TransportError,
     ZkConsumerError,
 )
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Reset, ResetPolicy, Start
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, Reset, ResetPolicy, Start
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.repeats import Repeats
 
@@ -46,12 +46,12 @@ class Lookup(Protocol):
         """Look these up."""
         ...
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[CommittedResult]:
         """What was found since."""
         ...
 
 
-class Topics(Protocol):
+class KnownTopics(Protocol):
     """What this needs of the metadata; see ``MetadataKeeper``."""
 
     def is_new(self, tp: TopicPartition) -> bool | None:
@@ -75,7 +75,7 @@ class StartPositions:
         engine: Seekable,
         lookup: Lookup | None,
         policy: ResetPolicy | None,
-        topics: Topics | None = None,
+        topics: KnownTopics | None = None,
     ) -> None:
         self._engine = engine
         self._lookup = lookup
@@ -85,7 +85,7 @@ class StartPositions:
         self._asked: dict[TopicPartition, frozenset[TopicPartition]] = {}
         self._missing: set[TopicPartition] = set()
         self._to_judge: set[TopicPartition] = set()
-        self._heard: deque[Answer] = deque()
+        self._heard: deque[CommittedResult] = deque()
         self._repeats = Repeats(log)
 
     @property
@@ -152,7 +152,7 @@ class StartPositions:
         # Last: what an interrupt leaves to be asked is asked again.
         self._to_ask -= question
 
-    def _take(self, answer: Answer) -> ZkConsumerError | None:
+    def _take(self, answer: CommittedResult) -> ZkConsumerError | None:
         current = [tp for tp in answer.partitions if self._asked.get(tp) is answer.partitions]
         failure: ZkConsumerError | None = None
         if isinstance(answer.found, ZkConsumerError):
@@ -177,7 +177,7 @@ class StartPositions:
             self._fall_back(tp)
         else:
             log.info("%s: read on from the committed offset %d", f"{tp}", committed.offset)
-            self._engine.seek(tp, At(committed.offset, committed.leader_epoch))
+            self._engine.seek(tp, AtOffset(committed.offset, committed.leader_epoch))
 
     def _fall_back(self, tp: TopicPartition) -> None:
         is_new = False if self._topics is None else self._topics.is_new(tp)

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
-from zkconsumer.demo.picture import PartitionLine
+from zkconsumer.demo.picture import PartitionView
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.client_settings import ClientSettings
@@ -55,13 +55,13 @@ class GroupWatch:
         failed = self._offsets.commit({tp: OffsetAndMetadata(offset) for tp in self._partitions})
         assert not any(failed.values()), failed
 
-    def lines(self) -> list[PartitionLine]:
+    def lines(self) -> list[PartitionView]:
         """Every partition, with what can be known of it now."""
         owners = self.owners()
         committed = self._offsets.fetch(self._partitions)
         ends = self._ends()
         return [
-            PartitionLine(tp, owners[tp], committed[tp].offset, ends.get(tp))
+            PartitionView(tp, owners[tp], committed[tp].offset, ends.get(tp))
             for tp in self._partitions
         ]
 

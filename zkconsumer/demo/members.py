@@ -14,7 +14,7 @@ from zkconsumer.scope import ThreadScope
 _STOP_TIMEOUT_S = 20
 
 
-class Member(Protocol):
+class ConsumerProcess(Protocol):
     """A consumer process whose output is read as it comes."""
 
     @property
@@ -78,34 +78,34 @@ class PythonMember:
 
     @property
     def name(self) -> str:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         return self._name
 
     @property
     def process_id(self) -> int:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         return self._process.pid
 
     def take(self) -> list[int]:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         with self._lock:
             numbers, self._numbers = self._numbers, []
         return numbers
 
     def last_words(self) -> str | None:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         if self._ended_by_us or self._process.poll() is None:
             return None
         return self._errors.read_text("utf-8", "replace").strip()[-500:]
 
     def kill(self) -> None:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         self._ended_by_us = True
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         self._ended_by_us = True
         self._process.terminate()
         try:
@@ -134,28 +134,28 @@ class ScalaMember:
 
     @property
     def name(self) -> str:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         return "scala"
 
     @property
     def process_id(self) -> int:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         return self._tool.pid
 
     def take(self) -> list[int]:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         lines = self._tool.lines
         fresh, self._taken = lines[self._taken :], len(lines)
         return [number for number in map(line_number, fresh) if number is not None]
 
     def last_words(self) -> str | None:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         return None if self._tool.poll() is None else self._tool.errors.strip()[-500:]
 
     def kill(self) -> None:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         self._tool.kill()
 
     def stop(self) -> None:
-        """See ``Member``."""
+        """See ``ConsumerProcess``."""
         self._tool.stop()

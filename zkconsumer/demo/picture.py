@@ -7,7 +7,7 @@ from zkconsumer.model import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionLine:
+class PartitionView:
     """One partition as the picture shows it; None where it is not known."""
 
     topic_partition: TopicPartition
@@ -25,7 +25,7 @@ class PartitionLine:
 
 def picture(
     title: str,
-    lines: Sequence[PartitionLine],
+    lines: Sequence[PartitionView],
     names: Mapping[str, str],
     delivered: Mapping[str, int],
 ) -> str:
@@ -43,7 +43,7 @@ def picture(
     return "\n".join([f"== {title}", *rows, f"delivered: {total}"])
 
 
-def _row(line: PartitionLine, names: Mapping[str, str]) -> str:
+def _row(line: PartitionView, names: Mapping[str, str]) -> str:
     return (
         f"{line.topic_partition:<14}{_owner_name(line.owner, names):<14}"
         f"{_number(line.committed_offset):>10}{_number(line.log_end_offset):>10}"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from zkconsumer.clock import SystemClock
 from zkconsumer.demo.group_watch import GroupWatch
-from zkconsumer.demo.members import Member, PythonMember, ScalaMember
+from zkconsumer.demo.members import ConsumerProcess, PythonMember, ScalaMember
 from zkconsumer.demo.picture import picture
-from zkconsumer.demo.tally import Tally, Verdict
-from zkconsumer.demo.traffic import Traffic
+from zkconsumer.demo.tally import Tally, DeliveryAudit
+from zkconsumer.demo.traffic import TrafficWriter
 from zkconsumer.errors import SandboxError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.producer import Producer
@@ -46,7 +46,7 @@ class Stage:
     folder: Path
     lines_per_second: int
     tally: Tally = field(default_factory=Tally)
-    members: list[Member] = field(default_factory=list)
+    members: list[ConsumerProcess] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
 
 
@@ -63,13 +63,13 @@ class Story:
         self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
         cluster.create_topic(TOPIC, PARTITIONS, replication=len(cluster.brokers))
         self._watch = GroupWatch(cluster.zookeeper_connect, GROUP, self._partitions)
-        self._traffic = Traffic(
+        self._traffic = TrafficWriter(
             lambda: Producer(cluster.brokers),
             self._partitions,
             lines_per_second=stage.lines_per_second,
         )
 
-    def play(self) -> Verdict:
+    def play(self) -> DeliveryAudit:
         """All acts; the verdict of the last one."""
         self._writing.spawn("traffic", self._traffic.run, stop=self._traffic.stop)
         self._join()
@@ -106,7 +106,7 @@ class Story:
             log_file = stage.folder / f"python-{number}.log"
             self._add(PythonMember(f"python-{number}", arguments, log_file, self._reading))
 
-    def _add(self, member: Member) -> None:
+    def _add(self, member: ConsumerProcess) -> None:
         """Bring a member in and wait until the group has settled with it."""
         stage = self._stage
         stage.members.append(member)
@@ -132,7 +132,7 @@ class Story:
         )
         self._show(f"{victim.name} is gone, its partitions are not", 3)
 
-    def _all_owned_without(self, gone: Member) -> bool:
+    def _all_owned_without(self, gone: ConsumerProcess) -> bool:
         owners = self._watch.owning_members()
         return bool(owners) and gone.name not in {self._stage.names.get(one) for one in owners}
 
@@ -202,7 +202,7 @@ class Story:
             self._stage.tally.add(member.name, member.take())
 
 
-def verdict_lines(verdict: Verdict) -> Sequence[str]:
+def verdict_lines(verdict: DeliveryAudit) -> Sequence[str]:
     """The last words."""
     lines = [
         "",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class DeliveryAudit:
     """What became of the lines that the brokers acknowledged.
 
     Attributes:
@@ -41,10 +41,10 @@ class Tally:
         """How many of these lines nobody has delivered yet."""
         return sum(number not in self._seen for number in acknowledged)
 
-    def verdict(self, acknowledged: set[int]) -> Verdict:
+    def verdict(self, acknowledged: set[int]) -> DeliveryAudit:
         """The final count."""
         lost = sorted(acknowledged - self._seen.keys())
-        return Verdict(
+        return DeliveryAudit(
             acknowledged=len(acknowledged),
             delivered=len(acknowledged) - len(lost),
             lost=tuple(lost[:10]),

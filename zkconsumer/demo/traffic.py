@@ -37,7 +37,7 @@ def _lines(numbers: range) -> list[Record]:
     return [Record(0, None, log_line(number, now).encode()) for number in numbers]
 
 
-class Traffic:
+class TrafficWriter:
     """Writes to the partitions in turn until it is stopped.
 
     A line that could not be written is written again until the broker acknowledged it, so each

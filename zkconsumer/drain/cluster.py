@@ -3,16 +3,16 @@
 from collections.abc import Collection, Sequence
 
 from zkconsumer.drain.plan import LogEnds, Positions
-from zkconsumer.drain.seams import Group, Look, NoGroup
+from zkconsumer.drain.seams import DrainGroup, ClusterLogs, WithoutGroup
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.group_progress import GroupProgress, progress_of
 from zkconsumer.spark.options import SourceOptions
-from zkconsumer.spark.planning import OneLook, starting_offsets
+from zkconsumer.spark.planning import CachedLogEnds, starting_offsets
 
 
-class ClusterSource:
+class DrainClusterSource:
     """See ``Source``. Asks brokers, and ZooKeeper for them.
 
     Args:
@@ -28,7 +28,7 @@ class ClusterSource:
         self._reader = reader
         self._progress = progress
 
-    def look(self, positions: Positions | None) -> Look:
+    def look(self, positions: Positions | None) -> ClusterLogs:
         """See ``Source``."""
         partitions = self._reader.partitions(self._options.subscription)
         if positions is None:
@@ -36,7 +36,7 @@ class ClusterSource:
         created = self.created({tp.topic for tp in partitions})
         ends = self.ends(partitions, positions)
         starts = {tp: ends[tp].earliest for tp in partitions if tp not in positions}
-        return Look(ends, starts, created)
+        return ClusterLogs(ends, starts, created)
 
     def created(self, topics: Collection[str]) -> Creations:
         """See ``Source``."""
@@ -51,18 +51,18 @@ class ClusterSource:
         earliest = self._reader.earliest(partitions)
         return {tp: LogEnds(earliest[tp], latest[tp]) for tp in partitions}
 
-    def _first_look(self, partitions: Sequence[TopicPartition]) -> Look:
+    def _first_look(self, partitions: Sequence[TopicPartition]) -> ClusterLogs:
         created = self.created({tp.topic for tp in partitions})
-        look = OneLook(self._reader, partitions)
+        look = CachedLogEnds(self._reader, partitions)
         committed = None if self._progress is None else self._progress.committed
         starts = starting_offsets(self._options, partitions, look, committed)
         bounds = look.bounds
         ends = {tp: LogEnds(bounds.earliest[tp], bounds.latest[tp]) for tp in partitions}
-        return Look(ends, starts, created)
+        return ClusterLogs(ends, starts, created)
 
 
 class CommittingGroup:
-    """See ``Group``: a group whose offsets are committed.
+    """See ``DrainGroup``: a group whose offsets are committed.
 
     Args:
         progress: writes them.
@@ -74,16 +74,16 @@ class CommittingGroup:
         self._allow_live = allow_live
 
     def check(self) -> None:
-        """See ``Group``."""
+        """See ``DrainGroup``."""
         if not self._allow_live:
             self._progress.refuse_live()
 
     def commit(self, positions: Positions, log_ends: Positions) -> None:
-        """See ``Group``."""
+        """See ``DrainGroup``."""
         self._progress.commit(positions, log_ends=log_ends)
 
 
-class OpenCluster:
+class DrainConnections:
     """Connections to a cluster for as long as a drain runs.
 
     Args:
@@ -100,12 +100,12 @@ class OpenCluster:
         except BaseException:
             self._reader.close()
             raise
-        self.source = ClusterSource(options, self._reader, self._progress)
-        self.group: Group = NoGroup()
+        self.source = DrainClusterSource(options, self._reader, self._progress)
+        self.group: DrainGroup = WithoutGroup()
         if self._progress is not None and options.commit_offsets_to != "none":
             self.group = CommittingGroup(self._progress, allow_live=options.allow_live_group)
 
-    def __enter__(self) -> "OpenCluster":
+    def __enter__(self) -> "DrainConnections":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, Wish
-from zkconsumer.drain.stopping import StopFlag, asking_signals, ignored_signals
+from zkconsumer.drain.stopping import DrainStopFlag, asking_signals, ignored_signals
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import load_properties
 
@@ -239,7 +239,7 @@ def run(args: argparse.Namespace) -> int:
         master=args.master, settings=dict(args.conf), jars=args.jars, packages=args.package
     )
     opened = opened_engine("zkconsumer drain", wish, spark)
-    stop, ignored = StopFlag(), ignored_signals()
+    stop, ignored = DrainStopFlag(), ignored_signals()
     with opened as engine, asking_signals(stop, ignored), shown() as watch:
         report = run_drain(engine, settings, watch=watch, stop=stop)
     sys.stderr.write(summary(settings.path, report) + "\n")

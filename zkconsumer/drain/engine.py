@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from zkconsumer.drain.checksum import Contents
-from zkconsumer.drain.identity import Identity
+from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.plan import LogEnds, Positions
 from zkconsumer.drain.proving.coverage import Run
@@ -90,7 +90,7 @@ class Engine(Protocol):
         ...
 
     def mirrored(
-        self, storage: Storage, identity: Identity, last: int, options: Mapping[str, str]
+        self, storage: Storage, identity: DrainIdentity, last: int, options: Mapping[str, str]
     ) -> LandedRows:
         """What a drain wrote to another cluster, up to the end of its batch ``last``.
 

@@ -8,7 +8,7 @@ from zkconsumer.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class DrainIdentity:
     """What must not change between two runs over the same path.
 
     Attributes:
@@ -64,7 +64,7 @@ _FLAGS = {
 }
 
 
-def refuse_another(path: str, found: Identity, wanted: Identity) -> None:
+def refuse_another(path: str, found: DrainIdentity, wanted: DrainIdentity) -> None:
     """See that a run goes on with what its path holds, and not with another drain.
 
     Raises:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from zkconsumer.drain import layout
-from zkconsumer.drain.identity import Identity, refuse_another
+from zkconsumer.drain.identity import DrainIdentity, refuse_another
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.state import Held
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import ConfigError, DrainError
@@ -15,7 +15,7 @@ _SHOWN = 5
 _NOT_READ_BY_SPARK = ("_", ".")
 
 
-class Journal:
+class BatchJournal:
     """Reads and writes these files. Every method raises ``DrainError`` as its storage does.
 
     Args:
@@ -30,10 +30,10 @@ class Journal:
         """The drain's path, for people."""
         return self._storage.uri("").rstrip("/")
 
-    def identity(self) -> Identity | None:
+    def identity(self) -> DrainIdentity | None:
         """What drain this is; None where there is none yet."""
         data = self._storage.read(layout.IDENTITY)
-        return None if data is None else Identity.from_bytes(self._file(layout.IDENTITY), data)
+        return None if data is None else DrainIdentity.from_bytes(self._file(layout.IDENTITY), data)
 
     def refuse_taken(self) -> None:
         """See that a new drain does not begin among files of somebody else.
@@ -51,7 +51,7 @@ class Journal:
                 "path, or a new one"
             )
 
-    def begin(self, identity: Identity) -> Identity:
+    def begin(self, identity: DrainIdentity) -> DrainIdentity:
         """Write down what drain this is, or find it written down.
 
         Returns:
@@ -114,17 +114,17 @@ class Journal:
                 "from a backup; nothing was changed"
             )
 
-    def plan(self, number: int) -> Plan:
+    def plan(self, number: int) -> BatchPlan:
         """A plan that is known to be there."""
         path = layout.plan_file(number)
-        return Plan.from_bytes(self._file(path), self._known(path))
+        return BatchPlan.from_bytes(self._file(path), self._known(path))
 
     def manifest(self, number: int) -> Manifest:
         """A manifest that is known to be there."""
         path = layout.manifest_file(number)
         return Manifest.from_bytes(self._file(path), self._known(path))
 
-    def plans(self) -> Iterator[Plan]:
+    def plans(self) -> Iterator[BatchPlan]:
         """All plans, in order."""
         for number in layout.numbers_of_files(self._storage.names(layout.PLANS)):
             yield self.plan(number)
@@ -134,7 +134,7 @@ class Journal:
         for number in layout.numbers_of_files(self._storage.names(layout.BATCHES)):
             yield self.manifest(number)
 
-    def write_plan(self, plan: Plan) -> None:
+    def write_plan(self, plan: BatchPlan) -> None:
         """Make a plan the next batch.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from zkconsumer.drain.fields import JsonValue
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 
 
 class Landing(Protocol):
@@ -21,11 +21,11 @@ class Landing(Protocol):
         """How the drain's identity calls it; a drain can't go on with another one."""
         ...
 
-    def prepare(self, plan: Plan) -> Mapping[str, JsonValue]:
+    def prepare(self, plan: BatchPlan) -> Mapping[str, JsonValue]:
         """What is to be kept in the plan: called once, just before the plan is written."""
         ...
 
-    def land(self, plan: Plan, attempt: str) -> Manifest:
+    def land(self, plan: BatchPlan, attempt: str) -> Manifest:
         """Read the plan's ranges and put them where they don't count yet.
 
         It is called only for plans that have ranges. What it gives is held against the plan
@@ -38,6 +38,6 @@ class Landing(Protocol):
         """
         ...
 
-    def publish(self, plan: Plan, manifest: Manifest) -> None:
+    def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Make the landed batch visible. Idempotent; called until it has returned once."""
         ...

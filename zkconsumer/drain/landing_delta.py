@@ -13,10 +13,10 @@ from typing import Any
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain.fields import JsonValue
-from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, RowWriter
 from zkconsumer.drain.manifest import LandedFile, Manifest
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import ConfigError, DrainError
@@ -66,18 +66,18 @@ class DeltaLanding:
         """See ``Landing``."""
         return "delta"
 
-    def prepare(self, plan: Plan) -> dict[str, JsonValue]:
+    def prepare(self, plan: BatchPlan) -> dict[str, JsonValue]:
         """The table needs nothing kept."""
         return self._files.prepare(plan)
 
-    def land(self, plan: Plan, attempt: str) -> Manifest:
+    def land(self, plan: BatchPlan, attempt: str) -> Manifest:
         """Write the files aside."""
         return self._files.land(plan, attempt)
 
-    def publish(self, plan: Plan, manifest: Manifest) -> None:
+    def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Move the files, then name them in the table's log, once."""
         self._files.publish(plan, manifest)
-        identity = Journal(self._storage).identity()
+        identity = BatchJournal(self._storage).identity()
         if identity is None:
             raise DrainError(f"{self._storage.uri('')}: the drain's identity is gone")
         from deltalake.exceptions import DeltaError  # noqa: PLC0415 - optional

@@ -8,7 +8,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain import layout
 from zkconsumer.drain.fields import JsonValue
 from zkconsumer.drain.manifest import LandedFile, LandedPart, Manifest
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.storage import Storage
 
 _FILES = "files"
@@ -17,7 +17,7 @@ _FILES = "files"
 class RowWriter(Protocol):
     """Reads a plan's ranges and writes them as files: Spark."""
 
-    def write(self, plan: Plan, folder: str) -> tuple[LandedPart, ...]:
+    def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """Write everything, and count what was written, from the files.
 
         Args:
@@ -53,12 +53,12 @@ class FilesLanding:
         """See ``Landing``."""
         return self._format
 
-    def prepare(self, plan: Plan) -> dict[str, JsonValue]:
+    def prepare(self, plan: BatchPlan) -> dict[str, JsonValue]:
         """Files need nothing kept."""
         del plan
         return {}
 
-    def land(self, plan: Plan, attempt: str) -> Manifest:
+    def land(self, plan: BatchPlan, attempt: str) -> Manifest:
         """Write the files into the attempt's own folder, which no earlier attempt writes to."""
         folder = f"{layout.attempt_folder(plan.number, attempt)}/{_FILES}"
         parts = self._writer.write(plan, folder)
@@ -74,7 +74,7 @@ class FilesLanding:
             parts=parts,
         )
 
-    def publish(self, plan: Plan, manifest: Manifest) -> None:
+    def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Move every file that is not moved yet."""
         del plan
         for file in manifest.files:

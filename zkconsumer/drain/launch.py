@@ -3,13 +3,13 @@
 import uuid
 
 from zkconsumer.clock import SystemClock
-from zkconsumer.drain.cluster import OpenCluster
+from zkconsumer.drain.cluster import DrainConnections
 from zkconsumer.drain.engine import Engine
-from zkconsumer.drain.journal import Journal
-from zkconsumer.drain.runner import DrainReport, Runner, RunSettings, Sides
-from zkconsumer.drain.seams import NoWatch, Stop, Watch
+from zkconsumer.drain.journal import BatchJournal
+from zkconsumer.drain.runner import DrainReport, DrainRunner, RunSettings, Sides
+from zkconsumer.drain.seams import NoWatch, StopRequest, Watch
 from zkconsumer.drain.settings import DrainSettings
-from zkconsumer.drain.stopping import StopFlag
+from zkconsumer.drain.stopping import DrainStopFlag
 
 
 def run_drain(
@@ -17,7 +17,7 @@ def run_drain(
     settings: DrainSettings,
     *,
     watch: Watch | None = None,
-    stop: Stop | None = None,
+    stop: StopRequest | None = None,
 ) -> DrainReport:
     """Land topics exactly once, then commit the group's offsets.
 
@@ -39,7 +39,7 @@ def run_drain(
     options = settings.checked()
     storage = engine.storage(settings.path)
     clock = SystemClock()
-    with OpenCluster(options) as cluster:
+    with DrainConnections(options) as cluster:
         run = RunSettings(
             identity=settings.identity(uuid.uuid4().hex, clock.wall_ms()),
             once=settings.once,
@@ -48,13 +48,13 @@ def run_drain(
             interval_ms=settings.interval_ms,
         )
         sides = Sides(
-            journal=Journal(storage),
+            journal=BatchJournal(storage),
             source=cluster.source,
             landing=engine.landing(settings, storage, cluster.source.ends),
             group=cluster.group,
-            stop=stop or StopFlag(),
+            stop=stop or DrainStopFlag(),
             new_attempt=lambda: uuid.uuid4().hex,
             watch=watch or NoWatch(),
             clock=clock,
         )
-        return Runner(run, sides).run()
+        return DrainRunner(run, sides).run()

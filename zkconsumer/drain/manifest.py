@@ -11,7 +11,7 @@ from typing import Self
 
 from zkconsumer.drain.checksum import Checksum, Contents
 from zkconsumer.drain.fields import Fields, JsonValue, damaged, range_value, to_bytes
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -151,7 +151,7 @@ class Manifest:
         )
 
 
-def check(manifest: Manifest, plan: Plan) -> None:
+def check(manifest: Manifest, plan: BatchPlan) -> None:
     """See that what was landed is what was planned, each offset once or known to be absent.
 
     Raises:

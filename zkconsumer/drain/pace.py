@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class DrainPace:
     """What can be said of a run between two batches.
 
     Attributes:

@@ -25,7 +25,7 @@ class LogEnds(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class BatchPlan:
     """One batch.
 
     Attributes:
@@ -127,7 +127,7 @@ def make_plan(
     now_ms: int,
     situation: Situation,
     max_offsets: int | None = None,
-) -> Plan | None:
+) -> BatchPlan | None:
     """The next batch; None where there is nothing to land and nothing new to remember.
 
     There is always a first one: from then on, partitions that come are new ones.
@@ -159,7 +159,7 @@ def make_plan(
     )
     if number > 1 and not (ranges or expired or starts):
         return None
-    return Plan(
+    return BatchPlan(
         number=number,
         created_ms=now_ms,
         positions=positions,
@@ -174,7 +174,7 @@ def _range(tp: TopicPartition, begin: int, end: int) -> OffsetRange:
     return OffsetRange(topic_partition=tp, from_offset=begin, until_offset=end)
 
 
-def refuse_expired(plan: Plan, path: str) -> None:
+def refuse_expired(plan: BatchPlan, path: str) -> None:
     """Stop where the log lost offsets before they could be landed.
 
     Raises:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, TextIO
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.pace import Pace
-from zkconsumer.drain.plan import Plan, Positions
+from zkconsumer.drain.pace import DrainPace
+from zkconsumer.drain.plan import BatchPlan, Positions
 from zkconsumer.drain.seams import NoWatch, Watch
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-class Meter:
+class DrainMeter:
     """Reckons the pace of a run from what its runner tells.
 
     Args:
@@ -29,22 +29,22 @@ class Meter:
         self._landed = 0
         self._until: Positions = {}
 
-    def looked(self, positions: Positions, until: Positions) -> Pace:
+    def looked(self, positions: Positions, until: Positions) -> DrainPace:
         """See ``Watch``."""
         self._until = until
         return self._pace(positions)
 
-    def landed(self, plan: Plan) -> Pace:
+    def landed(self, plan: BatchPlan) -> DrainPace:
         """See ``Watch``."""
         self._landed += sum(wanted.count for wanted in plan.ranges)
         return self._pace(plan.after())
 
-    def _pace(self, positions: Positions) -> Pace:
+    def _pace(self, positions: Positions) -> DrainPace:
         lag = sum(max(0, end - positions.get(tp, 0)) for tp, end in self._until.items())
-        return Pace(self._landed, lag, self._clock.now_ms() - self._began_ms)
+        return DrainPace(self._landed, lag, self._clock.now_ms() - self._began_ms)
 
 
-class LineWatch:
+class LoggedProgress:
     """A line for every batch.
 
     Args:
@@ -52,7 +52,7 @@ class LineWatch:
         meter: reckons.
     """
 
-    def __init__(self, out: TextIO, meter: Meter) -> None:
+    def __init__(self, out: TextIO, meter: DrainMeter) -> None:
         self._out = out
         self._meter = meter
 
@@ -60,10 +60,10 @@ class LineWatch:
         """See ``Watch``."""
         self._meter.looked(positions, until)
 
-    def landing(self, plan: Plan) -> None:
+    def landing(self, plan: BatchPlan) -> None:
         """See ``Watch``."""
 
-    def landed(self, plan: Plan, manifest: Manifest) -> None:
+    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """See ``Watch``."""
         pace = self._meter.landed(plan)
         self._out.write(f"batch {plan.number}: {manifest.rows:,} messages; {pace}\n")
@@ -78,7 +78,7 @@ class BarWatch:
         meter: reckons.
     """
 
-    def __init__(self, progress: "Progress", meter: Meter) -> None:
+    def __init__(self, progress: "Progress", meter: DrainMeter) -> None:
         self._progress = progress
         self._meter = meter
         self._task = progress.add_task("looking at the cluster", total=None, pace="")
@@ -87,17 +87,17 @@ class BarWatch:
         """See ``Watch``."""
         self._show(self._meter.looked(positions, until), "all is landed")
 
-    def landing(self, plan: Plan) -> None:
+    def landing(self, plan: BatchPlan) -> None:
         """See ``Watch``."""
         count = sum(wanted.count for wanted in plan.ranges)
         self._progress.update(self._task, description=f"batch {plan.number}: {count:,} offsets")
 
-    def landed(self, plan: Plan, manifest: Manifest) -> None:
+    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """See ``Watch``."""
         text = f"batch {plan.number}: {manifest.rows:,} messages"
         self._show(self._meter.landed(plan), text)
 
-    def _show(self, pace: Pace, text: str) -> None:
+    def _show(self, pace: DrainPace, text: str) -> None:
         self._progress.update(
             self._task,
             completed=pace.landed,
@@ -118,10 +118,10 @@ def shown(out: TextIO | None = None) -> Iterator[Watch]:
     if not out.isatty():
         yield NoWatch()
     elif find_spec("rich") is None:
-        yield LineWatch(out, Meter())
+        yield LoggedProgress(out, DrainMeter())
     else:
         with _bar(out) as progress:
-            yield BarWatch(progress, Meter())
+            yield BarWatch(progress, DrainMeter())
 
 
 def _bar(out: TextIO) -> "Progress":

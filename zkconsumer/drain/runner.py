@@ -4,20 +4,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.drain.identity import Identity
-from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.identity import DrainIdentity
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.manifest import AbsenceKind, Manifest, check
 from zkconsumer.drain.plan import (
-    Plan,
+    BatchPlan,
     Positions,
     Situation,
     make_plan,
     refuse_expired,
     refuse_recreated,
 )
-from zkconsumer.drain.seams import Group, Look, NoWatch, Source, Stop, Watch
-from zkconsumer.drain.state import State, Step, resume
+from zkconsumer.drain.seams import DrainGroup, ClusterLogs, NoWatch, DrainSource, StopRequest, Watch
+from zkconsumer.drain.state import DrainState, DrainStep, resume
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.creations import Creations, created_again
@@ -35,7 +35,7 @@ class RunSettings:
         interval_ms: how long to wait for news when everything is landed.
     """
 
-    identity: Identity
+    identity: DrainIdentity
     once: bool
     max_offsets: int | None
     fail_on_data_loss: bool
@@ -65,17 +65,17 @@ class DrainReport:
 class Sides:
     """Whom a runner works with."""
 
-    journal: Journal
-    source: Source
+    journal: BatchJournal
+    source: DrainSource
     landing: Landing
-    group: Group
-    stop: Stop
+    group: DrainGroup
+    stop: StopRequest
     new_attempt: Callable[[], str]
     watch: Watch = field(default_factory=NoWatch)
     clock: Clock = field(default_factory=SystemClock)
 
 
-class Runner:
+class DrainRunner:
     """Drains until it is done, or told to stop. One run.
 
     Args:
@@ -102,45 +102,45 @@ class Runner:
             ZkConsumerError: the cluster, the group or the storage failed.
         """
         state = self._begin()
-        while not (self._sides.stop.asked() and state.step in {Step.PLAN, Step.LAND}):
+        while not (self._sides.stop.asked() and state.step in {DrainStep.PLAN, DrainStep.LAND}):
             following = self._do(state)
             if following is None:
                 break
             state = following
         return self._report
 
-    def _begin(self) -> State:
+    def _begin(self) -> DrainState:
         state = resume(self._journal.held())
         self._sides.group.check()
-        if state.step is Step.BEGIN:
+        if state.step is DrainStep.BEGIN:
             self._journal.refuse_taken()
             # A path is not bound to a topic, an address or a start that was mistyped.
             self._sides.source.look(None)
         self._journal.begin(self._settings.identity)
-        if state.step is Step.PLAN and state.plan is not None:
+        if state.step is DrainStep.PLAN and state.plan is not None:
             # What tasks of a killed run wrote after its batch was landed by another.
             self._journal.clean(state.plan.number)
-        return state.begun() if state.step is Step.BEGIN else state
+        return state.begun() if state.step is DrainStep.BEGIN else state
 
-    def _do(self, state: State) -> State | None:
+    def _do(self, state: DrainState) -> DrainState | None:
         match state.step:
-            case Step.PLAN:
+            case DrainStep.PLAN:
                 return self._plan(state)
-            case Step.LAND:
+            case DrainStep.LAND:
                 return state.landed(self._land(state.batch))
-            case Step.PUBLISH:
+            case DrainStep.PUBLISH:
                 self._sides.landing.publish(state.batch, state.landing)
                 return state.published()
-            case Step.COMMIT:
+            case DrainStep.COMMIT:
                 self._commit(state.batch)
                 return state.committed()
-            case Step.CLEAN:
+            case DrainStep.CLEAN:
                 self._clean(state.batch, state.landing)
                 return state.cleaned()
-            case Step.BEGIN:
+            case DrainStep.BEGIN:
                 raise AssertionError("a run begins before its first step")
 
-    def _plan(self, state: State) -> State | None:
+    def _plan(self, state: DrainState) -> DrainState | None:
         """The next state; the same after waiting for news, None where the run is done."""
         positions = {} if state.plan is None else state.plan.after()
         look = self._sides.source.look(None if state.plan is None else positions)
@@ -168,7 +168,7 @@ class Runner:
         self._journal.write_plan(plan)
         return state.planned(plan)
 
-    def _situation(self, positions: Positions, look: Look, created: Creations) -> Situation:
+    def _situation(self, positions: Positions, look: ClusterLogs, created: Creations) -> Situation:
         self._log_ends = {tp: ends.latest for tp, ends in look.ends.items()}
         if self._until is None:
             self._until = self._log_ends if self._settings.once else {}
@@ -193,7 +193,7 @@ class Runner:
                 "its offsets mean other messages now. Drain it to another path"
             )
 
-    def _land(self, plan: Plan) -> Manifest:
+    def _land(self, plan: BatchPlan) -> Manifest:
         attempt = self._sides.new_attempt()
         self._journal.start_attempt(plan.number, attempt)
         if plan.ranges:
@@ -209,12 +209,12 @@ class Runner:
         self._journal.write_manifest(manifest)
         return manifest
 
-    def _check_topics(self, plan: Plan) -> None:
+    def _check_topics(self, plan: BatchPlan) -> None:
         topics = {part.topic_partition.topic for part in plan.ranges}
         now = self._sides.source.created(topics & plan.created.keys())
         refuse_recreated(created_again(plan.created, now), plan.positions, self._journal.path)
 
-    def _commit(self, plan: Plan) -> None:
+    def _commit(self, plan: BatchPlan) -> None:
         self._sides.group.check()
         positions = plan.after()
         # Topics that were deleted meanwhile have no place for offsets: brokers refuse them, and
@@ -228,7 +228,7 @@ class Runner:
         }
         self._sides.group.commit(there, self._log_ends)
 
-    def _clean(self, plan: Plan, manifest: Manifest) -> None:
+    def _clean(self, plan: BatchPlan, manifest: Manifest) -> None:
         self._journal.clean(plan.number)
         before = self._report
         self._report = replace(
@@ -242,7 +242,7 @@ class Runner:
         self._sides.watch.landed(plan, manifest)
 
 
-def _touched(plan: Plan) -> set[TopicPartition]:
+def _touched(plan: BatchPlan) -> set[TopicPartition]:
     """The partitions whose positions a batch changes."""
     return {*plan.starts, *(part.topic_partition for part in (*plan.expired, *plan.ranges))}
 

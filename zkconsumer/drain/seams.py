@@ -5,12 +5,12 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.plan import LogEnds, Plan, Positions
+from zkconsumer.drain.plan import LogEnds, BatchPlan, Positions
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.creations import Creations
 
 
-class Look(NamedTuple):
+class ClusterLogs(NamedTuple):
     """The cluster as it is: its logs' ends, and where partitions begin that are new.
 
     Attributes:
@@ -24,10 +24,10 @@ class Look(NamedTuple):
     created: Creations = MappingProxyType({})
 
 
-class Source(Protocol):
+class DrainSource(Protocol):
     """The cluster that is drained. Raises ``ZkConsumerError`` where it can't be asked."""
 
-    def look(self, positions: Positions | None) -> Look:
+    def look(self, positions: Positions | None) -> ClusterLogs:
         """How the logs stand now.
 
         Args:
@@ -41,7 +41,7 @@ class Source(Protocol):
         ...
 
 
-class Group(Protocol):
+class DrainGroup(Protocol):
     """The group whose offsets say how far the drain has come."""
 
     def check(self) -> None:
@@ -61,7 +61,7 @@ class Group(Protocol):
         ...
 
 
-class NoGroup:
+class WithoutGroup:
     """For a drain that commits nothing."""
 
     def check(self) -> None:
@@ -78,11 +78,11 @@ class Watch(Protocol):
         """How far everything has come, and how far it is to go."""
         ...
 
-    def landing(self, plan: Plan) -> None:
+    def landing(self, plan: BatchPlan) -> None:
         """A batch is read now."""
         ...
 
-    def landed(self, plan: Plan, manifest: Manifest) -> None:
+    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """A batch is landed and published, and the group's offsets are committed."""
         ...
 
@@ -93,14 +93,14 @@ class NoWatch:
     def looked(self, positions: Positions, until: Positions) -> None:
         """See ``Watch``."""
 
-    def landing(self, plan: Plan) -> None:
+    def landing(self, plan: BatchPlan) -> None:
         """See ``Watch``."""
 
-    def landed(self, plan: Plan, manifest: Manifest) -> None:
+    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """See ``Watch``."""
 
 
-class Stop(Protocol):
+class StopRequest(Protocol):
     """Whether somebody wants the drain to end."""
 
     def asked(self) -> bool:

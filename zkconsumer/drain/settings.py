@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from zkconsumer.drain.identity import Identity
+from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.errors import ConfigError
 from zkconsumer.spark.options import CommitTarget, SourceOptions, source_options
 
@@ -93,10 +93,10 @@ class DrainSettings:
             raise ConfigError("--from is group: that needs --group")
         return source_options(self.source())
 
-    def identity(self, drain_id: str, created_ms: int) -> Identity:
+    def identity(self, drain_id: str, created_ms: int) -> DrainIdentity:
         """What these settings say the drain is."""
         what, value = self._subscription()
-        return Identity(
+        return DrainIdentity(
             id=drain_id,
             created_ms=created_ms,
             cluster=self.zookeeper or self.bootstrap_servers or "",

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 
 
-class Step(Enum):
+class DrainStep(Enum):
     """What is to be done; each is done wholly before the next."""
 
     BEGIN = "begin"
@@ -44,13 +44,13 @@ class Held:
     """
 
     begun: bool
-    plan: Plan | None = None
+    plan: BatchPlan | None = None
     manifest: Manifest | None = None
     staged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class DrainState:
     """What is to be done, and with which batch.
 
     Attributes:
@@ -59,44 +59,44 @@ class State:
         manifest: of the batch in hand; from PUBLISH on.
     """
 
-    step: Step
-    plan: Plan | None = None
+    step: DrainStep
+    plan: BatchPlan | None = None
     manifest: Manifest | None = None
 
-    def begun(self) -> "State":
+    def begun(self) -> "DrainState":
         """It is written down what drain this is."""
-        self._expect(Step.BEGIN)
-        return State(step=Step.PLAN)
+        self._expect(DrainStep.BEGIN)
+        return DrainState(step=DrainStep.PLAN)
 
-    def planned(self, plan: Plan) -> "State":
+    def planned(self, plan: BatchPlan) -> "DrainState":
         """The next plan is written."""
-        self._expect(Step.PLAN)
+        self._expect(DrainStep.PLAN)
         if plan.number != self.next_number:
             raise ValueError(f"batch {plan.number} is not the next, which is {self.next_number}")
-        return State(step=Step.LAND, plan=plan)
+        return DrainState(step=DrainStep.LAND, plan=plan)
 
-    def landed(self, manifest: Manifest) -> "State":
+    def landed(self, manifest: Manifest) -> "DrainState":
         """The manifest is written."""
-        self._expect(Step.LAND)
-        return State(step=Step.PUBLISH, plan=self.plan, manifest=manifest)
+        self._expect(DrainStep.LAND)
+        return DrainState(step=DrainStep.PUBLISH, plan=self.plan, manifest=manifest)
 
-    def published(self) -> "State":
+    def published(self) -> "DrainState":
         """The files are where they belong."""
-        self._expect(Step.PUBLISH)
-        return State(step=Step.COMMIT, plan=self.plan, manifest=self.manifest)
+        self._expect(DrainStep.PUBLISH)
+        return DrainState(step=DrainStep.COMMIT, plan=self.plan, manifest=self.manifest)
 
-    def committed(self) -> "State":
+    def committed(self) -> "DrainState":
         """The group's offsets are written."""
-        self._expect(Step.COMMIT)
-        return State(step=Step.CLEAN, plan=self.plan, manifest=self.manifest)
+        self._expect(DrainStep.COMMIT)
+        return DrainState(step=DrainStep.CLEAN, plan=self.plan, manifest=self.manifest)
 
-    def cleaned(self) -> "State":
+    def cleaned(self) -> "DrainState":
         """Nothing is staged any more."""
-        self._expect(Step.CLEAN)
-        return State(step=Step.PLAN, plan=self.plan)
+        self._expect(DrainStep.CLEAN)
+        return DrainState(step=DrainStep.PLAN, plan=self.plan)
 
     @property
-    def batch(self) -> Plan:
+    def batch(self) -> BatchPlan:
         """The batch in hand; every step but the first two has one."""
         if self.plan is None:
             raise ValueError(f"{self.step.value} has no batch in hand")
@@ -114,19 +114,19 @@ class State:
         """The number of the plan behind the last one."""
         return 1 if self.plan is None else self.plan.number + 1
 
-    def _expect(self, step: Step) -> None:
+    def _expect(self, step: DrainStep) -> None:
         if self.step is not step:
             raise ValueError(f"{step.value} is done, and {self.step.value} was to be")
 
 
-def resume(held: Held) -> State:
+def resume(held: Held) -> DrainState:
     """Where whoever finds this goes on."""
     if not held.begun:
-        return State(step=Step.BEGIN)
+        return DrainState(step=DrainStep.BEGIN)
     if held.plan is None:
-        return State(step=Step.PLAN)
+        return DrainState(step=DrainStep.PLAN)
     if held.manifest is None:
-        return State(step=Step.LAND, plan=held.plan)
+        return DrainState(step=DrainStep.LAND, plan=held.plan)
     if held.staged:
-        return State(step=Step.PUBLISH, plan=held.plan, manifest=held.manifest)
-    return State(step=Step.PLAN, plan=held.plan)
+        return DrainState(step=DrainStep.PUBLISH, plan=held.plan, manifest=held.manifest)
+    return DrainState(step=DrainStep.PLAN, plan=held.plan)

@@ -11,7 +11,7 @@ from zkconsumer.scope import Mailbox, naps
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
-class StopFlag:
+class DrainStopFlag:
     """See ``Stop``. Thread: any; a signal handler, too, whatever it interrupts."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ def ignored_signals() -> frozenset[signal.Signals]:
 
 
 @contextmanager
-def asking_signals(stop: StopFlag, ignored: Collection[signal.Signals]) -> Iterator[None]:
+def asking_signals(stop: DrainStopFlag, ignored: Collection[signal.Signals]) -> Iterator[None]:
     """Let the first Ctrl-C or SIGTERM end the drain in order; the second at once, as safely.
 
     It must come behind the start of Spark, which takes Ctrl-C for itself. Thread: main only.

@@ -22,7 +22,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.loop import LoopKey, LoopReport
-from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
+from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
@@ -262,7 +262,7 @@ class PythonFetchLoop:
         for command in self._mailbox.drain():
             if isinstance(command, _Add):
                 self._taken += 1
-                late = LeaderLost(command.claim, command.fetch_offset, "its fetcher ended")
+                late = LeaderUnusable(command.claim, command.fetch_offset, "its fetcher ended")
                 self._give_back((late,))
 
     def _accept(self) -> None:
@@ -386,7 +386,7 @@ class PythonFetchLoop:
             match outcome:
                 case Deliver(chunk):
                     self._offer(chunk)
-                case LeaderLost():
+                case LeaderUnusable():
                     self._give_back((outcome,))
                 case OffsetReset(claim, offset):
                     self._say_reset(claim.topic_partition, offset)
@@ -412,6 +412,6 @@ class PythonFetchLoop:
         self._session.hold(chunk)
         return False
 
-    def _give_back(self, lost: tuple[LeaderLost, ...]) -> None:
+    def _give_back(self, lost: tuple[LeaderUnusable, ...]) -> None:
         if lost:
             self._report(self._key, lost)

@@ -16,7 +16,7 @@ from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_fra
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.loop import FetchLoop, LoopFactory, LoopKey
 from zkconsumer.fetch.numbering import fetcher_number
-from zkconsumer.fetch.session import LeaderLost
+from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import Dial
@@ -31,7 +31,7 @@ _FINDING = "finding leaders"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterAccess:
+class LeaderLookup:
     """What the leader finder asks others for.
 
     Attributes:
@@ -60,11 +60,11 @@ class _LoopEnded:
     loop: FetchLoop
 
 
-class _Look:
+class _Rescan:
     """Look around: claims were given up, or it is time to stop."""
 
 
-_LOOK = _Look()
+_LOOK = _Rescan()
 
 
 class LeaderFinder:
@@ -73,7 +73,7 @@ class LeaderFinder:
     def __init__(  # noqa: PLR0913 - each is another part of the connector
         self,
         *,
-        access: ClusterAccess,
+        access: LeaderLookup,
         new_loop: LoopFactory,
         settings: FetchSettings,
         scope: ThreadScope,
@@ -88,7 +88,7 @@ class LeaderFinder:
         self._clock = clock
         self._backoff_ms = settings.leader_backoff_ms
         self._fetcher_count = settings.fetcher_count
-        self._mailbox: Mailbox[_Find | _LoopEnded | _Look] = Mailbox()
+        self._mailbox: Mailbox[_Find | _LoopEnded | _Rescan] = Mailbox()
         self._missing: dict[TopicPartition, _Find] = {}
         self._loops: dict[LoopKey, tuple[FetchLoop, ScopedThread]] = {}
         self._next_pass_ms = 0
@@ -142,7 +142,7 @@ class LeaderFinder:
             return self._repeats.due_ms()
         return max(0, self._next_pass_ms - self._clock.now_ms())
 
-    def _take(self, message: _Find | _LoopEnded | _Look | None) -> None:
+    def _take(self, message: _Find | _LoopEnded | _Rescan | None) -> None:
         if isinstance(message, _Find):
             if not message.claim.active:
                 return  # a fetcher's late word; the partition's new claim may wait here already
@@ -215,7 +215,7 @@ class LeaderFinder:
             entry = self._loops[key] = (loop, thread)
         return entry[0]
 
-    def _loop_lost(self, _key: LoopKey, lost: tuple[LeaderLost, ...]) -> None:
+    def _loop_lost(self, _key: LoopKey, lost: tuple[LeaderUnusable, ...]) -> None:
         """A loop's report; runs on its thread."""
         if not lost:
             self._mailbox.put(_LOOK)

@@ -20,7 +20,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import Ask
+from zkconsumer.fetch.ranges import RangeRequest
 from zkconsumer.fetch.tries import Tries
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.in_flight import InFlight
@@ -53,7 +53,7 @@ class Way:
     pause: Callable[[int], None]
 
 
-class LeaderLine:
+class LeaderConnection:
     """Thread: one.
 
     Args:
@@ -72,7 +72,7 @@ class LeaderLine:
         self._leader = leader
         self._connection: NegotiatedConnection | None = None
         self._is_reused = False
-        self._ahead: tuple[Ask, InFlight[FetchResponse]] | None = None
+        self._ahead: tuple[RangeRequest, InFlight[FetchResponse]] | None = None
         self._tries = Tries(topic_partition, way.settings, way.clock, way.pause)
 
     @property
@@ -84,7 +84,7 @@ class LeaderLine:
         """Something came: failures before this count no more."""
         self._tries.progressed()
 
-    def send_ahead(self, ask: Ask | None) -> None:
+    def send_ahead(self, ask: RangeRequest | None) -> None:
         """Send a fetch whose answer is to be asked for later, if it can be sent now."""
         connection = self._connection
         if ask is None or connection is None or not connection.is_idle:
@@ -93,7 +93,7 @@ class LeaderLine:
         with contextlib.suppress(TransportError):
             self._ahead = (ask, self._begun(connection, ask))
 
-    def fetch(self, ask: Ask) -> FetchedPartition | None:
+    def fetch(self, ask: RangeRequest) -> FetchedPartition | None:
         """The leader's answer; None where there was none this time, and the pause is over.
 
         Raises:
@@ -176,7 +176,7 @@ class LeaderLine:
         """Give the connection back; one that an answer is still to come on is closed."""
         self._release()
 
-    def _asked(self, ask: Ask) -> FetchResponse:
+    def _asked(self, ask: RangeRequest) -> FetchResponse:
         """Ask the leader, once; that it had closed a connection that was kept does not count."""
         while True:
             connection = self._connected()
@@ -195,7 +195,9 @@ class LeaderLine:
                 if not (is_reused and isinstance(error, ConnectionLost)):
                     raise
 
-    def _begun(self, connection: NegotiatedConnection, ask: Ask) -> InFlight[FetchResponse]:
+    def _begun(
+        self, connection: NegotiatedConnection, ask: RangeRequest
+    ) -> InFlight[FetchResponse]:
         topic, partition = self.topic_partition
         settings = self._settings
         entry = FetchPartition(

@@ -24,7 +24,7 @@ from zkconsumer.wire.messages.fetch import (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loan:
+class Delegation:
     """What a native loop is to read.
 
     Attributes:
@@ -67,7 +67,7 @@ class Returned:
 
 
 @dataclass(slots=True, eq=False)
-class Lender:
+class NativeDelegate:
     """Lends the partitions of a session.
 
     Args:
@@ -82,7 +82,7 @@ class Lender:
     can_fill: Callable[[ChunkSink], bool]
     odd: set[PartitionClaim] = field(default_factory=set)
 
-    def lend(self, has_room: Callable[[ChunkSink], bool]) -> Loan | None:
+    def lend(self, has_room: Callable[[ChunkSink], bool]) -> Delegation | None:
         """What can be lent now; None where the session must ask itself first.
 
         Args:
@@ -102,14 +102,14 @@ class Lender:
         others_wait = len(lent) < sum(one.ready or one.is_waiting for one in positions)
         part_bytes = self.session.part_bytes(has_large=bool(large))
         grown_bytes = self.session.grown_bytes(has_large=bool(large))
-        return Loan(_by_topic(lent), part_bytes, others_wait, grown_bytes)
+        return Delegation(_by_topic(lent), part_bytes, others_wait, grown_bytes)
 
     def keeps(self, claims: Iterable[PartitionClaim]) -> list[PartitionClaim]:
         """Those whose packed sets are for the session to unpack."""
         large = self.session.large_sinks()
         return [claim for claim in claims if claim in self.odd or claim.sink in large]
 
-    def take_back(self, loan: Loan, returned: Iterable[Returned]) -> tuple[Outcome, ...]:
+    def take_back(self, loan: Delegation, returned: Iterable[Returned]) -> tuple[Outcome, ...]:
         """Give the positions back to the session, as if it had done itself what was done."""
         turns: list[tuple[int, FetchPosition]] = []
         refused: list[tuple[FetchPosition, Returned]] = []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.session import LeaderLost
+from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.model import Broker
 
 
@@ -46,7 +46,7 @@ class FetchLoop(Protocol):
         ...
 
 
-LoopReport = Callable[[LoopKey, tuple[LeaderLost, ...]], None]
+LoopReport = Callable[[LoopKey, tuple[LeaderUnusable, ...]], None]
 """Tells the owner of partitions that need a leader again, and with none of them that the loop has
 become idle; must only put into a mailbox."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.leader_finder import ClusterAccess, LeaderFinder
+from zkconsumer.fetch.leader_finder import LeaderLookup, LeaderFinder
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
 from zkconsumer.fetch.loops import loop_class
 from zkconsumer.fetch.settings import FetchSettings
@@ -37,7 +37,7 @@ class FetchManager:
     def __init__(
         self,
         *,
-        access: ClusterAccess,
+        access: LeaderLookup,
         settings: FetchSettings,
         scope: ThreadScope,
         clock: Clock,

@@ -21,14 +21,14 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another
-from zkconsumer.fetch.lending import Lender, Loan, Returned
+from zkconsumer.fetch.lending import NativeDelegate, Delegation, Returned
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.position import FetchPosition
 from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.native import _core
-from zkconsumer.net.hedging import Runner, Sent, first_to_answer
-from zkconsumer.net.in_flight import Heard, Line
+from zkconsumer.net.hedging import PendingRequest, Sent, first_to_answer
+from zkconsumer.net.in_flight import Received, RawStream
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation
 from zkconsumer.repeats import Repeats
@@ -55,33 +55,33 @@ class _End(NamedTuple):
     has_heard: bool
 
 
-class _Lent:
-    """The pump's request under way, as a ``Runner``; the pump comes back once it is answered.
+class _DelegatedRequest:
+    """The pump's request under way, as a ``PendingRequest``; the pump comes back once it is answered.
 
     Attributes:
         end: how it came back, once it is for good.
     """
 
     def __init__(
-        self, loop: "NativeFetchLoop", connection: NegotiatedConnection, line: Line
+        self, loop: "NativeFetchLoop", connection: NegotiatedConnection, line: RawStream
     ) -> None:
         self.end: _End | None = None
         self._loop = loop
         self._connection = connection
         self._line = line
 
-    def hear(self, timeout_ms: int) -> Heard:
-        """See ``Runner``."""
+    def hear(self, timeout_ms: int) -> Received:
+        """See ``PendingRequest``."""
         end = self._loop.run_silently(self._line, timeout_ms)
         if end.kind == _core.PUMP_SILENT:
-            return Heard.PART if end.has_heard else Heard.NOTHING
+            return Received.PART if end.has_heard else Received.NOTHING
         self.end = end
         if end.kind == _core.PUMP_BROKEN:
             raise self._loop.failure_of(end)
-        return Heard.ALL
+        return Received.ALL
 
     def close(self) -> None:
-        """See ``Runner``."""
+        """See ``PendingRequest``."""
         self._connection.close()
 
 
@@ -125,7 +125,7 @@ class NativeFetchLoop(PythonFetchLoop):
             clock=clock,
             repeats=repeats,
         )
-        self._lender = Lender(self._session, _can_fill)
+        self._lender = NativeDelegate(self._session, _can_fill)
         self._is_whole_turn = True
         self._pump = _core.Pump()
         self._pump.configure(
@@ -183,7 +183,7 @@ class NativeFetchLoop(PythonFetchLoop):
         claims = super()._to_unpack()
         return claims if self._is_whole_turn else self._lender.keeps(claims)
 
-    def _run_pump(self, loan: Loan) -> None:
+    def _run_pump(self, loan: Delegation) -> None:
         try:
             had_hard_bounds = self._session.has_hard_bounds
             connection = self._connected()
@@ -199,7 +199,7 @@ class NativeFetchLoop(PythonFetchLoop):
             else:
                 self._give_all_back(error)
 
-    def _pump_over(self, connection: NegotiatedConnection, loan: Loan) -> None:
+    def _pump_over(self, connection: NegotiatedConnection, loan: Delegation) -> None:
         """Have the pump work on a loan until it must come back, and take it back."""
         with connection.lend() as line:
             self._load(loan)
@@ -225,7 +225,7 @@ class NativeFetchLoop(PythonFetchLoop):
     def _quiet_ms(self) -> int:
         return self._pace.quiet_ms + self._settings.max_wait_ms
 
-    def _run_until_called(self, line: Line) -> "_End":
+    def _run_until_called(self, line: RawStream) -> "_End":
         """Run; only to tell observers what was fetched, it comes back and goes in again."""
         while True:
             end = self._run(line, self._quiet_ms)
@@ -235,7 +235,7 @@ class NativeFetchLoop(PythonFetchLoop):
             if end.is_for_us:
                 return end
 
-    def _run(self, line: Line, quiet_ms: int) -> "_End":
+    def _run(self, line: RawStream, quiet_ms: int) -> "_End":
         end = _End(
             *self._pump.run(
                 line.descriptor,
@@ -251,20 +251,20 @@ class NativeFetchLoop(PythonFetchLoop):
         self._tell_counts()
         return end
 
-    def run_silently(self, line: Line, quiet_ms: int) -> "_End":
+    def run_silently(self, line: RawStream, quiet_ms: int) -> "_End":
         """Have the pump wait for the answer under way, and come back behind it. Thread: its own."""
         self._pump.call()
         return self._run(line, quiet_ms)
 
     def _run_hedged(
-        self, connection: NegotiatedConnection, line: Line, end: "_End"
+        self, connection: NegotiatedConnection, line: RawStream, end: "_End"
     ) -> "tuple[_End, _Second | None]":
         """Ask a second time what the pump has no answer to; how the pump ended, or who answered."""
         asked = decode_request(self._pump.asked()[LENGTH_BYTES:])
         request = cast("FetchRequest", asked.request)
-        lent: Runner = _Lent(self, connection, line)
+        lent: PendingRequest = _DelegatedRequest(self, connection, line)
 
-        def start(failure: ZkConsumerError | None) -> Runner | None:
+        def start(failure: ZkConsumerError | None) -> PendingRequest | None:
             return self._hedge(request, failure)
 
         answered = first_to_answer(
@@ -275,7 +275,7 @@ class NativeFetchLoop(PythonFetchLoop):
             clock=self._clock,
             whom=self._key.broker,
         )
-        if isinstance(answered, _Lent):
+        if isinstance(answered, _DelegatedRequest):
             self._settle(connection)
             return answered.end or end, None
         assert isinstance(answered, Sent)
@@ -307,7 +307,7 @@ class NativeFetchLoop(PythonFetchLoop):
             return ConnectionLost(f"{broker}: closed the connection")
         return ConnectionLost(f"{broker}: {os.strerror(end.error)}")
 
-    def _load(self, loan: Loan) -> None:
+    def _load(self, loan: Delegation) -> None:
         places: dict[ChunkSink, int] = {}
         queues: list[_core.Queue] = []
         topics: dict[str, list[tuple[object, ...]]] = {}

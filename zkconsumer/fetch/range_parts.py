@@ -88,7 +88,7 @@ class LostRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Piece:
+class RangePiece:
     """What a decoder made of some bytes; see ``records.decode.DecodedRows`` for what is what."""
 
     runs: "Sequence[_core.Run]"
@@ -121,7 +121,7 @@ class PieceDecoder(Protocol):
         enough_bytes: int,
         aborted: Aborted | None = None,
         /,
-    ) -> Piece:
+    ) -> RangePiece:
         """Decode.
 
         Args:
@@ -140,7 +140,7 @@ def decode_pure(
     bound_bytes: int,
     enough_bytes: int,
     aborted: Aborted | None = None,
-) -> Piece:
+) -> RangePiece:
     """Decode in Python."""
     sizes = (fetch_offset, bound_bytes, enough_bytes)
     return _decoded(pure_fetched.decode_fetched, data, sizes, aborted)
@@ -152,14 +152,14 @@ def decode_native(
     bound_bytes: int,
     enough_bytes: int,
     aborted: Aborted | None = None,
-) -> Piece:
+) -> RangePiece:
     """Decode natively; only where the native engine runs."""
     return _decoded(decode_fetched, data, (fetch_offset, bound_bytes, enough_bytes), aborted)
 
 
 def _decoded(
     decode: FetchedDecoder, data: memoryview, sizes: tuple[int, int, int], aborted: Aborted | None
-) -> Piece:
+) -> RangePiece:
     committed = aborted is not None
     found = decode(
         data,
@@ -183,7 +183,7 @@ def _decoded(
         row_headers = {
             rows[at - before][0]: one for at, one in taken.headers().items() if at >= before
         }
-    return Piece(
+    return RangePiece(
         runs=runs,
         rows=rows,
         row_headers=row_headers,
@@ -198,7 +198,7 @@ decode_piece: PieceDecoder = decode_native if ENGINE is Engine.NATIVE else decod
 """By the engine of this process."""
 
 
-def parts_of(piece: Piece, end_offset: int, part_bytes: int) -> Iterator[RangePart]:
+def parts_of(piece: RangePiece, end_offset: int, part_bytes: int) -> Iterator[RangePart]:
     """Cut the records below ``end_offset`` into parts.
 
     Args:

@@ -14,10 +14,10 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import error_name
 from zkconsumer.errors import PartitionFailed
-from zkconsumer.fetch.leader_line import LeaderLine, Way
+from zkconsumer.fetch.leader_line import LeaderConnection, Way
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, decode_piece
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import Ask, RangeCursor, Verdict
+from zkconsumer.fetch.ranges import RangeRequest, RangeCursor, ResponseKind
 from zkconsumer.model import Broker, OffsetRange
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.messages.fetch import FetchedPartition
@@ -83,13 +83,13 @@ class RangeReader:
             UnsupportedVersion: a broker is none that can be spoken with.
         """
         cursor = RangeCursor(wanted, self._settings, decoder=self._decoder)
-        line = LeaderLine(wanted.topic_partition, self._way, leader=leader)
+        line = LeaderConnection(wanted.topic_partition, self._way, leader=leader)
         with contextlib.closing(line):
             while (ask := cursor.ask()) is not None:
                 yield from self._turn(cursor, line, ask)
 
     def _turn(
-        self, cursor: RangeCursor, line: LeaderLine, ask: Ask
+        self, cursor: RangeCursor, line: LeaderConnection, ask: RangeRequest
     ) -> Iterator[RangePart | LostRange]:
         try:
             answer = line.fetch(ask)
@@ -102,17 +102,17 @@ class RangeReader:
             cursor.forget_end()
             return
         match cursor.receive(ask, answer, self._clock.now_ms()):
-            case Verdict.ARRIVED:
+            case ResponseKind.ARRIVED:
                 yield from self._hand_out(cursor, line)
-            case Verdict.EMPTY:
+            case ResponseKind.EMPTY:
                 yield from self._after_empty(cursor, line)
-            case Verdict.OUT_OF_RANGE:
+            case ResponseKind.OUT_OF_RANGE:
                 yield from self._out_of_range(cursor, line)
-            case Verdict.ELSEWHERE:
+            case ResponseKind.ELSEWHERE:
                 cursor.forget_end()
                 line.failed(ask.offset, _reason(answer))
 
-    def _hand_out(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[RangePart]:
+    def _hand_out(self, cursor: RangeCursor, line: LeaderConnection) -> Iterator[RangePart]:
         line.send_ahead(cursor.ask_ahead())
         while cursor.has_packed():
             before = cursor.next_offset
@@ -123,7 +123,7 @@ class RangeReader:
                 line.send_ahead(cursor.ask())
             yield from parts
 
-    def _after_empty(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[LostRange]:
+    def _after_empty(self, cursor: RangeCursor, line: LeaderConnection) -> Iterator[LostRange]:
         lost = cursor.give_up_absent(self._clock.now_ms())
         if lost is not None:
             yield self._said(lost)
@@ -131,7 +131,7 @@ class RangeReader:
             # What the next leader has may be more, or this one did not hear of its end yet.
             line.look_again()
 
-    def _out_of_range(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[LostRange]:
+    def _out_of_range(self, cursor: RangeCursor, line: LeaderConnection) -> Iterator[LostRange]:
         edges = line.edges(cursor.next_offset)
         if edges is None:
             cursor.forget_end()

@@ -16,7 +16,7 @@ from zkconsumer.fetch.ahead import look_ahead
 from zkconsumer.fetch.range_parts import (
     Aborted,
     LostRange,
-    Piece,
+    RangePiece,
     PieceDecoder,
     RangePart,
     decode_native,
@@ -39,7 +39,7 @@ _FIRST_GUESS_BYTES = 1024
 """What an offset may take in the log, before anything of the range was seen."""
 
 
-class Verdict(Enum):
+class ResponseKind(Enum):
     """What an answer is."""
 
     ARRIVED = auto()
@@ -53,7 +53,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RangeRequest:
     """What to fetch."""
 
     offset: int
@@ -103,11 +103,11 @@ class RangeCursor:
         """Whether ``unpack`` has something to do."""
         return self._packed is not None
 
-    def ask(self) -> Ask | None:
+    def ask(self) -> RangeRequest | None:
         """What to fetch, with nothing left to unpack; None at the end of the range."""
         return self._ask_at(self.next_offset)
 
-    def ask_ahead(self) -> Ask | None:
+    def ask_ahead(self) -> RangeRequest | None:
         """What to fetch next, by the headers of what came; None where they are not looked at.
 
         It is a guess, which ``ask`` confirms or not when all is unpacked.
@@ -121,7 +121,7 @@ class RangeCursor:
         self._learn(packed, ahead.next_offset, ahead.needed_bytes)
         return self._ask_at(ahead.next_offset)
 
-    def receive(self, ask: Ask, answer: FetchedPartition, now_ms: int) -> Verdict:
+    def receive(self, ask: RangeRequest, answer: FetchedPartition, now_ms: int) -> ResponseKind:
         """Take an answer, with nothing left to unpack.
 
         Raises:
@@ -129,11 +129,11 @@ class RangeCursor:
         """
         code = answer.error_code
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            return Verdict.OUT_OF_RANGE
+            return ResponseKind.OUT_OF_RANGE
         if code != ErrorCode.NONE:
             error = ErrorCode.of(code)
             if error.retriable or error.refresh_metadata or error is ErrorCode.UNKNOWN:
-                return Verdict.ELSEWHERE
+                return ResponseKind.ELSEWHERE
             reason = f"the broker refuses to serve it: {error_name(code)}: {error.text}"
             raise PartitionFailed(self.wanted.topic_partition, self.next_offset, reason)
         end = self._log_end(answer)
@@ -150,11 +150,11 @@ class RangeCursor:
             ):
                 self._packed = packed
                 self._aborted = (answer.aborted_transactions or ()) if self._is_committed else None
-                return Verdict.ARRIVED
+                return ResponseKind.ARRIVED
         # A message that seemed to need more is not there any more.
         self._needed_bytes = 0
         self._pass_gap(end, now_ms)
-        return Verdict.EMPTY
+        return ResponseKind.EMPTY
 
     def forget_end(self) -> None:
         """There was no answer for a while: what the last one said of the log's end is old.
@@ -249,15 +249,17 @@ class RangeCursor:
         self._needed_bytes = needed_bytes if needed_bytes <= self._growth_max_bytes else 0
         self._bytes_per_offset = len(packed.data) / (behind - packed.fetch_offset)
 
-    def _ask_at(self, offset: int) -> Ask | None:
+    def _ask_at(self, offset: int) -> RangeRequest | None:
         left = self.wanted.until_offset - offset
         if left <= 0:
             return None
         expected_bytes = int(min(left * self._bytes_per_offset * 1.25, _MOST_BYTES)) + _LEAST_BYTES
         size_bytes = min(self._settings.fetch_bytes, expected_bytes)
-        return Ask(offset, min(max(size_bytes, self._needed_bytes), self._growth_max_bytes))
+        return RangeRequest(
+            offset, min(max(size_bytes, self._needed_bytes), self._growth_max_bytes)
+        )
 
-    def _decode_piece(self, packed: RecordSet) -> Piece:
+    def _decode_piece(self, packed: RecordSet) -> RangePiece:
         bound_bytes = self._settings.max_decompressed_bytes
         enough_bytes = self._settings.part_bytes
         if self._decode is decode_pure:

@@ -58,7 +58,7 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeaderLost:
+class LeaderUnusable:
     """This fetcher can't go on with the partition: its leader must be found again.
 
     Attributes:
@@ -80,7 +80,7 @@ class OffsetReset:
     out_of_range: int
 
 
-Outcome = Deliver | LeaderLost | OffsetReset
+Outcome = Deliver | LeaderUnusable | OffsetReset
 
 
 class FetchSession:
@@ -114,10 +114,10 @@ class FetchSession:
         """All of them, in the order of their turns: for who takes some over (``lending``)."""
         return list(self._positions.values())
 
-    def release_all(self, reason: str) -> tuple[LeaderLost, ...]:
+    def release_all(self, reason: str) -> tuple[LeaderUnusable, ...]:
         """Give every partition back: the broker can't be reached, or this fetcher ends."""
         lost = tuple(
-            LeaderLost(position.claim, position.resume_offset, reason)
+            LeaderUnusable(position.claim, position.resume_offset, reason)
             for position in self._positions.values()
             if not position.halted or position.pending is not None
         )
@@ -381,9 +381,9 @@ class FetchSession:
         text = f"the broker refuses to serve it: {error_name(code)}: {error.text}"
         return Deliver(refused(position, text))
 
-    def _lose_leader(self, tp: TopicPartition, reason: str) -> LeaderLost:
+    def _lose_leader(self, tp: TopicPartition, reason: str) -> LeaderUnusable:
         position = self._positions.pop(tp)
-        return LeaderLost(position.claim, position.resume_offset, reason)
+        return LeaderUnusable(position.claim, position.resume_offset, reason)
 
     def end_turn(self, claim: PartitionClaim) -> None:
         """Put a partition at the end of the line."""

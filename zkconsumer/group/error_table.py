@@ -13,7 +13,7 @@ from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.error_codes import error_name
 
 
-class Request(Enum):
+class MembershipRequest(Enum):
     """The requests whose answers tell of membership."""
 
     FIND = "FindCoordinator"
@@ -51,8 +51,8 @@ _COORDINATOR_GONE: Mapping[int, Handling] = {
     E.NOT_COORDINATOR: Handling.RELOCATE,
 }
 
-TABLE: Mapping[Request, Mapping[int, Handling]] = {
-    Request.FIND: {
+TABLE: Mapping[MembershipRequest, Mapping[int, Handling]] = {
+    MembershipRequest.FIND: {
         E.COORDINATOR_NOT_AVAILABLE: Handling.RETRY,
         E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
         E.NOT_COORDINATOR: Handling.RETRY,
@@ -61,7 +61,7 @@ TABLE: Mapping[Request, Mapping[int, Handling]] = {
         E.GROUP_AUTHORIZATION_FAILED: Handling.FATAL,
         E.INVALID_GROUP_ID: Handling.FATAL,
     },
-    Request.JOIN: {
+    MembershipRequest.JOIN: {
         **_COORDINATOR_GONE,
         E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
         # The broker could not write its log in time.
@@ -78,7 +78,7 @@ TABLE: Mapping[Request, Mapping[int, Handling]] = {
         E.GROUP_MAX_SIZE_REACHED: Handling.FATAL,
         E.UNSUPPORTED_VERSION: Handling.FATAL,
     },
-    Request.SYNC: {
+    MembershipRequest.SYNC: {
         **_COORDINATOR_GONE,
         E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
         E.REBALANCE_IN_PROGRESS: Handling.REJOIN,
@@ -88,7 +88,7 @@ TABLE: Mapping[Request, Mapping[int, Handling]] = {
         E.INCONSISTENT_GROUP_PROTOCOL: Handling.FATAL,
         E.GROUP_AUTHORIZATION_FAILED: Handling.FATAL,
     },
-    Request.HEARTBEAT: {
+    MembershipRequest.HEARTBEAT: {
         **_COORDINATOR_GONE,
         E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
         E.REBALANCE_IN_PROGRESS: Handling.REJOIN,
@@ -99,7 +99,7 @@ TABLE: Mapping[Request, Mapping[int, Handling]] = {
     },
     # Whether the offsets are committed is the offset store's affair; this is what a refusal says
     # of the member. All other codes say nothing of it.
-    Request.COMMIT: {
+    MembershipRequest.COMMIT: {
         **_COORDINATOR_GONE,
         E.REQUEST_TIMED_OUT: Handling.RELOCATE,
         E.REBALANCE_IN_PROGRESS: Handling.REJOIN,
@@ -110,11 +110,11 @@ TABLE: Mapping[Request, Mapping[int, Handling]] = {
 }
 
 
-def handling(request: Request, code: int) -> Handling:
+def handling(request: MembershipRequest, code: int) -> Handling:
     """What to do about this answer."""
     if code == E.NONE:
         return Handling.FINE
-    default = Handling.FINE if request is Request.COMMIT else Handling.FATAL
+    default = Handling.FINE if request is MembershipRequest.COMMIT else Handling.FATAL
     return TABLE[request].get(code, default)
 
 
@@ -135,7 +135,7 @@ _ADVICE: Mapping[int, str] = {
 }
 
 
-def explain(request: Request, code: int) -> str:
+def explain(request: MembershipRequest, code: int) -> str:
     """A sentence for the caller: which request was refused, why, and what may help."""
     why = _ADVICE.get(code, E.of(code).text)
     return f"{request.value} was refused with {error_name(code)}: {why}"

@@ -12,7 +12,7 @@ from zkconsumer.assignment.coordinated.strategy import Shares
 from zkconsumer.model import TopicPartition
 
 
-class Cause(Enum):
+class JoinReason(Enum):
     """Why a member joins or joins again; the coordinator's log shows it (KIP-800)."""
 
     JOINED = "the consumer subscribed"
@@ -55,15 +55,15 @@ class Polled:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class TimerExpired:
     """The deadline that the core named has come."""
 
 
 @dataclass(frozen=True, slots=True)
-class Triggered:
+class RejoinTriggered:
     """A reason to join again: ``TOPICS`` (heard only by a leader) or ``ASKED``."""
 
-    cause: Cause
+    cause: JoinReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,14 @@ class CoordinatorLost:
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinatorFound:
+class CoordinatorLocated:
     """The group has a coordinator, and we know where."""
 
     round: int
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinatorNotFound:
+class CoordinatorUnknown:
     """Nobody could say; ``code`` is None where no broker answered."""
 
     round: int
@@ -87,7 +87,7 @@ class CoordinatorNotFound:
 
 
 @dataclass(frozen=True, slots=True)
-class HeartbeatAnswered:
+class HeartbeatCompleted:
     """The answer to the heartbeat sent under that identity."""
 
     member_id: str
@@ -96,7 +96,7 @@ class HeartbeatAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class CommitAnswered:
+class CommitCompleted:
     """An offset commit under that identity was refused, or not: it tells of our membership."""
 
     member_id: str
@@ -109,7 +109,7 @@ class CommitAnswered:
 
 @dataclass(frozen=True, slots=True)
 class CallbackDone:
-    """``GiveUp`` or ``TakeOver`` is done; a listener that raised is the caller's affair."""
+    """``RevokePartitions`` or ``TakeOver`` is done; a listener that raised is the caller's affair."""
 
     round: int
 
@@ -130,7 +130,7 @@ class JoinedMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JoinAnswered:
+class JoinCompleted:
     """The answer to ``SendJoin``.
 
     Attributes:
@@ -168,7 +168,7 @@ class AssignmentFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class SyncAnswered:
+class SyncCompleted:
     """The answer to ``SendSync``; ``protocol`` is empty where the version doesn't tell."""
 
     round: int
@@ -177,9 +177,11 @@ class SyncAnswered:
     protocol: str = ""
 
 
-Answer = CallbackDone | JoinAnswered | AssignmentMade | AssignmentFailed | SyncAnswered
-Wish = Subscribed | Leave | Polled | Tick | Triggered
-News = CoordinatorLost | CoordinatorFound | CoordinatorNotFound | HeartbeatAnswered | CommitAnswered
+Answer = CallbackDone | JoinCompleted | AssignmentMade | AssignmentFailed | SyncCompleted
+Wish = Subscribed | Leave | Polled | TimerExpired | RejoinTriggered
+News = (
+    CoordinatorLost | CoordinatorLocated | CoordinatorUnknown | HeartbeatCompleted | CommitCompleted
+)
 Event = Wish | News | Answer
 
 
@@ -195,7 +197,7 @@ class Why(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinator:
-    """Ask any broker; answered by ``CoordinatorFound`` or ``CoordinatorNotFound``."""
+    """Ask any broker; answered by ``CoordinatorLocated`` or ``CoordinatorUnknown``."""
 
     round: int
 
@@ -208,7 +210,7 @@ class ForgetCoordinator:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class RevokePartitions:
     """Stop delivering these, then as ``why`` says. A step; in the caller's thread."""
 
     round: int
@@ -243,7 +245,7 @@ class SendJoin:
     owned: frozenset[TopicPartition]
     remembered: frozenset[TopicPartition]
     generation: int
-    cause: Cause
+    cause: JoinReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +288,10 @@ class SendLeave:
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
+class FenceMember:
     """Ownership is void, now: deliver nothing more of it and refuse commits.
 
-    The listener hears it at the next poll (``GiveUp`` with ``LOST``).
+    The listener hears it at the next poll (``RevokePartitions`` with ``LOST``).
     """
 
     reason: str
@@ -319,14 +321,14 @@ class Raise:
 Action = (
     FindCoordinator
     | ForgetCoordinator
-    | GiveUp
+    | RevokePartitions
     | TakeOver
     | SendJoin
     | Assign
     | SendSync
     | SendHeartbeat
     | SendLeave
-    | Fence
+    | FenceMember
     | Notice
     | Raise
 )

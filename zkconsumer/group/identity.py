@@ -8,7 +8,7 @@ from zkconsumer.group.ownership import Ownership
 
 
 @dataclass(slots=True)
-class Identity:
+class MemberIdentity:
     """What the coordinator fences by; without a generation we are no member.
 
     Attributes:
@@ -23,7 +23,7 @@ class Identity:
     protocol: str = ""
     leading: bool = False
 
-    def enter(self, answer: ev.JoinAnswered) -> None:
+    def enter(self, answer: ev.JoinCompleted) -> None:
         """We are in that generation."""
         self.member_id, self.generation = answer.member_id, answer.generation
         self.protocol, self.leading = answer.protocol, answer.leader_id == answer.member_id
@@ -36,7 +36,7 @@ class Identity:
         if forget_member:
             self.member_id = ""
 
-    def sent(self, answer: ev.HeartbeatAnswered | ev.CommitAnswered) -> bool:
+    def sent(self, answer: ev.HeartbeatCompleted | ev.CommitCompleted) -> bool:
         """Whether that answers a request of who we are now, not of who we were."""
         return (answer.member_id, answer.generation) == (self.member_id, self.generation)
 
@@ -45,7 +45,7 @@ class Identity:
         return ev.SendHeartbeat(self.member_id, self.generation)
 
     def join(
-        self, round_: int, topics: frozenset[str], ownership: Ownership, cause: ev.Cause
+        self, round_: int, topics: frozenset[str], ownership: Ownership, cause: ev.JoinReason
     ) -> ev.SendJoin:
         """The request; the next generation's leader is not known yet."""
         self.leading = False

@@ -22,14 +22,14 @@ from collections.abc import Callable
 from zkconsumer.assignment.coordinated.strategy import Shares
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.group import events as ev
-from zkconsumer.group.error_table import Handling, Request, explain, handling
+from zkconsumer.group.error_table import Handling, MembershipRequest, explain, handling
 from zkconsumer.group.heartbeat import Heartbeat
-from zkconsumer.group.identity import Identity
+from zkconsumer.group.identity import MemberIdentity
 from zkconsumer.group.ownership import Ownership
 from zkconsumer.group.pauses import Pauses
 from zkconsumer.group.search import CoordinatorSearch
-from zkconsumer.group.states import HEARTBEATS, GroupSettings, State
-from zkconsumer.group.steps import Step, Steps
+from zkconsumer.group.states import HEARTBEATS, GroupSettings, MembershipState
+from zkconsumer.group.steps import PendingStep, Steps
 from zkconsumer.model import TopicPartition
 
 _LEAVING = 0
@@ -58,10 +58,10 @@ class MembershipCore:
         self._awake = False
         self._silent = False
         self._fenced = False
-        self._want: ev.Cause | None = None
+        self._want: ev.JoinReason | None = None
         self._steps = Steps()
-        self.state = State.UNJOINED
-        self.identity = Identity()
+        self.state = MembershipState.UNJOINED
+        self.identity = MemberIdentity()
 
     def __repr__(self) -> str:
         return (
@@ -90,7 +90,7 @@ class MembershipCore:
             deadlines.append(self._heartbeat.next_deadline_ms())
         if self._awake:
             deadlines += [self._search.deadline_ms, self._tries.until_ms]
-            if self.state is not State.UNJOINED:
+            if self.state is not MembershipState.UNJOINED:
                 deadlines.append(self._heartbeat.poll_deadline_ms)
         return min(
             (one for one in deadlines if one is not None and one > self._now_ms), default=None
@@ -120,29 +120,29 @@ class MembershipCore:
                 self._leave()
             case ev.Polled():
                 self._polled()
-            case ev.Triggered(cause):
-                if self.identity.leading or cause is ev.Cause.ASKED:
+            case ev.RejoinTriggered(cause):
+                if self.identity.leading or cause is ev.JoinReason.ASKED:
                     self._request(cause)
-            case ev.Tick():
+            case ev.TimerExpired():
                 pass
 
     def _hear(self, news: ev.News) -> None:
         match news:
             case ev.CoordinatorLost():
                 self._forget_coordinator()
-            case ev.CoordinatorFound() | ev.CoordinatorNotFound():
+            case ev.CoordinatorLocated() | ev.CoordinatorUnknown():
                 self._searched(news)
-            case ev.HeartbeatAnswered():
+            case ev.HeartbeatCompleted():
                 self._heartbeat_answered(news)
-            case ev.CommitAnswered():
+            case ev.CommitCompleted():
                 if self.identity.sent(news):
-                    self._refused(Request.COMMIT, news.code)
+                    self._refused(MembershipRequest.COMMIT, news.code)
 
     def _subscribed(self, topics: frozenset[str], *, open_ended: bool) -> None:
         if self._topics is None:
-            self._request(ev.Cause.JOINED)
+            self._request(ev.JoinReason.JOINED)
         elif topics != self._topics:
-            self._request(ev.Cause.SUBSCRIPTION)
+            self._request(ev.JoinReason.SUBSCRIPTION)
         self._topics, self._open_ended = topics, open_ended
 
     def _polled(self) -> None:
@@ -156,7 +156,7 @@ class MembershipCore:
         """Give up what we have, then say good-bye."""
         given_up = self._ownership.leave()
         if given_up is not None:
-            self._out.append(ev.GiveUp(_LEAVING, *given_up))
+            self._out.append(ev.RevokePartitions(_LEAVING, *given_up))
         if self._settings.leave_on_close:
             self._say_good_bye("the consumer is being closed")
         self._void(forget_member=True)
@@ -168,25 +168,25 @@ class MembershipCore:
 
     def _say_good_bye(self, reason: str) -> None:
         # A static member's partitions wait for it until its session ends (KIP-345).
-        member_id = self.identity.member_id if self.state is not State.UNJOINED else ""
+        member_id = self.identity.member_id if self.state is not MembershipState.UNJOINED else ""
         if member_id and self._search.located and self._settings.instance_id is None:
             self._out.append(ev.SendLeave(member_id, reason))
 
-    def _request(self, cause: ev.Cause) -> None:
+    def _request(self, cause: ev.JoinReason) -> None:
         self._want = self._want or cause
 
     # --- the coordinator ----------------------------------------------------------------
 
-    def _searched(self, event: ev.CoordinatorFound | ev.CoordinatorNotFound) -> None:
+    def _searched(self, event: ev.CoordinatorLocated | ev.CoordinatorUnknown) -> None:
         if not self._search.answered(event.round):
             return
-        if isinstance(event, ev.CoordinatorFound):
+        if isinstance(event, ev.CoordinatorLocated):
             self._search.found()
             self._heartbeat.found(self._now_ms)
-        elif event.code is None or handling(Request.FIND, event.code) is Handling.RETRY:
+        elif event.code is None or handling(MembershipRequest.FIND, event.code) is Handling.RETRY:
             self._search.pause(self._now_ms)
         else:
-            self._refused(Request.FIND, event.code)
+            self._refused(MembershipRequest.FIND, event.code)
 
     def _forget_coordinator(self, reason: str | None = None) -> None:
         """What is in flight there will not be heard; ``reason`` is None if it broke by itself."""
@@ -205,7 +205,7 @@ class MembershipCore:
         if self._topics is None:
             return
         expired = self._heartbeat.poll_expired(self._now_ms)
-        if expired and self._awake and self.state is not State.UNJOINED:
+        if expired and self._awake and self.state is not MembershipState.UNJOINED:
             self._leave_for_silence()
         if self._search.located and self.state in HEARTBEATS:
             if self._heartbeat.session_expired(self._now_ms):
@@ -219,25 +219,25 @@ class MembershipCore:
         advice = "raise it, or lower max.poll.records"
         self._out.append(ev.Notice(f"{text}: leaving the group ({advice})"))
         self._say_good_bye("consumer poll timeout has expired.")
-        self._reset("the consumer stopped polling", ev.Cause.CAME_BACK, forget_member=True)
+        self._reset("the consumer stopped polling", ev.JoinReason.CAME_BACK, forget_member=True)
         self._awake = False
         self._silent = True
 
     # --- answers ------------------------------------------------------------------------
 
-    def _heartbeat_answered(self, event: ev.HeartbeatAnswered) -> None:
+    def _heartbeat_answered(self, event: ev.HeartbeatCompleted) -> None:
         if not self.identity.sent(event) or not self._heartbeat.in_flight:
             return
-        how = handling(Request.HEARTBEAT, event.code)
+        how = handling(MembershipRequest.HEARTBEAT, event.code)
         if how is Handling.FINE:
             self._heartbeat.answered(self._now_ms)
         elif how is Handling.REJOIN:
             self._heartbeat.answered(self._now_ms, rebalancing=True)
-            if self.state is State.STABLE:
-                self._request(ev.Cause.GROUP_REBALANCES)
+            if self.state is MembershipState.STABLE:
+                self._request(ev.JoinReason.GROUP_REBALANCES)
         else:
             self._heartbeat.failed(self._now_ms)
-            self._refused(Request.HEARTBEAT, event.code)
+            self._refused(MembershipRequest.HEARTBEAT, event.code)
 
     def _answer(self, event: ev.Answer) -> None:
         if event.round != self._steps.round or self._steps.open is None:
@@ -246,55 +246,55 @@ class MembershipCore:
         step = self._steps.end()
         match event:
             case ev.CallbackDone():
-                if step is Step.GIVING_UP and self._ownership.given_up():
-                    self._request(ev.Cause.REVOKED)
-            case ev.JoinAnswered():
+                if step is PendingStep.GIVING_UP and self._ownership.given_up():
+                    self._request(ev.JoinReason.REVOKED)
+            case ev.JoinCompleted():
                 self._join_answered(event)
             case ev.AssignmentMade(_, shares):
                 self._sync(shares)
             case ev.AssignmentFailed(_, reason):
                 self._out.append(ev.Raise(None, f"the group's leader can't assign: {reason}"))
                 self._try_again()
-            case ev.SyncAnswered():
+            case ev.SyncCompleted():
                 self._sync_answered(event)
 
     def _late(self, event: ev.Answer) -> None:
         """A join that nobody waits for any more leaves a member behind, which would hold up all."""
-        if not isinstance(event, ev.JoinAnswered) or event.code != ErrorCode.NONE:
+        if not isinstance(event, ev.JoinCompleted) or event.code != ErrorCode.NONE:
             return
         dynamic = self._settings.instance_id is None
         if dynamic and self._search.located and event.member_id != self.identity.member_id:
             self._out.append(ev.SendLeave(event.member_id, "its join was given up"))
 
-    def _join_answered(self, event: ev.JoinAnswered) -> None:
+    def _join_answered(self, event: ev.JoinCompleted) -> None:
         if event.code == ErrorCode.MEMBER_ID_REQUIRED:
             self.identity.member_id = event.member_id
-            self._request(ev.Cause.MEMBER_ID)
+            self._request(ev.JoinReason.MEMBER_ID)
         elif event.code != ErrorCode.NONE:
-            self._refused(Request.JOIN, event.code)
+            self._refused(MembershipRequest.JOIN, event.code)
         elif event.protocol not in self._settings.strategies:
-            self._refused(Request.JOIN, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            self._refused(MembershipRequest.JOIN, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         else:
             self.identity.enter(event)
-            self.state = State.COMPLETING
+            self.state = MembershipState.COMPLETING
             self._heartbeat.joined(self._steps.begun_ms, self._now_ms)
             if self.identity.leading and not event.skip_assignment:
-                round_ = self._steps.begin(Step.ASSIGNING, self._now_ms)
+                round_ = self._steps.begin(PendingStep.ASSIGNING, self._now_ms)
                 self._out.append(ev.Assign(round_, event.protocol, event.members))
             else:
                 self._sync(ev.NO_SHARES)
 
-    def _sync_answered(self, event: ev.SyncAnswered) -> None:
+    def _sync_answered(self, event: ev.SyncCompleted) -> None:
         if event.code != ErrorCode.NONE:
-            self._refused(Request.SYNC, event.code)
+            self._refused(MembershipRequest.SYNC, event.code)
         elif event.protocol not in ("", self.identity.protocol):
-            self._refused(Request.SYNC, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            self._refused(MembershipRequest.SYNC, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         else:
-            self.state = State.STABLE
+            self.state = MembershipState.STABLE
             self._heartbeat.confirmed(self._steps.begun_ms)
             if not self._open_ended and any(tp.topic not in self._read for tp in event.partitions):
                 # The subscription changed on the way. What we have stays in our claim.
-                self._want = ev.Cause.MISFIT
+                self._want = ev.JoinReason.MISFIT
                 self._tries.pause(self._now_ms)
             else:
                 self._tries.over()
@@ -302,50 +302,50 @@ class MembershipCore:
 
     # --- what refusals mean -------------------------------------------------------------
 
-    def _refused(self, request: Request, code: int) -> None:
+    def _refused(self, request: MembershipRequest, code: int) -> None:
         how = handling(request, code)
         reason = explain(request, code)
         match how:
-            case Handling.RETRY if request in (Request.JOIN, Request.SYNC):
+            case Handling.RETRY if request in (MembershipRequest.JOIN, MembershipRequest.SYNC):
                 self._try_again()
             case Handling.RELOCATE:
                 self._forget_coordinator(reason)
-                if request in (Request.JOIN, Request.SYNC):
+                if request in (MembershipRequest.JOIN, MembershipRequest.SYNC):
                     self._try_again()
-            case Handling.REJOIN if request is Request.SYNC:
-                self.state = State.PREPARING
-                self._request(ev.Cause.GROUP_REBALANCES)
-            case Handling.REJOIN if self.state is State.STABLE:
-                self._request(ev.Cause.GROUP_REBALANCES)
-            case Handling.RESET_GENERATION if self._steps.open is Step.JOINING:
+            case Handling.REJOIN if request is MembershipRequest.SYNC:
+                self.state = MembershipState.PREPARING
+                self._request(ev.JoinReason.GROUP_REBALANCES)
+            case Handling.REJOIN if self.state is MembershipState.STABLE:
+                self._request(ev.JoinReason.GROUP_REBALANCES)
+            case Handling.RESET_GENERATION if self._steps.open is PendingStep.JOINING:
                 pass  # The generation that we are joining is there: its own answer is on the way.
             case Handling.RESET_GENERATION:
-                self._reset(reason, ev.Cause.VOID, forget_member=False)
+                self._reset(reason, ev.JoinReason.VOID, forget_member=False)
             case Handling.RESET_MEMBER:
-                self._reset(reason, ev.Cause.VOID, forget_member=True)
+                self._reset(reason, ev.JoinReason.VOID, forget_member=True)
             case Handling.FATAL | Handling.FENCED:
                 self._fenced = how is Handling.FENCED
-                self._reset(reason, ev.Cause.FAILED, forget_member=self._fenced)
+                self._reset(reason, ev.JoinReason.FAILED, forget_member=self._fenced)
                 self._awake = False
                 self._out.append(ev.Raise(code, reason, final=self._fenced))
             case _:
                 pass
 
     def _try_again(self) -> None:
-        self.state = State.PREPARING
-        self._request(ev.Cause.FAILED)
+        self.state = MembershipState.PREPARING
+        self._request(ev.JoinReason.FAILED)
         self._tries.pause(self._now_ms)
 
-    def _reset(self, reason: str, cause: ev.Cause, *, forget_member: bool) -> None:
+    def _reset(self, reason: str, cause: ev.JoinReason, *, forget_member: bool) -> None:
         """Our generation is over, and with it what we had in it."""
         if self._ownership.void():
-            self._out.append(ev.Fence(reason))
+            self._out.append(ev.FenceMember(reason))
         self._void(forget_member=forget_member)
         self._want = cause
 
     def _void(self, *, forget_member: bool) -> None:
         self._steps.drop_request()
-        self.state = State.UNJOINED
+        self.state = MembershipState.UNJOINED
         self.identity.void(forget_member=forget_member)
         self._heartbeat.void()
 
@@ -373,28 +373,28 @@ class MembershipCore:
         """Of losses first, then of the new share."""
         giving = self._ownership.give_up_for_share()
         if giving is not None:
-            round_ = self._steps.begin(Step.GIVING_UP, self._now_ms)
-            self._out.append(ev.GiveUp(round_, *giving))
+            round_ = self._steps.begin(PendingStep.GIVING_UP, self._now_ms)
+            self._out.append(ev.RevokePartitions(round_, *giving))
         else:
             added = self._ownership.take_over()
-            round_ = self._steps.begin(Step.TAKING_OVER, self._now_ms)
+            round_ = self._steps.begin(PendingStep.TAKING_OVER, self._now_ms)
             self._out.append(ev.TakeOver(round_, added, self._ownership.owned))
 
-    def _join(self, cause: ev.Cause, *, in_poll: bool) -> None:
+    def _join(self, cause: ev.JoinReason, *, in_poll: bool) -> None:
         """Give up what must be given up before; then JoinGroup, once the pause is over."""
         if giving := self._ownership.before_join(self._read):
             if in_poll:
                 self._ownership.give_up(giving)
-                round_ = self._steps.begin(Step.GIVING_UP, self._now_ms)
-                self._out.append(ev.GiveUp(round_, giving, ev.Why.REVOKED))
+                round_ = self._steps.begin(PendingStep.GIVING_UP, self._now_ms)
+                self._out.append(ev.RevokePartitions(round_, giving, ev.Why.REVOKED))
             return
         if self._now_ms < self._tries.until_ms:
             return
-        self.state = State.PREPARING
+        self.state = MembershipState.PREPARING
         self._want = None
-        round_ = self._steps.begin(Step.JOINING, self._now_ms)
+        round_ = self._steps.begin(PendingStep.JOINING, self._now_ms)
         self._out.append(self.identity.join(round_, self._read, self._ownership, cause))
 
     def _sync(self, shares: Shares) -> None:
-        round_ = self._steps.begin(Step.SYNCING, self._now_ms)
+        round_ = self._steps.begin(PendingStep.SYNCING, self._now_ms)
         self._out.append(self.identity.sync(round_, shares))

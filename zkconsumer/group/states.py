@@ -23,7 +23,7 @@ from enum import Enum, auto
 from zkconsumer.assignment.coordinated.strategy import RebalanceMode, mode_of
 
 
-class State(Enum):
+class MembershipState(Enum):
     """Where a member stands."""
 
     UNJOINED = auto()
@@ -39,15 +39,17 @@ class State(Enum):
     """In a generation with its share, which the next poll takes over."""
 
 
-TRANSITIONS: Mapping[State, frozenset[State]] = {
-    State.UNJOINED: frozenset({State.PREPARING}),
-    State.PREPARING: frozenset({State.COMPLETING, State.UNJOINED}),
-    State.COMPLETING: frozenset({State.STABLE, State.PREPARING, State.UNJOINED}),
-    State.STABLE: frozenset({State.PREPARING, State.UNJOINED}),
+TRANSITIONS: Mapping[MembershipState, frozenset[MembershipState]] = {
+    MembershipState.UNJOINED: frozenset({MembershipState.PREPARING}),
+    MembershipState.PREPARING: frozenset({MembershipState.COMPLETING, MembershipState.UNJOINED}),
+    MembershipState.COMPLETING: frozenset(
+        {MembershipState.STABLE, MembershipState.PREPARING, MembershipState.UNJOINED}
+    ),
+    MembershipState.STABLE: frozenset({MembershipState.PREPARING, MembershipState.UNJOINED}),
 }
 """Where each state may lead."""
 
-HEARTBEATS = frozenset({State.COMPLETING, State.STABLE})
+HEARTBEATS = frozenset({MembershipState.COMPLETING, MembershipState.STABLE})
 """A JoinGroup that is under way keeps the member alive by itself."""
 
 

@@ -3,7 +3,7 @@
 from enum import Enum, auto
 
 
-class Step(Enum):
+class PendingStep(Enum):
     """What is awaited."""
 
     GIVING_UP = auto()
@@ -13,7 +13,7 @@ class Step(Enum):
     SYNCING = auto()
 
 
-_CALLBACKS = frozenset({Step.GIVING_UP, Step.TAKING_OVER})
+_CALLBACKS = frozenset({PendingStep.GIVING_UP, PendingStep.TAKING_OVER})
 
 
 class Steps:
@@ -26,11 +26,11 @@ class Steps:
     """
 
     def __init__(self) -> None:
-        self.open: Step | None = None
+        self.open: PendingStep | None = None
         self.round = 0
         self.begun_ms = 0
 
-    def begin(self, step: Step, now_ms: int) -> int:
+    def begin(self, step: PendingStep, now_ms: int) -> int:
         """Wait for this; gives its round."""
         assert self.open is None, f"{step} before {self.open} is answered"
         self.open = step
@@ -38,7 +38,7 @@ class Steps:
         self.begun_ms = now_ms
         return self.round
 
-    def end(self) -> Step:
+    def end(self) -> PendingStep:
         """It was answered."""
         ended = self.open
         assert ended is not None

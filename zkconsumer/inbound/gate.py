@@ -17,7 +17,7 @@ from zkconsumer.inbound.pacing import PacedLog
 from zkconsumer.inbound.table import (
     ConnectionLimits,
     ConnectionTable,
-    Progress,
+    ConnectionProgress,
     Waits,
     address_key,
 )
@@ -31,10 +31,10 @@ _CROWDED: Final = "closed connections that kept us waiting, to make room for oth
 
 
 class Watched(asyncio.BaseProtocol, ABC):
-    """A connection's protocol, as the gate sees it. It calls ``Seat.leave`` when it is lost."""
+    """A connection's protocol, as the gate sees it. It calls ``ConnectionSlot.leave`` when it is lost."""
 
     @abstractmethod
-    def progress(self) -> Progress:
+    def progress(self) -> ConnectionProgress:
         """Return how far its client has got."""
 
     @abstractmethod
@@ -42,7 +42,7 @@ class Watched(asyncio.BaseProtocol, ABC):
         """Close at once, whatever is still to be sent; nothing, where it is not connected yet."""
 
 
-class Seat:
+class ConnectionSlot:
     """One connection's place; it tells the gate how things stand. Thread: the event loop's."""
 
     def __init__(self, gate: "Gate", number: int) -> None:
@@ -82,7 +82,7 @@ class Gate:
     def __init__(
         self,
         limits: ConnectionLimits,
-        make: Callable[[Seat], Watched],
+        make: Callable[[ConnectionSlot], Watched],
         *,
         paced: PacedLog,
         clock: Clock | None = None,
@@ -154,7 +154,7 @@ class Gate:
             accepted.close()
             return
         self._empty.clear()
-        self._protocols[admission.number] = self._make(Seat(self, admission.number))
+        self._protocols[admission.number] = self._make(ConnectionSlot(self, admission.number))
         task = asyncio.get_running_loop().create_task(self._join(admission.number, accepted))
         self._joining.add(task)
         task.add_done_callback(self._joining.discard)

@@ -27,7 +27,7 @@ class Unsaid(NamedTuple):
     lines: int
 
 
-class Pace:
+class LogPace:
     """Decides what is said and what is only counted. Pure.
 
     Args:
@@ -75,9 +75,9 @@ class PacedLog(logging.Filter):
         clock: tells it when.
     """
 
-    def __init__(self, pace: Pace | None = None, clock: Clock | None = None) -> None:
+    def __init__(self, pace: LogPace | None = None, clock: Clock | None = None) -> None:
         super().__init__()
-        self._pace = pace or Pace()
+        self._pace = pace or LogPace()
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
 

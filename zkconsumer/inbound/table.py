@@ -65,7 +65,7 @@ class Admission(NamedTuple):
     evicted: tuple[int, ...] = ()
 
 
-class Progress(NamedTuple):
+class ConnectionProgress(NamedTuple):
     """What can be seen of a connection from outside.
 
     Attributes:
@@ -203,7 +203,7 @@ class ConnectionTable:
             self._usual -= not one.spare
             self._queue(one).discard(one.address, number)
 
-    def overdue(self, number: int, progress: Progress, now_ms: int) -> Waits | None:
+    def overdue(self, number: int, progress: ConnectionProgress, now_ms: int) -> Waits | None:
         """For what a connection has kept us waiting too long; None where it has not."""
         one = self._open.get(number)
         if one is None:
@@ -219,7 +219,9 @@ class ConnectionTable:
             return Waits.NEXT
         return None
 
-    def _takes_too_little(self, one: _Connection, progress: Progress, now_ms: int) -> bool:
+    def _takes_too_little(
+        self, one: _Connection, progress: ConnectionProgress, now_ms: int
+    ) -> bool:
         if not progress.untaken:
             one.mark_ms = None
         elif one.mark_ms is None or progress.taken - one.mark_taken >= self.limits.taken_bytes:

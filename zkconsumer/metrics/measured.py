@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from zkconsumer.status.burrow import GroupVerdict
+from zkconsumer.status.burrow import BurrowGroupStatus
 from zkconsumer.status.lag import GroupLag, PartitionLag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupPartition, GroupStatus
 
@@ -41,7 +41,7 @@ class ClusterMeasures:
 
     snapshot: ClusterSnapshot | None
     lag: Callable[[GroupKey], GroupLag]
-    verdict: Callable[[GroupKey], GroupVerdict]
+    verdict: Callable[[GroupKey], BurrowGroupStatus]
     now_ms: int
     problem: str | None = None
     read_ms: int | None = None
@@ -54,7 +54,7 @@ class GroupMeasures(NamedTuple):
 
     group: GroupStatus
     lag: GroupLag
-    verdict: GroupVerdict
+    verdict: BurrowGroupStatus
 
     def partitions(self) -> Iterator[tuple[GroupPartition, PartitionLag]]:
         """Each of its partitions with its lag."""

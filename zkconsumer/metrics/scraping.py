@@ -13,9 +13,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final
 
-from zkconsumer.inbound.gate import Gate, Seat, Watched, untaken_bytes
+from zkconsumer.inbound.gate import Gate, ConnectionSlot, Watched, untaken_bytes
 from zkconsumer.inbound.pacing import PacedLog
-from zkconsumer.inbound.table import ConnectionLimits, Progress, Waits
+from zkconsumer.inbound.table import ConnectionLimits, ConnectionProgress, Waits
 from zkconsumer.scope import ThreadScope
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class ScrapeServer:
 class _Scrape(asyncio.Protocol, Watched):
     """One connection: one request, one response."""
 
-    def __init__(self, seat: Seat, app: "WSGIApplication") -> None:
+    def __init__(self, seat: ConnectionSlot, app: "WSGIApplication") -> None:
         self._seat = seat
         self._app = app
         self._transport: asyncio.Transport | None = None
@@ -115,12 +115,12 @@ class _Scrape(asyncio.Protocol, Watched):
         self._transport.write(answer)
         self._transport.close()
 
-    def progress(self) -> Progress:
+    def progress(self) -> ConnectionProgress:
         """See ``Watched``."""
         if self._transport is None:
-            return Progress()
+            return ConnectionProgress()
         untaken, buffered = untaken_bytes(self._transport)
-        return Progress(untaken=untaken, taken=self._given - untaken, buffered=buffered)
+        return ConnectionProgress(untaken=untaken, taken=self._given - untaken, buffered=buffered)
 
     def cut(self) -> None:
         """See ``Watched``."""

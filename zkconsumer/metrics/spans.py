@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.connector.rebalance_events import Cause
+from zkconsumer.connector.rebalance_events import RebalanceCause
 from zkconsumer.errors import ConfigError
 from zkconsumer.observe import (
     CommitFailed,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MISSING = "spans need opentelemetry-api: pip install 'zkconsumer[tracing]'"
 FETCH_INTERVAL_MS = 10_000
 """So often a fetch from each broker gets a span."""
-_AUDIT = Cause.AUDIT.value
+_AUDIT = RebalanceCause.AUDIT.value
 
 _Attributes: TypeAlias = Mapping[str, str | int | bool]
 

@@ -40,7 +40,7 @@ class PartitionAccount:
         return replace(self)
 
 
-class Accounts:
+class PartitionTotals:
     """Thread: one at a time."""
 
     def __init__(self) -> None:

@@ -88,7 +88,7 @@ def outgoing_of(record: ConsumerRecord, *, with_headers: bool) -> Outgoing:
     return HeadedRecord(plain, tuple(headers)) if headers else plain
 
 
-class Batch:
+class MirrorBatch:
     """Thread: one at a time.
 
     Attributes:
@@ -179,7 +179,7 @@ class Batch:
         strand.add(source, runs)
         return runs
 
-    def extend(self, other: "Batch") -> None:
+    def extend(self, other: "MirrorBatch") -> None:
         """Add all of another batch, of which nothing is written, behind this."""
         self._behind |= other._behind  # noqa: SLF001 - of this class
         self.size_bytes += other.size_bytes

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Collection, Mapping, Sequence
 
-from zkconsumer.mirror.accounts import Accounts, PartitionAccount
+from zkconsumer.mirror.accounts import PartitionTotals, PartitionAccount
 from zkconsumer.mirror.batch import Dropped
 from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.landed import Began, Landed, Run
@@ -17,7 +17,7 @@ from zkconsumer.model import TopicPartition
 log = logging.getLogger(__name__)
 
 
-class Books:
+class OffsetLedger:
     """See the module.
 
     Args:
@@ -34,7 +34,7 @@ class Books:
         max_messages: int | None = None,
     ) -> None:
         self._lock = threading.Lock()
-        self._accounts = Accounts()
+        self._accounts = PartitionTotals()
         self._file = offsets_file
         self._ends = ends
         self._left = max_messages

@@ -11,7 +11,7 @@ from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.consumer.slice_polls import SliceConsumer
 from zkconsumer.errors import MirrorError, without_frames
 from zkconsumer.mirror.accounts import PartitionAccount, summed
-from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.books import OffsetLedger
 from zkconsumer.mirror.circles import refuse_circles
 from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.offsets_file import OffsetsFile
@@ -28,7 +28,7 @@ _TICK_MS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class MirrorProgress:
     """How far a mirror is.
 
     Attributes:
@@ -83,7 +83,7 @@ class Mirror:
         self._stopping = False
         self._copying = False
         self._started_ms = self._clock.now_ms()
-        self._books: dict[str, Books] = {}
+        self._books: dict[str, OffsetLedger] = {}
 
     def stop(self) -> None:
         """End in order, soon. Thread: any, also a signal handler."""
@@ -99,18 +99,18 @@ class Mirror:
         """See ``Supervisor``."""
         self._mailbox.put(None)
 
-    def progress(self) -> Progress:
+    def progress(self) -> MirrorProgress:
         """How far it is. Thread: any."""
         books = dict(self._books)
         accounts = {name: of_source.accounts() for name, of_source in books.items()}
-        return Progress(self._clock.now_ms() - self._started_ms, accounts)
+        return MirrorProgress(self._clock.now_ms() - self._started_ms, accounts)
 
     def run(
         self,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[MirrorProgress], None] | None = None,
         *,
         every_ms: int = 1_000,
-    ) -> Progress:
+    ) -> MirrorProgress:
         """Mirror.
 
         Args:
@@ -134,7 +134,7 @@ class Mirror:
                 file = OffsetsFile(settings.offsets_file)
                 stack.callback(file.close)
             self._books = {
-                source_name(consumer): Books(
+                source_name(consumer): OffsetLedger(
                     offsets_file=file,
                     ends=_ends(settings, consumer) if settings.stop_at_end else None,
                     max_messages=settings.max_messages,
@@ -164,7 +164,7 @@ class Mirror:
     def _supervise(
         self,
         streams: list[MirrorStream],
-        on_progress: Callable[[Progress], None],
+        on_progress: Callable[[MirrorProgress], None],
         every_ms: int,
     ) -> None:
         scope = ThreadScope("mirror", clock=self._clock)

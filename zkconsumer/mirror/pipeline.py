@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from zkconsumer.errors import without_frames
-from zkconsumer.mirror.batch import Batch
+from zkconsumer.mirror.batch import MirrorBatch
 from zkconsumer.scope import ThreadScope
 
 log = logging.getLogger(__name__)
@@ -36,8 +36,8 @@ class Pipeline:
 
     def __init__(
         self,
-        write: Callable[[Batch], bool],
-        on_done: Callable[[Batch], object],
+        write: Callable[[MirrorBatch], bool],
+        on_done: Callable[[MirrorBatch], object],
         *,
         most: int,
         most_bytes: int = MOST_BYTES,
@@ -47,7 +47,7 @@ class Pipeline:
         self._most = most
         self._most_bytes = most_bytes
         self._changed = threading.Condition()
-        self._waiting: list[Batch] = []
+        self._waiting: list[MirrorBatch] = []
         self._count = 0
         self._size_bytes = 0
         self._is_ending = False
@@ -89,7 +89,7 @@ class Pipeline:
         if error is not None:
             raise without_frames(error)
 
-    def put(self, batch: Batch) -> None:
+    def put(self, batch: MirrorBatch) -> None:
         """Have a batch written behind those that were put before."""
         with self._changed:
             if self._has_ended:
@@ -131,7 +131,7 @@ class Pipeline:
                 self._count = self._size_bytes = 0
                 self._changed.notify_all()
 
-    def _next(self) -> Batch | None:
+    def _next(self) -> MirrorBatch | None:
         """All that waits, as one batch; None: it is over."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_ending)
@@ -143,7 +143,7 @@ class Pipeline:
             batch.extend(other)
         return batch
 
-    def _write_one(self, batch: Batch) -> bool:
+    def _write_one(self, batch: MirrorBatch) -> bool:
         try:
             return self._write(batch)
         finally:

@@ -65,7 +65,7 @@ class Lines:
 
 
 @dataclass(slots=True)
-class PartitionProof:
+class MirroredPartition:
     """What was found out about one partition of the source.
 
     Attributes:

@@ -20,8 +20,8 @@ from zkconsumer.clock import Clock
 from zkconsumer.consumer.listener import ConsumerRebalanceListener
 from zkconsumer.consumer.slice_polls import SliceConsumer
 from zkconsumer.errors import BrokerError, TransportError, Woken, ZkConsumerError
-from zkconsumer.mirror.batch import Batch, records_of
-from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.batch import MirrorBatch, records_of
+from zkconsumer.mirror.books import OffsetLedger
 from zkconsumer.mirror.landed import Run, runs_of
 from zkconsumer.mirror.pipeline import Pipeline
 from zkconsumer.mirror.routing import Router
@@ -45,7 +45,7 @@ _QUOTA_PAUSE_S = 0.05
 Found = Mapping[TopicPartition, RecordSlice]
 
 
-class Supervisor(Protocol):
+class StreamSupervisor(Protocol):
     """Who runs the streams."""
 
     def wake(self) -> None:
@@ -76,8 +76,8 @@ class MirrorStream(ConsumerRebalanceListener):
         settings: MirrorSettings,
         consumer: Mapping[str, object],
         *,
-        books: Books,
-        supervisor: Supervisor,
+        books: OffsetLedger,
+        supervisor: StreamSupervisor,
         clock: Clock,
         consume: Callable[[Mapping[str, object]], SliceConsumer] = open_consumer,
         aim: Callable[[MirrorSettings, Callable[[int], object]], Target] = Target,
@@ -208,9 +208,9 @@ class MirrorStream(ConsumerRebalanceListener):
         except Woken:
             return {}
 
-    def _batch(self, consumer: SliceConsumer, target: Target, found: Found) -> Batch:
+    def _batch(self, consumer: SliceConsumer, target: Target, found: Found) -> MirrorBatch:
         """What was read, on its way to the target."""
-        batch = Batch()
+        batch = MirrorBatch()
         for source, piece in found.items():
             topic = self._router.topic(source.topic)
             count = self._source_count(consumer, source)
@@ -221,7 +221,7 @@ class MirrorStream(ConsumerRebalanceListener):
 
     def _add(
         self,
-        batch: Batch,
+        batch: MirrorBatch,
         source: TopicPartition,
         piece: RecordSlice,
         partitions: Sequence[int],
@@ -237,7 +237,7 @@ class MirrorStream(ConsumerRebalanceListener):
         batch.add(source, records, places, behind=behind, with_headers=with_headers)
         return runs_of([record.offset for record in records])
 
-    def _written(self, batch: Batch) -> None:
+    def _written(self, batch: MirrorBatch) -> None:
         """A batch is in the target, or as much of it as is going to be. Thread: the writer's."""
         for source, position in batch.positions().items():
             with self._lock:

@@ -10,7 +10,7 @@ from zkconsumer.mirror.settings import MirrorSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.settings import ProducerSettings
-from zkconsumer.produce.topics import TopicWishes, ensure_topics
+from zkconsumer.produce.topics import TopicCreationOptions, ensure_topics
 
 _TRIES = 5
 """Of the producer's own, between two words in the log."""
@@ -109,7 +109,7 @@ class Target:
                 self._dialer,
                 {topic: wanted},
                 timeout_ms=self._patience_ms,
-                wishes=TopicWishes(replication_factor=self._settings.replication),
+                wishes=TopicCreationOptions(replication_factor=self._settings.replication),
             )
         except ConfigError as error:
             # Other topics are on their way by now: it is not as if nothing had been done.

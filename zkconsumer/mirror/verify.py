@@ -12,7 +12,7 @@ from zkconsumer.mirror.landed import Began, Landed
 from zkconsumer.mirror.offsets_file import read_offsets_file
 from zkconsumer.mirror.proof import (
     Lines,
-    PartitionProof,
+    MirroredPartition,
     Place,
     by_source,
     claimed_twice,
@@ -31,7 +31,7 @@ _SILENCE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class MirrorProof:
     """What was found out.
 
     Attributes:
@@ -40,7 +40,7 @@ class Proof:
         claimed_twice: see ``proof.claimed_twice``.
     """
 
-    partitions: tuple[PartitionProof, ...]
+    partitions: tuple[MirroredPartition, ...]
     unlisted: Mapping[TopicPartition, int]
     claimed_twice: Mapping[TopicPartition, int] = field(default_factory=dict)
 
@@ -57,7 +57,7 @@ def verify(
     *,
     advance: Callable[[int], None] = lambda _count: None,
     clock: Clock | None = None,
-) -> Proof:
+) -> MirrorProof:
     """Compare what the source has with what the target has, message by message.
 
     Args:
@@ -94,7 +94,7 @@ def verify(
             comparison.prove(tp, partitions.get(tp), committed.get(tp))
             for tp in sorted(partitions.keys() | committed.keys())
         ]
-        return Proof(
+        return MirrorProof(
             tuple(one for one in proofs if one is not None),
             unlisted(landed, comparison.target_ends),
             claimed_twice(landed),
@@ -132,7 +132,7 @@ class _Comparison:
 
     def prove(
         self, tp: TopicPartition, lines: Lines | None, committed: int | None
-    ) -> PartitionProof | None:
+    ) -> MirroredPartition | None:
         """Look at all of one partition; None where nothing is to be seen."""
         start = self._source.beginning_offsets([tp])[tp]
         end = self._source.end_offsets([tp])[tp]
@@ -142,7 +142,7 @@ class _Comparison:
                 return None
             lines = Lines([Began(tp, start)])
         until = lines.until if committed is None else committed
-        proof = PartitionProof(tp, lines.start, until)
+        proof = MirroredPartition(tp, lines.start, until)
         # What the source has no more can't be compared; how many messages it was, the lines say.
         for gone, behind in ((lines.start, min(start, until)), (max(end, lines.start), until)):
             for at in range(gone, behind, _WINDOW):
@@ -152,7 +152,7 @@ class _Comparison:
             self._prove_range(proof, lines, at, min(at + _WINDOW, behind))
         return proof
 
-    def _prove_range(self, proof: PartitionProof, lines: Lines, start: int, until: int) -> None:
+    def _prove_range(self, proof: MirroredPartition, lines: Lines, start: int, until: int) -> None:
         digests = {
             record.offset: digest_of(record.key, record.value)
             for record in self._read(self._source, proof.source, start, until)

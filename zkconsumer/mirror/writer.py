@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from zkconsumer.errors import MirrorError, WriteFailed
-from zkconsumer.mirror.batch import Batch, Dropped
+from zkconsumer.mirror.batch import MirrorBatch, Dropped
 from zkconsumer.mirror.landed import Landed
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.outgoing_sets import OutgoingRecords
@@ -25,7 +25,7 @@ class Sender(Protocol):
         ...
 
 
-class Heard(Protocol):
+class DeliveryListener(Protocol):
     """Hears what becomes of messages, at once."""
 
     def landed(self, landed: Sequence[Landed]) -> None:
@@ -53,7 +53,7 @@ class Writer:
     def __init__(
         self,
         sender: Sender,
-        heard: Heard,
+        heard: DeliveryListener,
         *,
         is_stopping: Callable[[], bool],
         pause: Callable[[], object],
@@ -68,7 +68,7 @@ class Writer:
         self._drops = drops
         self._repeats = Repeats(log)
 
-    def write(self, batch: Batch) -> bool:
+    def write(self, batch: MirrorBatch) -> bool:
         """Write all that is left of a batch.
 
         Returns:
@@ -107,7 +107,7 @@ class Writer:
         return True
 
     def _take(
-        self, batch: Batch, written: Mapping[TopicPartition, Sequence[tuple[int, int]]]
+        self, batch: MirrorBatch, written: Mapping[TopicPartition, Sequence[tuple[int, int]]]
     ) -> None:
         landed = [
             one
@@ -118,7 +118,7 @@ class Writer:
         if landed:
             self._heard.landed(landed)
 
-    def _drop(self, batch: Batch, error: WriteFailed) -> None:
+    def _drop(self, batch: MirrorBatch, error: WriteFailed) -> None:
         """A set that is refused was cut down to the message that is at fault.
 
         Other partitions may have failed beside it: what they say is heard at the next try.
@@ -127,7 +127,7 @@ class Writer:
             dropped = batch.drop_next(target)
             self._heard.dropped(dropped, error.failed[target])
 
-    def _refused(self, batch: Batch, error: WriteFailed) -> MirrorError:
+    def _refused(self, batch: MirrorBatch, error: WriteFailed) -> MirrorError:
         target = min(error.refused or error.failed)
         reason = error.failed[target]
         source, offset = batch.next_of(target)

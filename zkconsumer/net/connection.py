@@ -19,14 +19,14 @@ from zkconsumer.errors import (
     RequestTimedOut,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.in_flight import Heard, InFlight, Line
+from zkconsumer.net.in_flight import Received, InFlight, RawStream
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import HasDescriptor, Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES, response_bound
 
-__all__ = ["BrokerConnection", "Heard", "InFlight", "Line"]
+__all__ = ["BrokerConnection", "Received", "InFlight", "RawStream"]
 
 R = TypeVar("R")
 
@@ -162,7 +162,7 @@ class BrokerConnection:
         """
         return self._take_answer(in_flight, self._clock.now_ms() + timeout_ms)
 
-    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Heard:
+    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
         """Read on in the answer to what ``begin`` sent, as far as it comes within a time.
 
         What came is kept: ``hear`` goes on behind it, and so does ``finish``. That nothing came is
@@ -183,15 +183,15 @@ class BrokerConnection:
         """
         self._require_in_flight(in_flight)
         if self._frame is not None and self._frame.is_whole:
-            return Heard.ALL
+            return Received.ALL
         try:
             self._hear_next(in_flight, self._clock.now_ms() + timeout_ms)
         except RequestTimedOut:
-            return Heard.NOTHING
+            return Received.NOTHING
         except BaseException:
             self.close()
             raise
-        return Heard.ALL if self._frame is not None and self._frame.is_whole else Heard.PART
+        return Received.ALL if self._frame is not None and self._frame.is_whole else Received.PART
 
     def send_only(self, request: Request[R], *, version: int, timeout_ms: int) -> None:
         """Send a request that the broker does not answer (Produce with acks 0)."""
@@ -248,7 +248,7 @@ class BrokerConnection:
         return self._lendable is not None
 
     @contextlib.contextmanager
-    def lend(self) -> Iterator[Line]:
+    def lend(self) -> Iterator[RawStream]:
         """Lend the connection out, between two requests; only where it ``has_descriptor``.
 
         Whoever borrowed it gives it back with nothing in flight, or closes it. Thread: as
@@ -259,7 +259,7 @@ class BrokerConnection:
         """
         assert self._lendable is not None
         with self._lendable.lend() as descriptor:
-            line = Line(
+            line = RawStream(
                 descriptor,
                 self._correlation_id,
                 self._client_id.encode(),

@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ProtocolError, RequestTimedOut, TransportError, ZkConsumerError
-from zkconsumer.net.in_flight import Heard, InFlight
+from zkconsumer.net.in_flight import Received, InFlight
 
 R = TypeVar("R")
 
@@ -58,10 +58,10 @@ class HedgePace:
         self.quiet_ms = max(self._first_ms, self.quiet_ms // 2)
 
 
-class Runner(Protocol):
+class PendingRequest(Protocol):
     """A request under way."""
 
-    def hear(self, timeout_ms: int) -> Heard:
+    def hear(self, timeout_ms: int) -> Received:
         """Read on in its answer; see ``BrokerConnection.hear``."""
         ...
 
@@ -73,7 +73,7 @@ class Runner(Protocol):
 class HedgedConnection(Protocol):
     """A connection that a request can be sent on ahead of waiting: either kind of this package."""
 
-    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Heard:
+    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
         """See ``BrokerConnection.hear``."""
         ...
 
@@ -90,7 +90,7 @@ C = TypeVar("C", bound=HedgedConnection)
 
 
 class Sent(Generic[C, R]):
-    """A request that was sent on a connection: a ``Runner``.
+    """A request that was sent on a connection: a ``PendingRequest``.
 
     Args:
         connection: which nobody else uses meanwhile.
@@ -101,8 +101,8 @@ class Sent(Generic[C, R]):
         self.connection = connection
         self.in_flight = in_flight
 
-    def hear(self, timeout_ms: int) -> Heard:
-        """See ``Runner``."""
+    def hear(self, timeout_ms: int) -> Received:
+        """See ``PendingRequest``."""
         return self.connection.hear(self.in_flight, timeout_ms=timeout_ms)
 
     def answer(self) -> R:
@@ -114,11 +114,11 @@ class Sent(Generic[C, R]):
         return self.connection.finish(self.in_flight, timeout_ms=0)
 
     def close(self) -> None:
-        """See ``Runner``."""
+        """See ``PendingRequest``."""
         self.connection.close()
 
 
-A = TypeVar("A", bound=Runner)
+A = TypeVar("A", bound=PendingRequest)
 
 
 def first_to_answer(
@@ -225,9 +225,9 @@ class _Race(Generic[A]):
                 self._failure = error
                 runner.close()
                 continue
-            if heard is Heard.ALL:
+            if heard is Received.ALL:
                 return runner
-            if heard is Heard.PART:
+            if heard is Received.PART:
                 # It is alive: the others would only share the way with it.
                 self._heard_ms = self._clock.now_ms()
                 self._close_but(runner)

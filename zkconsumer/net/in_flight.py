@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class RawStream:
     """A connection in the hands of somebody who writes and reads the bytes himself.
 
     Attributes:
@@ -38,7 +38,7 @@ class InFlight(Generic[R]):
     sent_ms: int = 0
 
 
-class Heard(Enum):
+class Received(Enum):
     """What came of an answer within some time."""
 
     NOTHING = "nothing"

@@ -13,7 +13,7 @@ Address = tuple[str, int]
 
 
 @dataclass(slots=True, eq=False)
-class Finding:
+class KnownBroker:
     """What is known of the broker at one address.
 
     Attributes:
@@ -30,7 +30,7 @@ class KnownVersions:
 
     def __init__(self) -> None:
         self._lock = ForkedLock()
-        self._findings: dict[Address, Finding] = {}
+        self._findings: dict[Address, KnownBroker] = {}
 
     def of(self, address: Address) -> BrokerVersions | Probe | None:
         """What is known; None where nothing is."""
@@ -38,16 +38,16 @@ class KnownVersions:
             finding = self._findings.get(address)
             return None if finding is None else finding.fact
 
-    def use(self, address: Address, fact: BrokerVersions | Probe) -> Finding:
+    def use(self, address: Address, fact: BrokerVersions | Probe) -> KnownBroker:
         """A connection came to be by this fact; ``release`` what this gives when it ends."""
         with self._lock:
             finding = self._findings.get(address)
             if finding is None or finding.fact != fact:
-                finding = self._findings[address] = Finding(address, fact)
+                finding = self._findings[address] = KnownBroker(address, fact)
             finding.users += 1
             return finding
 
-    def release(self, finding: Finding, *, lost: bool) -> None:
+    def release(self, finding: KnownBroker, *, lost: bool) -> None:
         """A connection ended; ``lost``: not by our will, so that the broker may be another one."""
         with self._lock:
             finding.users -= 1

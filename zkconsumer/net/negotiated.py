@@ -19,13 +19,13 @@ from zkconsumer.errors import (
 from zkconsumer.forking import ForkedLock
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.known_versions import Finding, KnownVersions
+from zkconsumer.net.known_versions import KnownBroker, KnownVersions
 from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
 from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession
 from zkconsumer.net.security import GSSAPI, PLAINTEXT, SecurityProtocol, SecuritySettings
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
-from zkconsumer.net.version_search import ClosedBeforeSasl, Found, VersionSearch
+from zkconsumer.net.version_search import ClosedBeforeSasl, NegotiatedVersions, VersionSearch
 from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions, of_generation
 from zkconsumer.wire.response_bounds import DEFAULT_MAX_RESPONSE_BYTES, LARGEST_ENTRY_BYTES
 from zkconsumer.wire.versions import BrokerGeneration
@@ -199,7 +199,7 @@ class BrokerDialer:
         return self._handed_over(connection, found, session)
 
     def _authenticated(
-        self, connection: BrokerConnection, found: Found, deadline_ms: int
+        self, connection: BrokerConnection, found: NegotiatedVersions, deadline_ms: int
     ) -> SaslSession:
         session = SaslSession(self._security, found.versions, self._clock)
         limit_ms = self._clock.now_ms() + self._request_timeout_ms
@@ -208,13 +208,13 @@ class BrokerDialer:
 
     def _find(
         self, broker: Broker, deadline_ms: int, connect: Callable[[], BrokerConnection]
-    ) -> Found:
+    ) -> NegotiatedVersions:
         assumed = self._assumed(broker) if callable(self._assumed) else self._assumed
         if assumed is not None and not self._security.uses_sasl:
-            return Found(assumed, assumed, None)
+            return NegotiatedVersions(assumed, assumed, None)
         known = self._known.of((broker.host, broker.port))
         if isinstance(known, BrokerVersions):
-            return Found(known, known, None)
+            return NegotiatedVersions(known, known, None)
         search = self._search(broker, deadline_ms, connect, before_sasl=self._security.uses_sasl)
         try:
             return search.run(known or FIRST_PROBE)
@@ -249,7 +249,7 @@ class BrokerDialer:
         deadline_ms: int,
         connect: Callable[[], BrokerConnection],
         closed: ClosedBeforeSasl,
-    ) -> Found:
+    ) -> NegotiatedVersions:
         """Find out whether it is a 0.9, which takes whatever comes first for a token of GSSAPI.
 
         So it is given one, and asked behind it. Newer brokers take that for one, too: they then
@@ -263,7 +263,7 @@ class BrokerDialer:
         def let_in() -> BrokerConnection:
             connection = connect()
             try:
-                self._authenticated(connection, Found(old, old, None), deadline_ms)
+                self._authenticated(connection, NegotiatedVersions(old, old, None), deadline_ms)
             except ClosedUnbelieved as error:
                 self._check_running(broker)
                 raise ConnectFailed(
@@ -274,13 +274,13 @@ class BrokerDialer:
         found = self._search(broker, deadline_ms, let_in, before_sasl=False).run()
         if found.connection is not None:
             found.connection.close()
-        return Found(found.versions, found.fact, None)
+        return NegotiatedVersions(found.versions, found.fact, None)
 
     def _handed_over(
-        self, connection: BrokerConnection, found: Found, renewal: Renewal | None
+        self, connection: BrokerConnection, found: NegotiatedVersions, renewal: Renewal | None
     ) -> NegotiatedConnection:
         broker = connection.broker
-        finding: Finding = self._known.use((broker.host, broker.port), found.fact)
+        finding: KnownBroker = self._known.use((broker.host, broker.port), found.fact)
         return NegotiatedConnection(
             connection,
             found.versions,

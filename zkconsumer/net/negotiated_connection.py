@@ -13,7 +13,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.in_flight import Heard, InFlight, Line
+from zkconsumer.net.in_flight import Received, InFlight, RawStream
 from zkconsumer.wire.api import Request
 from zkconsumer.wire.negotiation import BrokerVersions
 
@@ -135,7 +135,7 @@ class NegotiatedConnection:
         with self._watched():
             return self._connection.finish(in_flight, timeout_ms=timeout_ms)
 
-    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Heard:
+    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
         """Read on in the answer to what ``begin`` sent; see ``BrokerConnection.hear``."""
         with self._watched():
             return self._connection.hear(in_flight, timeout_ms=timeout_ms)
@@ -158,7 +158,7 @@ class NegotiatedConnection:
         return self._connection.has_descriptor
 
     @contextlib.contextmanager
-    def lend(self) -> Iterator[Line]:
+    def lend(self) -> Iterator[RawStream]:
         """Lend the connection out, between two requests; see ``BrokerConnection.lend``.
 
         A failure of the network that is raised inside counts as one of this connection.

@@ -48,7 +48,7 @@ _ANOTHER_HEARTBEAT = encode_request(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NegotiatedVersions:
     """The answer.
 
     Attributes:
@@ -89,7 +89,7 @@ class VersionSearch:
     stopped: Callable[[], bool]
     clock: Clock
 
-    def run(self, start: Probe = FIRST_PROBE) -> Found:
+    def run(self, start: Probe = FIRST_PROBE) -> NegotiatedVersions:
         """Ask until it is known.
 
         Args:
@@ -103,7 +103,7 @@ class VersionSearch:
             AuthenticationFailed: it takes no requests without SASL.
             RemoteProtocolError: what comes is no answer.
         """
-        found: Found | Probe = start
+        found: NegotiatedVersions | Probe = start
         silent = 0
         while isinstance(found, Probe):
             probe = found
@@ -119,11 +119,11 @@ class VersionSearch:
                 if silent > 1:
                     raise self._wants_sasl() from None
             finally:
-                if not isinstance(found, Found) or found.connection is not connection:
+                if not isinstance(found, NegotiatedVersions) or found.connection is not connection:
                     connection.close()
         return found
 
-    def _ask(self, connection: BrokerConnection, probe: Probe) -> Found | Probe:
+    def _ask(self, connection: BrokerConnection, probe: Probe) -> NegotiatedVersions | Probe:
         frame = connection.exchange(self._question(probe), timeout_ms=self._left_ms())
         try:
             answer = after_frame(probe, frame)
@@ -133,11 +133,11 @@ class VersionSearch:
             return answer
         if answer.generation is not None:
             # A 0.9 proves itself by what it answers; the others only by closing connections.
-            found = Found(answer, answer, None)
+            found = NegotiatedVersions(answer, answer, None)
             return found if probe.proves is None else self._confirmed(found)
         if not self.before_sasl and not self._is_open_behind(connection, answer):
             raise _ClosedBehind
-        return Found(answer, probe, connection)
+        return NegotiatedVersions(answer, probe, connection)
 
     def _is_open_behind(self, connection: BrokerConnection, versions: BrokerVersions) -> bool:
         """Whether the Heartbeat is answered, too."""
@@ -187,7 +187,7 @@ class VersionSearch:
                 f"proxy, wants {wants}, or is no Kafka of 0.8 or later"
             ) from error
 
-    def _confirmed(self, found: Found) -> Found:
+    def _confirmed(self, found: NegotiatedVersions) -> NegotiatedVersions:
         """Ask an old broker once more to name its versions, which such a one can't.
 
         A newer one that was stopping when it was asked, and is back since, can.
@@ -203,7 +203,7 @@ class VersionSearch:
             connection.close()
         if isinstance(again, Probe):
             return found
-        return Found(again.versions, again.fact, None)
+        return NegotiatedVersions(again.versions, again.fact, None)
 
     def _left_ms(self) -> int:
         left_ms = self.deadline_ms - self.clock.now_ms()

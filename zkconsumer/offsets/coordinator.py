@@ -16,8 +16,8 @@ from typing import Protocol, TypeVar
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.cluster.coordinator_question import who_coordinates
-from zkconsumer.cluster.patience import Patience
-from zkconsumer.cluster.question_round import Question, QuestionRound
+from zkconsumer.cluster.patience import CallDeadline
+from zkconsumer.cluster.question_round import RoundRequest, RequestRound
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.error_codes import explained
 from zkconsumer.errors import (
@@ -112,7 +112,7 @@ class _Running:
         self.pool = pool
         self.fetching = fetching
         self.stop = StopFlag()
-        self.patience = Patience(clock, self.stop, limit_ms=settings.limit_ms, backoff_ms=0)
+        self.patience = CallDeadline(clock, self.stop, limit_ms=settings.limit_ms, backoff_ms=0)
         self._settings = settings
         self._clock = clock
 
@@ -122,10 +122,10 @@ class _Running:
         return max(1, min(self._settings.timeout_ms, self.patience.left_ms))
 
     def round(
-        self, question: Question[T], brokers: Sequence[Broker], reasons: dict[Broker, str]
-    ) -> QuestionRound[T]:
+        self, question: RoundRequest[T], brokers: Sequence[Broker], reasons: dict[Broker, str]
+    ) -> RequestRound[T]:
         """A question to some brokers."""
-        return QuestionRound(
+        return RequestRound(
             question,
             pool=self.pool,
             brokers=brokers,
@@ -170,7 +170,7 @@ class Asking:
         Raises:
             ZkConsumerError: as ``request``.
         """
-        question: Question[R] = Question(
+        question: RoundRequest[R] = RoundRequest(
             what="offsets", request=request, read=lambda _, answer: answer
         )
         asking = self._running.round(question, [self.broker], {})
@@ -195,7 +195,7 @@ class Asking:
 class Exchange(Protocol):
     """What a call does with the channel: asks, takes the answer, and judges it."""
 
-    def __call__(self, ask: Asking, /) -> st.Verdict:
+    def __call__(self, ask: Asking, /) -> st.ResponseOutcome:
         """Ask. May be called again, with another coordinator."""
         ...
 
@@ -307,9 +307,9 @@ class CoordinatorChannel:
             if isinstance(action, st.Pause):
                 running.stop.wait(action.delay_ms)
                 action = call.after_pause(self._clock.now_ms())
-            if running.stop.is_set and tried.verdict is not st.Verdict.DONE:
+            if running.stop.is_set and tried.verdict is not st.ResponseOutcome.DONE:
                 raise ConnectionLost(f"group {self.group_id}: the offset call was broken off")
-        if isinstance(action, st.GiveUp):
+        if isinstance(action, st.RequestFailed):
             raise self._given_up(action)
 
     def _try(self, running: _Running, exchange: Exchange) -> st.Tried:
@@ -323,7 +323,7 @@ class CoordinatorChannel:
             except (TransportError, RemoteProtocolError) as error:
                 closed = isinstance(error, ConnectionLost | ConnectFailed)
                 return st.Tried(reason=_told(found, error), closed=closed)
-            if verdict is not st.Verdict.LOOK_UP:
+            if verdict is not st.ResponseOutcome.LOOK_UP:
                 self._coordinator = found
             return st.Tried(verdict=verdict)
         finally:
@@ -357,7 +357,7 @@ class CoordinatorChannel:
             raise BrokerError(told.coordinator, "FindCoordinator", about)
         return st.Tried(reason=reason)
 
-    def _given_up(self, end: st.GiveUp) -> TransportError | UnsupportedVersion:
+    def _given_up(self, end: st.RequestFailed) -> TransportError | UnsupportedVersion:
         where = f"group {self.group_id}: no offset coordinator answers: {end.reason}"
         if end.too_old:
             return UnsupportedVersion(

@@ -39,7 +39,7 @@ FINAL_AT_LOOK_UP: Final = frozenset(
 """Codes in place of a coordinator that stay, whoever is asked."""
 
 
-class Verdict(Enum):
+class ResponseOutcome(Enum):
     """What an answer is worth."""
 
     DONE = "it stands: asking again changes nothing"
@@ -47,7 +47,7 @@ class Verdict(Enum):
     LOOK_UP = "another broker may be the coordinator by now"
 
 
-def judge(codes: Iterable[int]) -> Verdict:
+def judge(codes: Iterable[int]) -> ResponseOutcome:
     """The verdict on an answer, from the error codes of all its partitions.
 
     Whether a code passes is not always what ``ErrorCode.retriable`` says, which is about topics:
@@ -56,13 +56,13 @@ def judge(codes: Iterable[int]) -> Verdict:
     """
     found = {ErrorCode.of(code) for code in codes}
     if found & _LOOK_UP:
-        return Verdict.LOOK_UP
-    return Verdict.ASK_AGAIN if found & _ASK_AGAIN else Verdict.DONE
+        return ResponseOutcome.LOOK_UP
+    return ResponseOutcome.ASK_AGAIN if found & _ASK_AGAIN else ResponseOutcome.DONE
 
 
 def passes(code: int) -> bool:
     """Whether this error code is one that passes."""
-    return judge((code,)) is not Verdict.DONE
+    return judge((code,)) is not ResponseOutcome.DONE
 
 
 # --- What a try comes to, and what to do then -----------------------------------------------------
@@ -80,7 +80,7 @@ class Tried:
             of answering.
     """
 
-    verdict: Verdict | None = None
+    verdict: ResponseOutcome | None = None
     reason: str = ""
     closed: bool = False
     all_hung_up: bool = False
@@ -99,7 +99,7 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class RequestFailed:
     """No answer is to be had.
 
     Attributes:
@@ -111,7 +111,7 @@ class GiveUp:
     too_old: bool = False
 
 
-End: TypeAlias = Finish | GiveUp
+End: TypeAlias = Finish | RequestFailed
 
 
 class CoordinatorCall:
@@ -138,11 +138,11 @@ class CoordinatorCall:
         """Say what to do after a try."""
         inherited, self._inherited = self._inherited, False
         self._rounds_hung_up = self._rounds_hung_up + 1 if tried.all_hung_up else 0
-        if tried.verdict is Verdict.DONE:
+        if tried.verdict is ResponseOutcome.DONE:
             return Finish()
         if self._rounds_hung_up >= TOO_OLD_ROUNDS:
-            return GiveUp(tried.reason, too_old=True)
-        self._too_late = Finish() if tried.verdict is not None else GiveUp(tried.reason)
+            return RequestFailed(tried.reason, too_old=True)
+        self._too_late = Finish() if tried.verdict is not None else RequestFailed(tried.reason)
         if inherited and tried.closed:
             return Pause(0)
         if self._tries_left is not None:

@@ -33,7 +33,7 @@ from zkconsumer.offsets.coordinator_requests import (
     fetch_request,
     positions,
 )
-from zkconsumer.offsets.coordinator_state import Verdict, judge, passes
+from zkconsumer.offsets.coordinator_state import ResponseOutcome, judge, passes
 from zkconsumer.offsets.store import FetchedOffset, commit_refusal
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
@@ -164,16 +164,16 @@ class FetchExchange:
         self._read = Positions()
         self._broker = ""
 
-    def __call__(self, ask: Asking) -> Verdict:
+    def __call__(self, ask: Asking) -> ResponseOutcome:
         """See ``Exchange``."""
         self._read = positions(ask.request_hedged(self._request))
         self._broker = str(ask.broker)
         codes = self._read.all_codes
         verdict = judge(codes)
-        if verdict is Verdict.DONE and ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes:
+        if verdict is ResponseOutcome.DONE and ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes:
             self._unknown_tries += 1
             if self._unknown_tries < UNKNOWN_TRIES:
-                return Verdict.ASK_AGAIN
+                return ResponseOutcome.ASK_AGAIN
         return verdict
 
     def positions(self) -> Positions:
@@ -212,7 +212,7 @@ class CommitExchange:
         self._offsets = offsets
         self.answers: dict[TopicPartition, int] = {}
 
-    def __call__(self, ask: Asking) -> Verdict:
+    def __call__(self, ask: Asking) -> ResponseOutcome:
         """Write all, or what failed before for a reason that passes."""
         due = {
             tp: it

@@ -7,14 +7,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Fate, Move, Place, Plan, offset_in, same_offset
+from zkconsumer.offsets.migration.plan import (
+    Fate,
+    PartitionMove,
+    OffsetStorage,
+    MigrationPlan,
+    offset_in,
+    same_offset,
+)
 from zkconsumer.offsets.planning import OffsetPlan
 from zkconsumer.offsets.store import FetchedOffset
 
 Stored = Mapping[TopicPartition, FetchedOffset]
 
 
-def places_in_use(stored: Mapping[Place, Stored]) -> tuple[Place, ...]:
+def places_in_use(stored: Mapping[OffsetStorage, Stored]) -> tuple[OffsetStorage, ...]:
     """The places in which the group has anything, even if it can't be read."""
     return tuple(
         place
@@ -23,7 +30,7 @@ def places_in_use(stored: Mapping[Place, Stored]) -> tuple[Place, ...]:
     )
 
 
-def merged(stored: Mapping[Place, Stored]) -> dict[TopicPartition, FetchedOffset]:
+def merged(stored: Mapping[OffsetStorage, Stored]) -> dict[TopicPartition, FetchedOffset]:
     """Where the group would go on: of two offsets the larger; an error hides what is beside it.
 
     Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector.fetchOffsets`` with ``dual.commit.enabled``.
@@ -47,7 +54,7 @@ def plan_of_place(overall: OffsetPlan, stored: Stored, *, leads: bool) -> Offset
     """
     return replace(
         overall,
-        plan=Plan(
+        plan=MigrationPlan(
             moves=tuple(_in_place(move, stored) for move in overall.plan.moves),
             refusals=overall.plan.refusals if leads else (),
         ),
@@ -55,7 +62,7 @@ def plan_of_place(overall: OffsetPlan, stored: Stored, *, leads: bool) -> Offset
     )
 
 
-def _in_place(move: Move, stored: Stored) -> Move:
+def _in_place(move: PartitionMove, stored: Stored) -> PartitionMove:
     before = offset_in(stored.get(move.topic_partition))
     if move.fate in {Fate.NO_SUCH_PARTITION, Fate.KEEP}:
         return replace(move, before=before)

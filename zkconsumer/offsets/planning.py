@@ -11,7 +11,14 @@ from typing import NamedTuple, TypeAlias, assert_never
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import Fate, Move, Offset, Plan, offset_in, same_offset
+from zkconsumer.offsets.migration.plan import (
+    Fate,
+    PartitionMove,
+    Offset,
+    MigrationPlan,
+    offset_in,
+    same_offset,
+)
 from zkconsumer.offsets.store import FetchedOffset
 
 
@@ -106,7 +113,7 @@ class OffsetPlan:
         notes: what is not as one might think, in plain words.
     """
 
-    plan: Plan
+    plan: MigrationPlan
     logs: Mapping[TopicPartition, LogRange] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -149,7 +156,7 @@ def plan_offsets(
     if not moves:
         refusals.append("there is nothing to set: the group has no offsets; name the topics")
     return OffsetPlan(
-        plan=Plan(moves=tuple(moves), refusals=tuple(refusals)),
+        plan=MigrationPlan(moves=tuple(moves), refusals=tuple(refusals)),
         logs={tp: log for tp, log in present.logs.items() if tp in set(wanted)},
         notes=tuple(notes),
     )
@@ -212,7 +219,7 @@ class _Drawing:
         if present.members and force:
             self.notes.append(f"living members will commit over it: {', '.join(present.members)}")
 
-    def move(self, tp: TopicPartition, *, named: bool) -> Move:
+    def move(self, tp: TopicPartition, *, named: bool) -> PartitionMove:
         """What becomes of one partition; ``named`` by the user, so that it must be there."""
         found = self._present.stored.get(tp, FetchedOffset(None))
         before = offset_in(found)
@@ -220,20 +227,20 @@ class _Drawing:
             if named:
                 self.refusals.append(f"{tp}: the cluster has no such partition")
             wanted = self._plain(tp)
-            return Move(
+            return PartitionMove(
                 topic_partition=tp, wanted=wanted, before=before, fate=Fate.NO_SUCH_PARTITION
             )
         if found.error is not None and isinstance(self._aim, ToCurrent):
             # To take it for none would pass over all that is left to read.
             self.refusals.append(f"{tp}: {found.error}: so where it is, is not known")
-            return Move(topic_partition=tp, wanted=None, before=None, fate=Fate.KEEP)
+            return PartitionMove(topic_partition=tp, wanted=None, before=None, fate=Fate.KEEP)
         if found.error is not None:
             self._refuse_unless_forced(f"{tp}: {found.error}", "it can't be brought back then")
         wanted = self._goal(tp, before)
         if wanted is None:
-            return Move(topic_partition=tp, wanted=before, before=before, fate=Fate.KEEP)
+            return PartitionMove(topic_partition=tp, wanted=before, before=before, fate=Fate.KEEP)
         fate = Fate.SAME if same_offset(before, wanted) else Fate.WRITE
-        return Move(topic_partition=tp, wanted=wanted, before=before, fate=fate)
+        return PartitionMove(topic_partition=tp, wanted=wanted, before=before, fate=fate)
 
     def _plain(self, tp: TopicPartition) -> Offset:
         offset = self._aim.offsets.get(tp) if isinstance(self._aim, ToOffsets) else None

@@ -12,7 +12,7 @@ from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.patience import Patience
+from zkconsumer.cluster.patience import CallDeadline
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
@@ -41,7 +41,7 @@ _PERHAPS_THERE: Final = ErrorCode.REQUEST_TIMED_OUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicWishes:
+class TopicCreationOptions:
     """How topics are to be created.
 
     Attributes:
@@ -74,7 +74,7 @@ def ensure_topics(
     wanted: Mapping[str, int],
     *,
     timeout_ms: int,
-    wishes: TopicWishes | None = None,
+    wishes: TopicCreationOptions | None = None,
     clock: Clock | None = None,
 ) -> dict[str, EnsuredTopic]:
     """Create those of these topics that are missing; come back when all can be written to.
@@ -95,8 +95,8 @@ def ensure_topics(
     """
     if not wanted:
         return {}
-    creation = _Creation(client, dialer, dict(wanted), wishes or TopicWishes())
-    patience = Patience(
+    creation = _Creation(client, dialer, dict(wanted), wishes or TopicCreationOptions())
+    patience = CallDeadline(
         clock or SystemClock(), StopFlag(), limit_ms=timeout_ms, backoff_ms=_BACKOFF_MS
     )
     return creation.run(patience)
@@ -110,14 +110,14 @@ class _Creation:
         client: ClusterClient,
         dialer: BrokerDialer,
         wanted: Mapping[str, int],
-        wishes: TopicWishes,
+        wishes: TopicCreationOptions,
     ) -> None:
         self._client = client
         self._dialer = dialer
         self._wanted = wanted
         self._wishes = wishes
 
-    def run(self, patience: Patience) -> dict[str, EnsuredTopic]:
+    def run(self, patience: CallDeadline) -> dict[str, EnsuredTopic]:
         view = self._client.view(self._wanted, timeout_ms=patience.left_ms)
         missing = set(_missing(view, self._wanted))
         asked = False
@@ -141,7 +141,7 @@ class _Creation:
                 )
             view = self._client.view(self._wanted, timeout_ms=max(1, patience.left_ms))
 
-    def _create(self, view: ClusterView, topics: Collection[str], patience: Patience) -> bool:
+    def _create(self, view: ClusterView, topics: Collection[str], patience: CallDeadline) -> bool:
         """Ask for them; False where the question has to be asked again."""
         if not view.brokers:
             # Only a cluster of 0.8 without topics says so.
@@ -170,7 +170,7 @@ class _Creation:
         connection: NegotiatedConnection,
         view: ClusterView,
         topics: Collection[str],
-        patience: Patience,
+        patience: CallDeadline,
     ) -> bool:
         takes_defaults = connection.version_of(CreateTopicsRequest) >= FIRST_WITH_DEFAULTS
         replicas = self._wishes.replication_factor
@@ -192,7 +192,7 @@ class _Creation:
         )
         return _all_accepted(connection.call(request, timeout_ms=left_ms))
 
-    def _create_on_demand(self, topics: Collection[str], patience: Patience) -> None:
+    def _create_on_demand(self, topics: Collection[str], patience: CallDeadline) -> None:
         """Name them to brokers that can't be asked to create."""
         view = self._client.view(
             topics, timeout_ms=max(1, patience.left_ms), allow_auto_create=True

@@ -16,7 +16,7 @@ from zkconsumer.records.decode import DecodedRows, DecodedSet, decode_rest
 from zkconsumer.records.entries import cut_off_entry
 from zkconsumer.records.memory import records_bytes
 from zkconsumer.records.native_reader import gathered_by, read_natively
-from zkconsumer.records.offset_order import Place
+from zkconsumer.records.offset_order import SetPosition
 
 _MOST_BYTES = sys.maxsize
 
@@ -126,11 +126,11 @@ def decode_rows(
     )
 
 
-def offsets_rise(data: memoryview, place: Place, end: int) -> Place | None:
+def offsets_rise(data: memoryview, place: SetPosition, end: int) -> SetPosition | None:
     """Find what ``offset_order.offsets_rise`` does."""
     position, low, is_first = place
     found = _core.offsets_rise(data, position=position, low=low, is_first=is_first, end=end)
-    return None if found is None else Place(*found)
+    return None if found is None else SetPosition(*found)
 
 
 def with_records(decoded: DecodedRuns) -> DecodedSet:

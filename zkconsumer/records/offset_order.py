@@ -55,7 +55,7 @@ class BeyondEnd(CorruptRecord):
     """An entry at or behind the high watermark: of a busy log that is no fault, if seen once."""
 
 
-class Place(NamedTuple):
+class SetPosition(NamedTuple):
     """A place in a set, in front of an entry.
 
     Attributes:
@@ -69,7 +69,7 @@ class Place(NamedTuple):
     is_first: bool
 
 
-OrderFinder = Callable[[memoryview, Place, int], Place | None]
+OrderFinder = Callable[[memoryview, SetPosition, int], SetPosition | None]
 """What ``offsets_rise`` is, by whichever engine."""
 
 
@@ -98,7 +98,7 @@ class _Entry(NamedTuple):
     is_whole: bool
 
 
-def offsets_rise(data: memoryview, place: Place, end: int) -> Place | None:
+def offsets_rise(data: memoryview, place: SetPosition, end: int) -> SetPosition | None:
     """Walk on from a place: each entry must lie at or above what is in front of it, and below end.
 
     What is cut off, or what no reader would take for an entry, ends the walk, and well.
@@ -126,13 +126,18 @@ def offsets_rise(data: memoryview, place: Place, end: int) -> Place | None:
         if stop > size:
             return None
         if last >= end:
-            return Place(position, low, is_first)
-        here, behind = Place(position, low, is_first), Place(stop, last + 1, is_first=False)
+            return SetPosition(position, low, is_first)
+        here, behind = (
+            SetPosition(position, low, is_first),
+            SetPosition(stop, last + 1, is_first=False),
+        )
         before, (position, low, is_first) = _pass_messages(data, here, behind, end)
     return None
 
 
-def _pass_messages(data: memoryview, before: Place, place: Place, end: int) -> tuple[Place, Place]:
+def _pass_messages(
+    data: memoryview, before: SetPosition, place: SetPosition, end: int
+) -> tuple[SetPosition, SetPosition]:
     """Walk over messages of magic 0 and 1 that fit: a quick way to do so, and nothing else.
 
     Returns:
@@ -154,10 +159,12 @@ def _pass_messages(data: memoryview, before: Place, place: Place, end: int) -> t
         at, floor, position, low = position, low, stop, first + 1
     if position == place.position:
         return before, place
-    return Place(at, floor, is_first and at == place.position), Place(position, low, is_first=False)
+    return SetPosition(at, floor, is_first and at == place.position), SetPosition(
+        position, low, is_first=False
+    )
 
 
-def _count_alike(data: memoryview, place: Place, end: int) -> int:
+def _count_alike(data: memoryview, place: SetPosition, end: int) -> int:
     """Count the messages of one size from here on that fit: ``struct`` itself goes through them."""
     position, low, _ = place
     if len(data) - position < _SMALLEST:
@@ -199,14 +206,14 @@ def believed(
         find: finds what does not fit.
     """
     start = through = 0  # up to where entries are passed over, and may be
-    place = Place(0, fetch_offset, is_first=True)
+    place = SetPosition(0, fetch_offset, is_first=True)
     while (suspect := find(data, place, high_watermark)) is not None:
         entry = _entry_at(data, suspect.position)
         if entry is None or not entry.is_whole:
             break
-        behind = Place(entry.stop, max(suspect.low, entry.last + 1), is_first=False)
+        behind = SetPosition(entry.stop, max(suspect.low, entry.last + 1), is_first=False)
         if not _is_sound(data, entry):
-            behind = Place(entry.stop, suspect.low, suspect.is_first)
+            behind = SetPosition(entry.stop, suspect.low, suspect.is_first)
         elif reason := _fault(
             data, entry, suspect, high_watermark, is_again=is_again and entry.position == through
         ):
@@ -215,10 +222,10 @@ def believed(
             is_behind = next_offset is None or next_offset > fetch_offset
             if is_in_front and (is_again or is_below) and not is_behind:
                 start = through = entry.stop
-                behind = Place(entry.stop, suspect.low, is_first=True)
+                behind = SetPosition(entry.stop, suspect.low, is_first=True)
             elif is_in_front and is_again and is_below:
                 through = entry.stop
-                behind = Place(entry.stop, suspect.low, is_first=True)
+                behind = SetPosition(entry.stop, suspect.low, is_first=True)
             else:
                 kind = BeyondEnd if entry.last >= high_watermark else CorruptRecord
                 error = kind(
@@ -234,7 +241,7 @@ def believed(
 
 
 def _fault(
-    data: memoryview, entry: _Entry, place: Place, high_watermark: int, *, is_again: bool
+    data: memoryview, entry: _Entry, place: SetPosition, high_watermark: int, *, is_again: bool
 ) -> str:
     """Say what is wrong with a sound entry's offset; "" where another entry is at fault."""
     claim = f"the entry claims offset {entry.first}"

@@ -33,7 +33,7 @@ class AdmissionLimits:
     max_delay_ms: int = 0
 
 
-class Admission:
+class BatchAdmission:
     """One stream's. The first batch is never put off, as nobody knows when the last one was.
 
     Args:

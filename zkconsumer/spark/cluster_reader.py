@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
-from zkconsumer.cluster.time_lookup import TimeLookup, TimesFound
+from zkconsumer.cluster.time_lookup import TimeLookup, OffsetsByTime
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import (
@@ -254,7 +254,7 @@ class ClusterReader:
     def _timed(
         self,
         times: Mapping[TopicPartition, int],
-        look: Callable[[TimeLookup, Mapping[TopicPartition, int]], TimesFound],
+        look: Callable[[TimeLookup, Mapping[TopicPartition, int]], OffsetsByTime],
     ) -> Offsets:
         """Where these times lie; the end of the log where nothing is as new."""
 

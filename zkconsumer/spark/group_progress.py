@@ -32,7 +32,7 @@ from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.offsets.topic_checked import TopicChecked, former_topic_warnings
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.spark.address import ClusterAddress
-from zkconsumer.spark.offset_limits import Group
+from zkconsumer.spark.offset_limits import AtGroupOffsets
 from zkconsumer.spark.options import SourceOptions, Storage
 from zkconsumer.spark.zookeeper import open_zookeeper
 from zkconsumer.zk.paths import GroupPaths
@@ -225,7 +225,7 @@ def progress_of(options: SourceOptions, cluster: Brokers) -> GroupProgress | Non
     Raises:
         ZkConsumerError: as ``open_progress``.
     """
-    if options.commit_offsets_to == "none" and options.starting != Group():
+    if options.commit_offsets_to == "none" and options.starting != AtGroupOffsets():
         return None
     assert options.group_id is not None, "the options were checked"
     return open_progress(options.group_id, options.group_offsets_in, options.address, cluster)

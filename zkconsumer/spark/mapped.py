@@ -22,7 +22,7 @@ from zkconsumer.spark.rows import arrow_schema
 from zkconsumer.spark.sink.job import in_words, write_rows
 from zkconsumer.spark.sink.plan import sink_plan
 from zkconsumer.spark.sink.rows import COLUMNS, sink_columns
-from zkconsumer.spark.sink.task import PartitionTally, Tally
+from zkconsumer.spark.sink.task import PartitionTally, WrittenCounts
 from zkconsumer.spark.task import read_partition
 
 log = logging.getLogger(__name__)
@@ -103,6 +103,7 @@ def mapped_write(rows: DataFrame, options: Mapping[str, str]) -> None:
         )
         raise
     tallies = [
-        Tally({TopicPartition(row[0], row[1]): PartitionTally(count=row[2])}) for row in told
+        WrittenCounts({TopicPartition(row[0], row[1]): PartitionTally(count=row[2])})
+        for row in told
     ]
     log.info("wrote %s", in_words(tallies))

@@ -1,7 +1,7 @@
 """Where a query starts and ends, as its options say it, and what that is in offsets. Pure.
 
 Source: Spark 4.2 ``KafkaOffsetRangeLimit``, ``KafkaSourceProvider.getKafkaOffsetRangeLimit`` and
-``KafkaOffsetReaderAdmin.fetchPartitionOffsets``. ``Group`` is our own.
+``KafkaOffsetReaderAdmin.fetchPartitionOffsets``. ``AtGroupOffsets`` is our own.
 
 A time stands for the first message as new. Brokers before 0.10.1, and logs without timestamps, know
 only when a segment of a log was last written to. There it stands for a segment, and always on the
@@ -37,7 +37,7 @@ class Latest:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AtGroupOffsets:
     """Where the group stands; the earliest offset where it has not committed any."""
 
 
@@ -68,7 +68,7 @@ class AtTime:
         return {tp: self.times[tp] for tp in partitions}
 
 
-OffsetLimit = Earliest | Latest | Group | Exact | AtTime
+OffsetLimit = Earliest | Latest | AtGroupOffsets | Exact | AtTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def read_limit(
     words: dict[str, OffsetLimit] = {
         "earliest": Earliest(),
         "latest": Latest(),
-        "group": Group(),
+        "group": AtGroupOffsets(),
     }
     word = words.get(text.strip().lower())
     if word is not None:
@@ -158,7 +158,7 @@ def resolve_starting(
         limit: what the options say.
         partitions: all that the query reads.
         log: where to ask.
-        committed: where the group stands; needed for ``Group`` only.
+        committed: where the group stands; needed for ``AtGroupOffsets`` only.
 
     Raises:
         ConfigError: offsets or times are not given for just these partitions; or no message is as
@@ -169,7 +169,7 @@ def resolve_starting(
             return log.earliest(partitions)
         case Latest():
             return log.latest(partitions)
-        case Group():
+        case AtGroupOffsets():
             assert committed is not None, "startingOffsets=group needs a group"
             return _where_group_stands(partitions, log, committed)
         case Exact():
@@ -202,7 +202,7 @@ def resolve_ending(
             if not isinstance(limit.times, int):
                 _check_same(ENDING.by_timestamp, limit.times, partitions)
             return log.until_time(limit.of(partitions))
-        case Earliest() | Group():
+        case Earliest() | AtGroupOffsets():
             word = type(limit).__name__.lower()
             raise ConfigError(f"{ENDING.offsets} is {word}: no query can end there; give latest")
         case _:

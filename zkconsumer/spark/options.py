@@ -25,7 +25,7 @@ from zkconsumer.spark.offset_limits import (
     STARTING,
     Earliest,
     Exact,
-    Group,
+    AtGroupOffsets,
     Latest,
     OffsetLimit,
     check_order,
@@ -171,7 +171,7 @@ class SourceOptions:
                     )
 
     def _refuse_end_in_batch(self) -> None:
-        if isinstance(self.ending, Earliest | Group):
+        if isinstance(self.ending, Earliest | AtGroupOffsets):
             word = type(self.ending).__name__.lower()
             raise ConfigError(
                 f"{ENDING.offsets} is {word}: a batch query can't end there; give latest or offsets"
@@ -320,7 +320,7 @@ def _check_group(
         GroupPaths(group_id)
     elif target != "none":
         raise ConfigError(f"commitOffsetsTo is {target}: that needs group.id")
-    elif starting == Group():
+    elif starting == AtGroupOffsets():
         raise ConfigError("startingOffsets is group: that needs group.id")
     if target in {"zookeeper", "both"} and address.zookeeper_connect is None:
         raise ConfigError(f"commitOffsetsTo is {target}: that needs zookeeper.connect")

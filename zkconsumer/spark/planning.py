@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Cluster(LogLookup, Protocol):
+class PlanningCluster(LogLookup, Protocol):
     """What planning asks the cluster (``ClusterReader``); errors are raised after its own tries."""
 
     def brokers(self) -> Sequence[Broker]:
@@ -70,14 +70,14 @@ class Cluster(LogLookup, Protocol):
         ...
 
 
-class OneLook:
+class CachedLogEnds:
     """A ``LogLookup`` that asks for both ends of the logs once.
 
     What a query means by earliest is what it is held against: else a log whose head expires
     between two questions would count as lost.
     """
 
-    def __init__(self, cluster: Cluster, partitions: Sequence[TopicPartition]) -> None:
+    def __init__(self, cluster: PlanningCluster, partitions: Sequence[TopicPartition]) -> None:
         self._cluster = cluster
         self.bounds = LogBounds(cluster.earliest(partitions), cluster.latest(partitions))
 
@@ -112,7 +112,7 @@ class OneLook:
 def starting_offsets(
     options: SourceOptions,
     partitions: Sequence[TopicPartition],
-    look: OneLook,
+    look: CachedLogEnds,
     committed: Committed | None,
 ) -> Offsets:
     """Where a new query starts.
@@ -128,7 +128,7 @@ def starting_offsets(
 
 
 def batch_ranges(
-    options: SourceOptions, cluster: Cluster, committed: Committed | None
+    options: SourceOptions, cluster: PlanningCluster, committed: Committed | None
 ) -> tuple[OffsetRange, ...]:
     """What a batch query reads, at most one range a partition.
 
@@ -138,7 +138,7 @@ def batch_ranges(
         ZkConsumerError: the cluster could not be asked.
     """
     partitions = cluster.partitions(options.subscription)
-    look = OneLook(cluster, partitions)
+    look = CachedLogEnds(cluster, partitions)
     start = starting_offsets(options, partitions, look, committed)
     end = resolve_ending(options.ending, partitions, look)
     look.look_behind_end(end)
@@ -181,7 +181,7 @@ def report(options: SourceOptions, losses: Sequence[Loss]) -> None:
 
 
 def input_partitions(
-    options: SourceOptions, cluster: Cluster, ranges: Sequence[OffsetRange]
+    options: SourceOptions, cluster: PlanningCluster, ranges: Sequence[OffsetRange]
 ) -> "list[ZkInputPartition]":
     """The tasks that read these ranges."""
     if not ranges:

@@ -21,7 +21,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import wait_ms
-from zkconsumer.spark.admission import Admission, AdmissionLimits
+from zkconsumer.spark.admission import BatchAdmission, AdmissionLimits
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations, created_again
 from zkconsumer.spark.data_loss import LogBounds
@@ -30,8 +30,8 @@ from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.offset_limits import Exact
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.planning import (
-    Cluster,
-    OneLook,
+    PlanningCluster,
+    CachedLogEnds,
     input_partitions,
     ranges_to_read,
     starting_offsets,
@@ -60,7 +60,7 @@ class Surroundings:
         wait: waits for so many milliseconds.
     """
 
-    cluster: Cluster
+    cluster: PlanningCluster
     progress: GroupProgress | None
     clock: Clock
     wait: Callable[[int], None] = wait_ms
@@ -81,7 +81,7 @@ class StreamPlan:
         self._wait = around.wait
         self._progress = around.progress
         self._target = around.progress if options.commit_offsets_to != "none" else None
-        self._admission = Admission(
+        self._admission = BatchAdmission(
             AdmissionLimits(
                 max_offsets=options.max_offsets_per_trigger,
                 min_offsets=options.min_offsets_per_trigger,
@@ -131,7 +131,7 @@ class StreamPlan:
         if self._initial is None:
             partitions = self._look_for_partitions()
             committed = None if self._progress is None else self._progress.committed
-            look = OneLook(self._cluster, partitions)
+            look = CachedLogEnds(self._cluster, partitions)
             start = starting_offsets(self._options, partitions, look, committed)
             self._initial = StreamOffsets(start, created=self._created(partitions))
         return self._initial

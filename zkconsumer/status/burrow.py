@@ -72,7 +72,7 @@ class BurrowSettings:
 
 
 # A large cluster has half a million of them: see ``model``.
-class PartitionVerdict(NamedTuple):
+class BurrowPartitionStatus(NamedTuple):
     """One partition.
 
     Attributes:
@@ -95,7 +95,7 @@ class PartitionVerdict(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupVerdict:
+class BurrowGroupStatus:
     """A group.
 
     Attributes:
@@ -107,7 +107,7 @@ class GroupVerdict:
 
     status: BurrowStatus
     complete: float = 0.0
-    partitions: tuple[PartitionVerdict, ...] = ()
+    partitions: tuple[BurrowPartitionStatus, ...] = ()
 
     @property
     def total_lag(self) -> int:
@@ -115,7 +115,7 @@ class GroupVerdict:
         return sum(one.current_lag for one in self.partitions)
 
     @property
-    def max_lag(self) -> PartitionVerdict | None:
+    def max_lag(self) -> BurrowPartitionStatus | None:
         """The partition with the largest lag; the first of several."""
         return max(self.partitions, key=lambda one: one.current_lag, default=None)
 
@@ -125,7 +125,7 @@ def evaluate_group(
     history: History,
     now_ms: int,
     settings: BurrowSettings | None = None,
-) -> GroupVerdict:
+) -> BurrowGroupStatus:
     """Judge a group by what was recorded of it.
 
     Args:
@@ -136,10 +136,10 @@ def evaluate_group(
         settings: where they are not the usual ones.
     """
     if group is None or group.state is GroupState.ABANDONED:
-        return GroupVerdict(status=BurrowStatus.NOTFOUND)
+        return BurrowGroupStatus(status=BurrowStatus.NOTFOUND)
     settings = settings or BurrowSettings()
     commits = history.commits(group.key)
-    found: list[PartitionVerdict] = []
+    found: list[BurrowPartitionStatus] = []
     for partition in group.partitions:
         tp, status = partition.topic_partition, BurrowStatus.OK
         lag = records_behind(group.kind, partition) or 0
@@ -148,7 +148,7 @@ def evaluate_group(
         # Who commits while nobody can look at it has not stopped.
         read_ms = now_ms if committed is None else min(now_ms, committed.seen_ms)
         if not series:
-            found.append(PartitionVerdict(tp, status, partition.owner, lag))
+            found.append(BurrowPartitionStatus(tp, status, partition.owner, lag))
             continue
         complete = len(series) / series.limit
         if lag > settings.allowed_lag and complete >= settings.minimum_complete:
@@ -156,11 +156,13 @@ def evaluate_group(
             recent = () if log_ends is None else log_ends.since(read_ms - settings.recent_ms)
             status = partition_status(tuple(series), recent, lag, read_ms, settings)
         found.append(
-            PartitionVerdict(tp, status, partition.owner, lag, complete, series.first, series.last)
+            BurrowPartitionStatus(
+                tp, status, partition.owner, lag, complete, series.first, series.last
+            )
         )
     worst = max((one.status for one in found), default=BurrowStatus.OK)
     full = sum(one.complete >= 1.0 for one in found)
-    return GroupVerdict(
+    return BurrowGroupStatus(
         status=min(worst, BurrowStatus.ERR),
         complete=full / len(found) if found else 0.0,
         partitions=tuple(found),

@@ -9,14 +9,14 @@ from zkconsumer.status.model import GroupKind, GroupStatus, MemberStatus
 from zkconsumer.status.verify import PartitionIds
 
 
-class Look(NamedTuple):
+class ObservedGroup(NamedTuple):
     """A group, and the partitions of all topics, as they were seen together."""
 
     group: GroupStatus
     partition_ids: PartitionIds
 
 
-class Cause(StrEnum):
+class RebalanceReason(StrEnum):
     """Why a group rebalances; the values are what users read, about a member or a topic."""
 
     JOINED = "member {} joined"
@@ -41,7 +41,7 @@ class Reason:
         before: of a restarted member, the id that it had.
     """
 
-    cause: Cause
+    cause: RebalanceReason
     what: str
     before: str | None = None
 
@@ -50,7 +50,7 @@ class Reason:
         return said if self.before is None else f"{said} (was {self.before})"
 
 
-def reasons_between(before: Look, after: Look) -> tuple[Reason, ...]:
+def reasons_between(before: ObservedGroup, after: ObservedGroup) -> tuple[Reason, ...]:
     """Everything new that makes members rebalance; of an owner nothing is said."""
     return (
         *_comings_and_goings(before.group, after.group),
@@ -68,29 +68,29 @@ def _comings_and_goings(before: GroupStatus, after: GroupStatus) -> Iterator[Rea
     for member in joined:
         earlier = next((one for one in left if _same_place(one, member)), None)
         if earlier is None:
-            yield Reason(Cause.JOINED, member.member_id)
+            yield Reason(RebalanceReason.JOINED, member.member_id)
         else:
             left.remove(earlier)
-            yield Reason(Cause.RESTARTED, member.member_id, earlier.member_id)
+            yield Reason(RebalanceReason.RESTARTED, member.member_id, earlier.member_id)
     for member in left:
-        yield Reason(Cause.LEFT, member.member_id)
+        yield Reason(RebalanceReason.LEFT, member.member_id)
 
 
-def _changes_of_members(before: Look, after: Look) -> Iterator[Reason]:
+def _changes_of_members(before: ObservedGroup, after: ObservedGroup) -> Iterator[Reason]:
     was = {one.member_id: one for one in before.group.members}
     # A wildcard also reads more when a topic is created: that is not the member's doing.
     lasting = before.partition_ids.keys() & after.partition_ids.keys()
     for member in after.group.members:
         old = was.get(member.member_id)
         if member.problem is not None and (old is None or old.problem is None):
-            yield Reason(Cause.BROKEN_REGISTRATION, member.member_id)
+            yield Reason(RebalanceReason.BROKEN_REGISTRATION, member.member_id)
         if old is None:
             continue
         sessions = {old.session_id, member.session_id}
         if None not in sessions and len(sessions) > 1:
-            yield Reason(Cause.NEW_SESSION, member.member_id)
+            yield Reason(RebalanceReason.NEW_SESSION, member.member_id)
         if _read_of(old, lasting) != _read_of(member, lasting):
-            yield Reason(Cause.SUBSCRIPTION, member.member_id)
+            yield Reason(RebalanceReason.SUBSCRIPTION, member.member_id)
 
 
 def _read_of(member: MemberStatus, topics: Set[str]) -> dict[str, int]:
@@ -104,18 +104,18 @@ def _same_place(one: MemberStatus, other: MemberStatus) -> bool:
     return one.host is not None and (one.host, one.client_id) == (other.host, other.client_id)
 
 
-def _topic_reasons(before: Look, after: Look) -> Iterator[Reason]:
+def _topic_reasons(before: ObservedGroup, after: ObservedGroup) -> Iterator[Reason]:
     if not before.partition_ids or not after.partition_ids:
         return  # a cluster's topics were not read yet; they don't come or go all at once
     members = (*before.group.members, *after.group.members)
     for topic in sorted({topic for one in members for topic in one.streams}):
         was, now = before.partition_ids.get(topic), after.partition_ids.get(topic)
         if was is None and now is not None:
-            yield Reason(Cause.TOPIC_CREATED, topic)
+            yield Reason(RebalanceReason.TOPIC_CREATED, topic)
         elif was is not None and now is None:
-            yield Reason(Cause.TOPIC_GONE, topic)
+            yield Reason(RebalanceReason.TOPIC_GONE, topic)
         elif was is not None and now is not None and set(now) - set(was):
-            yield Reason(Cause.TOPIC_GREW, topic)
+            yield Reason(RebalanceReason.TOPIC_GREW, topic)
 
 
 def _coordinator_reasons(before: GroupStatus, after: GroupStatus) -> Iterator[Reason]:
@@ -123,4 +123,4 @@ def _coordinator_reasons(before: GroupStatus, after: GroupStatus) -> Iterator[Re
         return  # its coordinator only keeps offsets: nobody rebalances for that
     was, now = before.coordinator, after.coordinator
     if was is not None and now is not None and was.id != now.id:
-        yield Reason(Cause.COORDINATOR_MOVED, str(now))
+        yield Reason(RebalanceReason.COORDINATOR_MOVED, str(now))

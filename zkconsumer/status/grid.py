@@ -10,12 +10,12 @@ from itertools import takewhile
 
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.status.lag import records_behind
-from zkconsumer.status.model import Committed, GroupKind, GroupPartition, GroupStatus
-from zkconsumer.status.verify import Fault, Verification
+from zkconsumer.status.model import CommittedOffset, GroupKind, GroupPartition, GroupStatus
+from zkconsumer.status.verify import OwnershipFault, Verification
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class OwnerColumn:
     """One owner.
 
     Attributes:
@@ -45,7 +45,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PartitionRow:
     """One partition.
 
     Attributes:
@@ -63,8 +63,8 @@ class Row:
     column: int | None
     owner: str | None
     thread: int | None
-    fault: Fault | None
-    committed: Committed | None
+    fault: OwnershipFault | None
+    committed: CommittedOffset | None
     lag: int | None
     problem: str | None
 
@@ -78,8 +78,8 @@ class Grid:
         rows: ascending by partition.
     """
 
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[OwnerColumn, ...]
+    rows: tuple[PartitionRow, ...]
 
     def counts(self, topic: str) -> tuple[int, ...]:
         """How many of a topic's partitions each column has."""
@@ -147,10 +147,10 @@ def _shared_parts(texts: list[str]) -> int:
 
 
 def _row(
-    kind: GroupKind, partition: GroupPartition, index: dict[str, int], fault: Fault | None
-) -> Row:
+    kind: GroupKind, partition: GroupPartition, index: dict[str, int], fault: OwnershipFault | None
+) -> PartitionRow:
     owner_id, thread = (None, None) if partition.owner is None else _owner_of(kind, partition.owner)
-    return Row(
+    return PartitionRow(
         topic_partition=partition.topic_partition,
         column=None if owner_id is None else index[owner_id],
         owner=partition.owner,
@@ -162,7 +162,9 @@ def _row(
     )
 
 
-def _columns(group: GroupStatus, owner_ids: list[str], rows: tuple[Row, ...]) -> tuple[Column, ...]:
+def _columns(
+    group: GroupStatus, owner_ids: list[str], rows: tuple[PartitionRow, ...]
+) -> tuple[OwnerColumn, ...]:
     members = {one.member_id: one for one in group.members}
     labels = short_labels(group.group_id, owner_ids)
     counts, lags = [0] * len(owner_ids), [0] * len(owner_ids)
@@ -174,7 +176,7 @@ def _columns(group: GroupStatus, owner_ids: list[str], rows: tuple[Row, ...]) ->
     for number, owner_id in enumerate(owner_ids):
         member = members.get(owner_id)
         columns.append(
-            Column(
+            OwnerColumn(
                 owner_id=owner_id,
                 label=labels[owner_id],
                 is_member=member is not None,

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import GroupKind, GroupPartition, GroupStatus
-from zkconsumer.status.series import History, LogEnds
+from zkconsumer.status.series import History, LogEndSeries
 
 LEAST_WATCH_MS: Final = 60_000
 """For how long a log that stands still is watched at least before that says anything."""
@@ -117,7 +117,7 @@ def standing_of(kind: GroupKind, partition: GroupPartition) -> Standing:
 def time_behind(
     offset: int,
     records: int | None,
-    log_ends: LogEnds | None,
+    log_ends: LogEndSeries | None,
     now_ms: int,
     *,
     written_ms: int | None = None,

@@ -209,7 +209,7 @@ class MemberStatus:
 
 # A large cluster has half a million of the next two: named tuples are made more than twice as fast
 # as frozen dataclasses.
-class Committed(NamedTuple):
+class CommittedOffset(NamedTuple):
     """An offset that the group has committed.
 
     Attributes:
@@ -248,21 +248,21 @@ class GroupPartition(NamedTuple):
     owner: str | None = None
     owner_session: int | None = None
     owner_since_ms: int | None = None
-    committed: tuple[Committed, ...] = ()
+    committed: tuple[CommittedOffset, ...] = ()
     log_start: int | None = None
     log_end: int | None = None
     log_at_ms: int | None = None
     problem: str | None = None
     next_written_ms: int | None = None
 
-    def committed_in(self, storage: Storage) -> Committed | None:
+    def committed_in(self, storage: Storage) -> CommittedOffset | None:
         """What this storage holds."""
         for one in self.committed:
             if one.storage == storage:
                 return one
         return None
 
-    def effective(self, kind: GroupKind) -> Committed | None:
+    def effective(self, kind: GroupKind) -> CommittedOffset | None:
         """Where the group would go on reading.
 
         A coordinator's group reads from Kafka. A ZooKeeper group can have its offsets in either;

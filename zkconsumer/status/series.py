@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.model import ClusterSnapshot, Committed, GroupKey, GroupPartition
+from zkconsumer.status.model import ClusterSnapshot, CommittedOffset, GroupKey, GroupPartition
 
 LOG_END_SAMPLES = 60
 COMMIT_SAMPLES = 10
@@ -48,7 +48,7 @@ class Passing(NamedTuple):
     extrapolated: bool
 
 
-class LogEnds:
+class LogEndSeries:
     """The log ends of one partition, never falling, in the order of time.
 
     It reaches back to the first sample for ever: when there are too many, every other one of the
@@ -175,7 +175,7 @@ class Commits:
         """The latest."""
         return self._at(-1) if self._offsets else None
 
-    def add(self, committed: Committed, log_end: int | None, skew_ms: int = 0) -> None:
+    def add(self, committed: CommittedOffset, log_end: int | None, skew_ms: int = 0) -> None:
         """Note what is committed; nothing happens where it is the commit that is known already.
 
         Where the time of commits is not told, only another offset shows that there was one, and it
@@ -228,7 +228,7 @@ class History:
     ) -> None:
         self._log_end_limit = log_end_limit
         self._commit_limit = commit_limit
-        self._log_ends: dict[TopicPartition, LogEnds] = {}
+        self._log_ends: dict[TopicPartition, LogEndSeries] = {}
         self._commits: dict[GroupKey, dict[TopicPartition, Commits]] = {}
 
     def record(self, snapshot: ClusterSnapshot) -> None:
@@ -241,7 +241,7 @@ class History:
             for key, group in snapshot.groups.items()
         }
 
-    def log_ends(self, topic_partition: TopicPartition) -> LogEnds | None:
+    def log_ends(self, topic_partition: TopicPartition) -> LogEndSeries | None:
         """The log ends of a partition; None where none was ever seen."""
         return self._log_ends.get(topic_partition)
 
@@ -249,15 +249,15 @@ class History:
         """The commits of a group, of each partition that has one."""
         return self._commits.get(key, {})
 
-    def _recorded_log_ends(self, snapshot: ClusterSnapshot) -> dict[TopicPartition, LogEnds]:
-        kept: dict[TopicPartition, LogEnds] = {}
+    def _recorded_log_ends(self, snapshot: ClusterSnapshot) -> dict[TopicPartition, LogEndSeries]:
+        kept: dict[TopicPartition, LogEndSeries] = {}
         for topic in snapshot.topics:
             for partition in topic.partitions:
                 tp = partition.topic_partition
                 series = self._log_ends.get(tp)
                 if partition.log_end is not None and partition.offsets_at_ms is not None:
                     if series is None:
-                        series = LogEnds(self._log_end_limit)
+                        series = LogEndSeries(self._log_end_limit)
                     series.add(partition.log_end, partition.offsets_at_ms)
                 if series is not None:
                     kept[tp] = series

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.causes import Look, Reason, reasons_between
+from zkconsumer.status.causes import ObservedGroup, Reason, reasons_between
 from zkconsumer.status.model import (
     ClusterSnapshot,
     GroupKey,
@@ -90,7 +90,7 @@ class GroupTimeline:
         self._key = key
         self._linger_ms = linger_ms
         self._rebalances: deque[Rebalance] = deque(maxlen=limit)
-        self._last: Look | None = None
+        self._last: ObservedGroup | None = None
 
     @property
     def rebalances(self) -> tuple[Rebalance, ...]:
@@ -122,7 +122,7 @@ class GroupTimeline:
         before, at_ms = self._last, group.seen_ms
         if not group.whole or (before is not None and at_ms <= before.group.seen_ms):
             return None
-        self._last = after = Look(group, partition_ids)
+        self._last = after = ObservedGroup(group, partition_ids)
         found = _Difference()
         if before is not None:
             found = _difference(before, after)
@@ -221,7 +221,7 @@ def _grown(running: Rebalance, found: _Difference, ended_ms: int | None) -> Reba
     )
 
 
-def _difference(before: Look, after: Look) -> _Difference:
+def _difference(before: ObservedGroup, after: ObservedGroup) -> _Difference:
     """What is new, and has to do with who reads what."""
     moved: dict[TopicPartition, Moved] = {}
     reclaimed = 0

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import Assignment, CannotAssign, Strategy, assign
+from zkconsumer.assignment.strategy import GroupAssignment, CannotAssign, Strategy, assign
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.status.model import GroupKind, GroupPartition, GroupStatus, MemberStatus
 
@@ -27,7 +27,7 @@ PartitionIds = Mapping[str, tuple[int, ...]]
 """The partition numbers of every topic of the cluster."""
 
 
-class Fault(StrEnum):
+class OwnershipFault(StrEnum):
     """What is wrong with the ownership of a partition; the values are what users read."""
 
     UNOWNED = "nobody owns it"
@@ -41,12 +41,12 @@ class Fault(StrEnum):
     NO_PARTITION = "it is owned, but there is no such partition"
 
 
-_OF_MISSING = frozenset({Fault.UNOWNED, Fault.NO_MEMBER, Fault.NOT_READ})
+_OF_MISSING = frozenset({OwnershipFault.UNOWNED, OwnershipFault.NO_MEMBER, OwnershipFault.NOT_READ})
 """Faults that a node which could not be read may disprove."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ownership:
+class MisownedPartition:
     """One partition that is not owned as it should be.
 
     Attributes:
@@ -58,7 +58,7 @@ class Ownership:
     """
 
     topic_partition: TopicPartition
-    fault: Fault
+    fault: OwnershipFault
     owner: str | None = None
     owner_session: int | None = None
     member_session: int | None = None
@@ -101,7 +101,7 @@ class Verification:
     """
 
     checked: int
-    faults: tuple[Ownership, ...] = ()
+    faults: tuple[MisownedPartition, ...] = ()
     malformed: tuple[str, ...] = ()
     missing_topics: tuple[str, ...] = ()
     expectations: Mapping[Strategy, Expectation] = field(default_factory=dict)
@@ -148,7 +148,7 @@ def ownership_faults(
     group: GroupStatus,
     partition_ids: PartitionIds,
     live_sessions: frozenset[int] | None = None,
-) -> tuple[Ownership, ...]:
+) -> tuple[MisownedPartition, ...]:
     """The partitions that are not owned as they should be, ascending; see ``verify``.
 
     Of a group that was not read whole nothing is said to be missing.
@@ -166,7 +166,9 @@ def ownership_faults(
         if one.owner is not None and (fault := judge.fault_of(one, one.owner)) is not None
     ]
     owned = {one.topic_partition for one in group.partitions if one.owner is not None}
-    faults.extend(Ownership(topic_partition=tp, fault=Fault.UNOWNED) for tp in wanted - owned)
+    faults.extend(
+        MisownedPartition(topic_partition=tp, fault=OwnershipFault.UNOWNED) for tp in wanted - owned
+    )
     if not group.whole:
         faults = [one for one in faults if one.fault not in _OF_MISSING]
     return tuple(sorted(faults, key=lambda one: one.topic_partition))
@@ -201,7 +203,7 @@ def expected_owners(
     once for each order; for range the order does not matter.
     """
     owners: dict[TopicPartition, ConsumerThreadId] = {}
-    by_order: dict[tuple[str, ...], Assignment] = {}
+    by_order: dict[tuple[str, ...], GroupAssignment] = {}
     for consumer_id, subscription in view.members.items():
         order = () if strategy == "range" else tuple(subscription.topics)
         found = by_order.get(order)
@@ -244,7 +246,7 @@ class _Judge:
     partition_ids: PartitionIds
     live_sessions: frozenset[int] | None
 
-    def fault_of(self, partition: GroupPartition, owner: str) -> Ownership | None:
+    def fault_of(self, partition: GroupPartition, owner: str) -> MisownedPartition | None:
         """What is wrong with this one, which is owned; the worst of several faults."""
         tp = partition.topic_partition
         thread = ConsumerThreadId.parse(owner)
@@ -257,13 +259,13 @@ class _Judge:
         if fault is None and in_zookeeper:
             fault = self._of_thread(tp, thread, member)
         elif fault is None and member is None:
-            fault = Fault.NO_MEMBER
+            fault = OwnershipFault.NO_MEMBER
         if in_zookeeper:
             # An owner node that stays for ever is worth telling, whatever else is wrong with it.
             fault = self._of_session(partition, member, fault)
         if fault is None:
             return None
-        return Ownership(
+        return MisownedPartition(
             topic_partition=tp,
             fault=fault,
             owner=owner,
@@ -271,34 +273,34 @@ class _Judge:
             member_session=None if member is None else member.session_id,
         )
 
-    def _misplaced(self, tp: TopicPartition) -> Fault | None:
+    def _misplaced(self, tp: TopicPartition) -> OwnershipFault | None:
         if tp in self.wanted:
             return None
         there = tp.partition in self.partition_ids.get(tp.topic, ())
-        return Fault.NOT_READ if there else Fault.NO_PARTITION
+        return OwnershipFault.NOT_READ if there else OwnershipFault.NO_PARTITION
 
     @staticmethod
     def _of_thread(
         tp: TopicPartition, thread: ConsumerThreadId | None, member: MemberStatus | None
-    ) -> Fault | None:
+    ) -> OwnershipFault | None:
         if thread is None:
-            return Fault.NO_THREAD_ID
+            return OwnershipFault.NO_THREAD_ID
         if member is None:
-            return Fault.NO_MEMBER
+            return OwnershipFault.NO_MEMBER
         if thread.thread >= member.streams.get(tp.topic, 0):
-            return Fault.NO_STREAM
+            return OwnershipFault.NO_STREAM
         return None
 
     def _of_session(
-        self, partition: GroupPartition, member: MemberStatus | None, fault: Fault | None
-    ) -> Fault | None:
+        self, partition: GroupPartition, member: MemberStatus | None, fault: OwnershipFault | None
+    ) -> OwnershipFault | None:
         session = partition.owner_session
         if session is None:
             return fault
         if session == 0:
-            return Fault.NO_SESSION
+            return OwnershipFault.NO_SESSION
         if self.live_sessions is not None and session not in self.live_sessions:
-            return Fault.DEAD_SESSION
+            return OwnershipFault.DEAD_SESSION
         if fault is None and member is not None and member.session_id not in {None, session}:
-            return Fault.OTHER_SESSION
+            return OwnershipFault.OTHER_SESSION
         return fault

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar
 from zkconsumer.errors import ConsumerTimeout, StreamInUse, ZkConsumerError
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.queues import StreamQueue
-from zkconsumer.streams.reader import ChunkReader, Errand, Need
+from zkconsumer.streams.reader import ChunkReader, BlockingTask, Need
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -80,7 +80,7 @@ class AsyncReader(Generic[K, V]):
         self._queue = queue
         self._timeout_ms = timeout_ms
         self._burst_ends_s = 0.0
-        self._flight: tuple[Errand, asyncio.Future[bool]] | None = None
+        self._flight: tuple[BlockingTask, asyncio.Future[bool]] | None = None
 
     def refuse_another(self) -> None:
         """While a task waits, nobody else can.
@@ -134,7 +134,7 @@ class AsyncReader(Generic[K, V]):
             if message is not None:
                 return message
             need = self._reader.turn()
-            if isinstance(need, Errand):
+            if isinstance(need, BlockingTask):
                 await self._run(need, wait.loop)
             elif need is Need.END:
                 raise StopAsyncIteration
@@ -154,7 +154,7 @@ class AsyncReader(Generic[K, V]):
         await wait.rest(nap_s)
         self._burst_ends_s = wait.loop.time() + _BURST_S
 
-    async def _run(self, errand: Errand, loop: asyncio.AbstractEventLoop) -> None:
+    async def _run(self, errand: BlockingTask, loop: asyncio.AbstractEventLoop) -> None:
         """Run it in the executor; a task that is cancelled leaves it to the next one."""
         errand, future = self._take_flight(errand, loop)
         try:
@@ -172,8 +172,8 @@ class AsyncReader(Generic[K, V]):
         self._reader.settle(errand, go_on=go_on)
 
     def _take_flight(
-        self, errand: Errand, loop: asyncio.AbstractEventLoop
-    ) -> tuple[Errand, asyncio.Future[bool]]:
+        self, errand: BlockingTask, loop: asyncio.AbstractEventLoop
+    ) -> tuple[BlockingTask, asyncio.Future[bool]]:
         if self._flight is not None:
             before, future = self._flight
             is_same = before.chunk is errand.chunk and before.behind is errand.behind

@@ -29,8 +29,8 @@ from zkconsumer.streams.arrow_columns import (
     run_bytes,
 )
 from zkconsumer.streams.batches import BatchReader
-from zkconsumer.streams.hand import Hand, PureHand
-from zkconsumer.streams.reader import Errand, Need
+from zkconsumer.streams.hand import ChunkCursor, PythonChunkCursor
+from zkconsumer.streams.reader import BlockingTask, Need
 from zkconsumer.streams.waiting import Waiting
 
 K = TypeVar("K")
@@ -109,7 +109,7 @@ class ArrowBatches(Generic[K, V]):
                 # Behind the last call: it is handed over with its offsets, or neither is.
                 if self._reader.hand_over_part(hand, place, behind):
                     return batch
-            elif isinstance(need, Errand):
+            elif isinstance(need, BlockingTask):
                 self._waiting.run(need)
             elif need is Need.END:
                 raise StopIteration
@@ -162,13 +162,15 @@ def column_of(name: str, columns: RecordColumns, tp: TopicPartition) -> pa.Array
             return columns.column(name)
 
 
-def _batch_of(hand: Hand[K, V], most: int, schema: pa.Schema) -> tuple[pa.RecordBatch, Any, int]:
+def _batch_of(
+    hand: ChunkCursor[K, V], most: int, schema: pa.Schema
+) -> tuple[pa.RecordBatch, Any, int]:
     """The next messages of a hand, the place behind them, and the offset."""
     assert hand.chunk is not None
     tp = hand.chunk.claim.topic_partition
     # Any: one of two classes, which are told apart here only.
     one: Any = hand
-    if isinstance(one, PureHand):
+    if isinstance(one, PythonChunkCursor):
         rows, place = one.look_rows(most)
         while len(rows) > 1 and row_bytes(rows) > MOST_BYTES:
             rows, place = one.look_rows(len(rows) // 2)

@@ -17,9 +17,9 @@ from typing import Any, Generic, Self, TypeVar
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.progress import Progress
 from zkconsumer.streams.chunk_queue import Item
-from zkconsumer.streams.hand import Hand
+from zkconsumer.streams.hand import ChunkCursor
 from zkconsumer.streams.message import MessageAndMetadata
-from zkconsumer.streams.reader import ChunkReader, Errand, Need, ReaderParts
+from zkconsumer.streams.reader import ChunkReader, BlockingTask, Need, ReaderComponents
 from zkconsumer.streams.waiting import Waiting
 
 K = TypeVar("K")
@@ -27,7 +27,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece(Generic[K, V]):
+class BatchPiece(Generic[K, V]):
     """What a batch has of one chunk, and the place behind it.
 
     All pieces but the last go up to the end of their chunk.
@@ -56,13 +56,13 @@ class _Passage:
 class BatchReader(ChunkReader[K, V]):
     """A reader that gives batches, too. Thread: the stream's."""
 
-    def __init__(self, parts: ReaderParts[K, V]) -> None:
+    def __init__(self, parts: ReaderComponents[K, V]) -> None:
         super().__init__(parts)
         # Chunks that were taken off the queue and are not in hand yet, in order.
         self._ahead: dict[Chunk, None] = {}
         self._passage: _Passage | None = None
 
-    def turn(self) -> Need | Errand:
+    def turn(self) -> Need | BlockingTask:
         """See ``ChunkReader``; a batch in hand is done with."""
         self.settle_batch()
         return super().turn()
@@ -87,13 +87,13 @@ class BatchReader(ChunkReader[K, V]):
         if chunk is not None:
             chunk.claim.consumed_offset = chunk.claim.delivered_offset
 
-    def ready_hand(self) -> Hand[K, V] | None:
+    def ready_hand(self) -> ChunkCursor[K, V] | None:
         """Behind a ``turn`` that needs nothing: the hand, if it has messages to look at."""
         chunk = self._hand.chunk
         is_ready = chunk is not None and chunk.claim.active and not self._hand.is_through
         return self._hand if is_ready else None
 
-    def hand_over_part(self, hand: Hand[K, V], place: Any, behind: int) -> bool:
+    def hand_over_part(self, hand: ChunkCursor[K, V], place: Any, behind: int) -> bool:
         """Hand over what was seen in the hand, up to this place and offset; False if none may be.
 
         Raises:
@@ -109,16 +109,16 @@ class BatchReader(ChunkReader[K, V]):
             chunk.claim.consumed_offset = behind
         return True
 
-    def first_piece(self, most: int) -> Piece[K, V] | Need | Errand:
+    def first_piece(self, most: int) -> BatchPiece[K, V] | Need | BlockingTask:
         """Begin a batch with what is in hand, or go one step towards that, as ``turn`` does."""
         need = self.turn()
         hand = self.ready_hand()
         if need is not Need.NOTHING or hand is None or hand.chunk is None:
             return need
         found, place = hand.look(most)
-        return Piece(hand.chunk, found, place)
+        return BatchPiece(hand.chunk, found, place)
 
-    def add_pieces(self, pieces: list[Piece[K, V]], most: int, max_bytes: int) -> Need:
+    def add_pieces(self, pieces: list[BatchPiece[K, V]], most: int, max_bytes: int) -> Need:
         """Add what is queued to a batch; NOTHING where it is to be handed over as it is.
 
         Raises:
@@ -136,12 +136,12 @@ class BatchReader(ChunkReader[K, V]):
             if not isinstance(item, Chunk):
                 break
             found, place = self._hands.another(item).look(most - count)
-            pieces.append(Piece(item, found, place))
+            pieces.append(BatchPiece(item, found, place))
             count += len(found)
             size_bytes += item.size_bytes
         return Need.NOTHING
 
-    def hand_over(self, pieces: list[Piece[K, V]]) -> list[MessageAndMetadata[K, V]]:
+    def hand_over(self, pieces: list[BatchPiece[K, V]]) -> list[MessageAndMetadata[K, V]]:
         """Hand over what is still ours of a batch; nothing where that is nothing, or none may be.
 
         Raises:
@@ -187,7 +187,7 @@ class BatchReader(ChunkReader[K, V]):
         last = () if passage is None else (passage.chunk,)
         return tuple(dict.fromkeys((*super()._at_hand(), *last, *list(self._ahead))))
 
-    def _count_out(self, pieces: list[Piece[K, V]]) -> None:
+    def _count_out(self, pieces: list[BatchPiece[K, V]]) -> None:
         """Those that were given up are not handed over."""
         for piece in pieces:
             if not piece.chunk.claim.active:
@@ -221,7 +221,7 @@ class BatchReader(ChunkReader[K, V]):
         else:
             self._queue.remove()
 
-    def _look(self, *, is_shut: bool) -> Need | Errand:
+    def _look(self, *, is_shut: bool) -> Need | BlockingTask:
         """See ``ChunkReader``: chunks that were taken already come first."""
         for chunk in self._ahead:
             if self._taken is not None and self._queue.head(0) is self._taken:
@@ -282,7 +282,7 @@ class Batches(Generic[K, V]):
         self._refuse_others()
         patience = self._waiting.begin(self._idle_since_ms, self._timeout_ms)
         self._idle_since_ms = None
-        pieces: list[Piece[K, V]] = []
+        pieces: list[BatchPiece[K, V]] = []
         self._reader.settle_batch()
         while True:
             need = self._grow(pieces)
@@ -292,7 +292,7 @@ class Batches(Generic[K, V]):
                 if batch:
                     return batch
                 pieces = []
-            elif isinstance(need, Errand):
+            elif isinstance(need, BlockingTask):
                 self._waiting.run(need)
             elif need is Need.END:
                 raise StopIteration
@@ -302,11 +302,11 @@ class Batches(Generic[K, V]):
                     self._idle_since_ms = patience.idle_since_ms
                     return []
 
-    def _grow(self, pieces: list[Piece[K, V]]) -> Need | Errand:
+    def _grow(self, pieces: list[BatchPiece[K, V]]) -> Need | BlockingTask:
         """Add to the pieces what is there; NOTHING where they are a batch, or may be begun."""
         if not pieces:
             found = self._reader.first_piece(self._most)
-            if not isinstance(found, Piece):
+            if not isinstance(found, BatchPiece):
                 return found
             pieces.append(found)
         return self._reader.add_pieces(pieces, self._most, self._max_bytes)

@@ -23,7 +23,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Hand(Protocol[K, V]):
+class ChunkCursor(Protocol[K, V]):
     """What is in hand, and how far it was handed over.
 
     As an iterator it gives the next message, and so says that the one before is done with: of the
@@ -77,8 +77,8 @@ class Hand(Protocol[K, V]):
         ...
 
 
-class PureHand(Generic[K, V]):
-    """A hand for chunks whose records are made already; see ``Hand``.
+class PythonChunkCursor(Generic[K, V]):
+    """A hand for chunks whose records are made already; see ``ChunkCursor``.
 
     Args:
         consumes_in_hand: see ``Delivery``.
@@ -115,7 +115,7 @@ class PureHand(Generic[K, V]):
 
     @property
     def chunk(self) -> Chunk | None:
-        """See ``Hand``."""
+        """See ``ChunkCursor``."""
         return self._chunk
 
     @chunk.setter
@@ -128,7 +128,7 @@ class PureHand(Generic[K, V]):
 
     @property
     def is_through(self) -> bool:
-        """See ``Hand``."""
+        """See ``ChunkCursor``."""
         return length_hint(self.place) == 0
 
     def __iter__(self) -> Self:
@@ -140,7 +140,7 @@ class PureHand(Generic[K, V]):
         raise StopIteration
 
     def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Iterator[Row]]:
-        """See ``Hand``."""
+        """See ``ChunkCursor``."""
         rows, behind = self.look_rows(most)
         return [message_of(row, self._origin) for row in rows], behind
 
@@ -152,7 +152,7 @@ class PureHand(Generic[K, V]):
     def iterate(
         self, slow: Callable[[], MessageAndMetadata[K, V]]
     ) -> Iterator[MessageAndMetadata[K, V]]:
-        """See ``Hand``."""
+        """See ``ChunkCursor``."""
         # An error ends a generator for good. So there are as many as it takes, one after the other,
         # until one of them notes that the end has come. Between them and the caller no frame of
         # Python runs, and so no signal handler.

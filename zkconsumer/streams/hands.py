@@ -9,7 +9,7 @@ from typing import Generic, TypeVar, cast
 
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.engine import ENGINE, Engine
-from zkconsumer.streams.hand import Hand, PureHand
+from zkconsumer.streams.hand import ChunkCursor, PythonChunkCursor
 from zkconsumer.streams.lease import Lease
 from zkconsumer.streams.message import Decoder, MessageAndMetadata, parts_of
 
@@ -24,7 +24,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Hands(Generic[K, V]):
+class StreamCursors(Generic[K, V]):
     """The hands of one stream, of which one at most has a chunk; for the arguments see there.
 
     Attributes:
@@ -44,29 +44,29 @@ class Hands(Generic[K, V]):
         self._key_decoder = key_decoder
         self._value_decoder = value_decoder
         self._pure = self._make_pure()
-        self.first: Hand[K, V] = self._pure
+        self.first: ChunkCursor[K, V] = self._pure
         if ENGINE is Engine.NATIVE:
             self.first = self._make_native()
 
-    def of(self, chunk: Chunk) -> Hand[K, V]:
+    def of(self, chunk: Chunk) -> ChunkCursor[K, V]:
         """The one for this chunk."""
         return self.first if _is_native(chunk) else self._pure
 
-    def another(self, chunk: Chunk) -> Hand[K, V]:
+    def another(self, chunk: Chunk) -> ChunkCursor[K, V]:
         """A new one with this chunk in it, to look at what the stream has not come to yet."""
-        hand: Hand[K, V] = self._make_native() if _is_native(chunk) else self._make_pure()
+        hand: ChunkCursor[K, V] = self._make_native() if _is_native(chunk) else self._make_pure()
         hand.chunk = chunk
         return hand
 
-    def _make_pure(self) -> PureHand[K, V]:
-        return PureHand(
+    def _make_pure(self) -> PythonChunkCursor[K, V]:
+        return PythonChunkCursor(
             consumes_in_hand=self._consumes_in_hand,
             lease=self._lease,
             key_decoder=self._key_decoder,
             value_decoder=self._value_decoder,
         )
 
-    def _make_native(self) -> Hand[K, V]:
+    def _make_native(self) -> ChunkCursor[K, V]:
         hand = _core.Hand(
             consumes_in_hand=self._consumes_in_hand,
             lease=self._lease,
@@ -74,7 +74,7 @@ class Hands(Generic[K, V]):
             value_decoder=self._value_decoder,
         )
         # Its messages are what ours are, but for their class.
-        return cast("Hand[K, V]", hand)
+        return cast("ChunkCursor[K, V]", hand)
 
 
 def _is_native(chunk: Chunk) -> bool:

@@ -23,7 +23,7 @@ from zkconsumer.fetch.claim import Chunk, Poison
 from zkconsumer.streams.chunk_queue import Closed, Failed, Item
 from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.gate import DeliveryGate
-from zkconsumer.streams.hands import Hands
+from zkconsumer.streams.hands import StreamCursors
 from zkconsumer.streams.message import Decoder, MessageAndMetadata
 from zkconsumer.streams.poison import PoisonPolicy
 from zkconsumer.streams.queues import StreamQueue
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class Need(Enum):
-    """What there is to do before the next message, where it is not an ``Errand``."""
+    """What there is to do before the next message, where it is not an ``BlockingTask``."""
 
     NOTHING = "try again at once"
     ITEM = "wait until something is queued"
@@ -43,7 +43,7 @@ class Need(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Errand:
+class BlockingTask:
     """Something that may block, to be run in whichever thread; ``settle`` hears how it went.
 
     Attributes:
@@ -59,7 +59,7 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReaderParts(Generic[K, V]):
+class ReaderComponents(Generic[K, V]):
     """What a reader drives and asks; see ``KafkaStream`` for what each of them is."""
 
     queue: StreamQueue
@@ -74,14 +74,14 @@ class ReaderParts(Generic[K, V]):
 class ChunkReader(Generic[K, V]):
     """A stream's place in its queue. Thread: the stream's, or its event loop's."""
 
-    def __init__(self, parts: ReaderParts[K, V]) -> None:
+    def __init__(self, parts: ReaderComponents[K, V]) -> None:
         if parts.delivery.commits_ahead and parts.commit_ahead is None:
             raise ConfigError(f"delivery={parts.delivery} needs a way to commit ahead")
         self._queue = parts.queue
         self._gate = parts.gate
         self._poison = parts.poison
         self._commit_ahead = parts.commit_ahead if parts.delivery.commits_ahead else None
-        self._hands = Hands(
+        self._hands = StreamCursors(
             consumes_in_hand=parts.delivery.consumes_in_hand,
             lease=parts.gate.lease,
             key_decoder=parts.key_decoder,
@@ -126,7 +126,7 @@ class ChunkReader(Generic[K, V]):
         """Give what ``step`` would, or ``slow`` where that has none; see ``Hand.iterate``."""
         return self._hands.first.iterate(slow)
 
-    def turn(self) -> Need | Errand:
+    def turn(self) -> Need | BlockingTask:
         """Go one step towards the next message, where ``step`` gave none.
 
         Raises:
@@ -146,7 +146,7 @@ class ChunkReader(Generic[K, V]):
             elif not self._hand.is_through:
                 return Need.NOTHING
             elif (poison := chunk.poison) is not None and self._met is not chunk:
-                return Errand(chunk=chunk, behind=True, run=partial(self._meet, poison))
+                return BlockingTask(chunk=chunk, behind=True, run=partial(self._meet, poison))
             else:
                 self._finish(chunk)
         return self._look(is_shut=is_shut)
@@ -159,7 +159,7 @@ class ChunkReader(Generic[K, V]):
         """
         self._gate.is_shut()
 
-    def settle(self, errand: Errand, *, go_on: bool) -> None:
+    def settle(self, errand: BlockingTask, *, go_on: bool) -> None:
         """An errand of the last turn came to its end."""
         chunk = errand.chunk
         if errand.behind:
@@ -169,7 +169,7 @@ class ChunkReader(Generic[K, V]):
         else:
             self._drop_head(chunk)
 
-    def settle_error(self, errand: Errand, error: ZkConsumerError) -> None:
+    def settle_error(self, errand: BlockingTask, error: ZkConsumerError) -> None:
         """An errand failed; the caller of the stream is going to hear of it."""
         chunk = errand.chunk
         poison = chunk.poison
@@ -180,7 +180,7 @@ class ChunkReader(Generic[K, V]):
             self._hand.chunk = None
             chunk.records = ()
 
-    def _look(self, *, is_shut: bool) -> Need | Errand:
+    def _look(self, *, is_shut: bool) -> Need | BlockingTask:
         """Without a chunk in hand: what does the queue have?"""
         item = self._queue.head(0)
         if item is None:
@@ -200,7 +200,7 @@ class ChunkReader(Generic[K, V]):
             return Need.TRUST
         elif self._commit_ahead is not None and self._committed is not item:
             commit = partial(self._commit_ahead, item.claim, item.next_offset)
-            return Errand(chunk=item, behind=False, run=commit)
+            return BlockingTask(chunk=item, behind=False, run=commit)
         else:
             self._count(item, len(item.records))
             self._start(item)

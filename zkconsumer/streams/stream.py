@@ -19,7 +19,7 @@ from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.message import Decoder, MessageAndMetadata
 from zkconsumer.streams.poison import RAISE, PoisonPolicy
 from zkconsumer.streams.queues import StreamQueue
-from zkconsumer.streams.reader import Errand, Need, ReaderParts
+from zkconsumer.streams.reader import BlockingTask, Need, ReaderComponents
 from zkconsumer.streams.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class KafkaStream(Generic[K, V]):
         if gate is None:
             gate = DeliveryGate(clock, allowed_silence_ms=0)
         self._reader = BatchReader(
-            ReaderParts(
+            ReaderComponents(
                 queue=queue,
                 gate=gate,
                 delivery=delivery,
@@ -216,7 +216,7 @@ class KafkaStream(Generic[K, V]):
             if message is not None:
                 return message
             need = self._reader.turn()
-            if isinstance(need, Errand):
+            if isinstance(need, BlockingTask):
                 self._waiting.run(need)
             elif need is Need.END:
                 raise StopIteration

@@ -5,7 +5,7 @@ from typing import Final, Generic, TypeVar
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerTimeout, ZkConsumerError
 from zkconsumer.streams.queues import StreamQueue
-from zkconsumer.streams.reader import ChunkReader, Errand, Need
+from zkconsumer.streams.reader import ChunkReader, BlockingTask, Need
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -31,7 +31,7 @@ class Waiting(Generic[K, V]):
         self._clock = clock
         self._timeout_ms = timeout_ms
 
-    def begin(self, idle_since_ms: int | None = None, due_in_ms: int | None = None) -> "Patience":
+    def begin(self, idle_since_ms: int | None = None, due_in_ms: int | None = None) -> "WaitLimit":
         """The caller asks now, and has had no message since then if not since now.
 
         ``due_in_ms`` is for how long he waits for a batch to be full.
@@ -39,9 +39,9 @@ class Waiting(Generic[K, V]):
         now_ms = self._clock.now_ms()
         idle_since_ms = now_ms if idle_since_ms is None else idle_since_ms
         end_ms = idle_since_ms + self._timeout_ms if self._timeout_ms >= 0 else None
-        return Patience(idle_since_ms, end_ms, None if due_in_ms is None else now_ms + due_in_ms)
+        return WaitLimit(idle_since_ms, end_ms, None if due_in_ms is None else now_ms + due_in_ms)
 
-    def run(self, errand: Errand) -> None:
+    def run(self, errand: BlockingTask) -> None:
         """Run it here and settle it.
 
         Raises:
@@ -54,11 +54,11 @@ class Waiting(Generic[K, V]):
             raise
         self._reader.settle(errand, go_on=go_on)
 
-    def is_due(self, patience: "Patience") -> bool:
+    def is_due(self, patience: "WaitLimit") -> bool:
         """Whether a batch has to do with what it has."""
         return patience.due_ms is not None and self._clock.now_ms() >= patience.due_ms
 
-    def rest(self, need: Need, patience: "Patience", *, has_some: bool = False) -> None:
+    def rest(self, need: Need, patience: "WaitLimit", *, has_some: bool = False) -> None:
         """Wait until there may be what is needed, until it is due, or for a while.
 
         Raises:
@@ -76,7 +76,7 @@ class Waiting(Generic[K, V]):
             raise ConsumerTimeout(f"no message within {self._timeout_ms} ms")
 
 
-class Patience:
+class WaitLimit:
     """For how long one call waits.
 
     Attributes:

@@ -7,7 +7,7 @@ from zkconsumer.errors import CorruptRecord, LocalProtocolError
 from zkconsumer.model import TopicPartition
 from zkconsumer.testing.fake_cluster import FakeCluster, FakePartition
 from zkconsumer.testing.fake_failures import failed_fetch
-from zkconsumer.testing.fake_offsets import OffsetAnswers
+from zkconsumer.testing.fake_offsets import FakeOffsetResponses
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages import fetch as fe
 from zkconsumer.wire.messages import find_coordinator as fc
@@ -27,13 +27,13 @@ LARGEST_MESSAGE_BYTES = 1_000_012
 _LEGAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,255}")
 
 
-class Answers:
+class FakeResponses:
     """One broker's view of the cluster."""
 
     def __init__(self, cluster: FakeCluster, broker_id: int) -> None:
         self._cluster = cluster
         self._id = broker_id
-        self._offsets = OffsetAnswers(cluster, broker_id)
+        self._offsets = FakeOffsetResponses(cluster, broker_id)
 
     def to(self, request: Request[Response], version: int) -> Response:
         """The answer to a request."""

@@ -11,10 +11,19 @@ from collections.abc import Callable, Iterator
 
 from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker
-from zkconsumer.testing.fake_answers import Answers
+from zkconsumer.testing.fake_answers import FakeResponses
 from zkconsumer.testing.fake_cluster import FakeCluster
 from zkconsumer.testing.fake_failures import failure
-from zkconsumer.testing.fake_script import Answer, Close, Cut, Fail, Hang, Raw, Reply, Step
+from zkconsumer.testing.fake_script import (
+    DefaultReply,
+    Close,
+    Cut,
+    Fail,
+    Hang,
+    Raw,
+    ScriptedReply,
+    Step,
+)
 from zkconsumer.testing.loopback import LOOPBACK, LoopbackServer
 from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey, Response
@@ -25,7 +34,7 @@ from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration
 
 _MAX_REQUEST_BYTES = 104_857_600
-_ANSWER = Answer()
+_ANSWER = DefaultReply()
 _SERVED = KNOWN_VERSIONS[BrokerGeneration.V0_8_2]
 
 
@@ -89,7 +98,7 @@ class BrokerConversation:
     def __init__(self, broker: FakeBroker) -> None:
         self._broker = broker
         self._cluster = broker.cluster
-        self._answers = Answers(broker.cluster, broker.id)
+        self._answers = FakeResponses(broker.cluster, broker.id)
         self._reader = FrameReader(_MAX_REQUEST_BYTES)
         self._waiting: deque[RequestFrame] = deque()
         self._parked: tuple[RequestFrame, int] | None = None
@@ -157,11 +166,11 @@ class BrokerConversation:
 
     def _handle(self, frame: RequestFrame, now_ms: int) -> None:
         match self._broker.next_step(frame.api_key):
-            case Answer():
+            case DefaultReply():
                 self._answer(frame, now_ms, None)
             case Fail(code):
                 self._send(frame, failure(frame.request, code))
-            case Reply(response):
+            case ScriptedReply(response):
                 self._send(frame, response)
             case Raw(data):
                 self._outgoing += data

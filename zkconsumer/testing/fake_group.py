@@ -76,7 +76,7 @@ class FakeGroupCoordinator:
                 return list(self._sync(connection, request, now_ms))
             case ev.SendHeartbeat(member_id, generation):
                 code = self._beat(member_id, generation, terms, now_ms)
-                return [(connection, ev.HeartbeatAnswered(member_id, generation, code))]
+                return [(connection, ev.HeartbeatCompleted(member_id, generation, code))]
             case ev.SendLeave(member_id, _):
                 return list(self._remove([member_id], now_ms))
 
@@ -111,7 +111,7 @@ class FakeGroupCoordinator:
     ) -> Iterator[Addressed]:
         code, member_id = self._identify(request, terms)
         if code != ErrorCode.NONE:
-            answer = ev.JoinAnswered(round=request.round, code=code, member_id=member_id)
+            answer = ev.JoinCompleted(round=request.round, code=code, member_id=member_id)
             yield connection, answer
             return
         returned = not request.member_id and member_id in self.members
@@ -174,8 +174,8 @@ class FakeGroupCoordinator:
     def _claim(join: ev.SendJoin) -> tuple[object, ...]:
         return join.topics, join.owned, join.remembered, join.generation
 
-    def _welcome(self, member_id: str, round_: int, *, lead: bool = False) -> ev.JoinAnswered:
-        return ev.JoinAnswered(
+    def _welcome(self, member_id: str, round_: int, *, lead: bool = False) -> ev.JoinCompleted:
+        return ev.JoinCompleted(
             round=round_,
             code=ErrorCode.NONE,
             member_id=member_id,
@@ -208,7 +208,7 @@ class FakeGroupCoordinator:
             if member.syncing is not None:
                 connection, round_ = member.syncing
                 member.syncing = None
-                yield connection, ev.SyncAnswered(round_, ErrorCode.REBALANCE_IN_PROGRESS)
+                yield connection, ev.SyncCompleted(round_, ErrorCode.REBALANCE_IN_PROGRESS)
 
     def _maybe_complete(self, now_ms: int) -> Iterator[Addressed]:
         if any(member.joining is None for member in self.members.values()):
@@ -240,7 +240,7 @@ class FakeGroupCoordinator:
         if code == ErrorCode.NONE and self.state == "PreparingRebalance":
             code = ErrorCode.REBALANCE_IN_PROGRESS
         if code != ErrorCode.NONE:
-            yield connection, ev.SyncAnswered(request.round, code)
+            yield connection, ev.SyncCompleted(request.round, code)
             return
         member = self.members[request.member_id]
         member.expires_ms = now_ms + member.terms.session_timeout_ms
@@ -255,7 +255,7 @@ class FakeGroupCoordinator:
                 if one.syncing is not None:
                     to, round_ = one.syncing
                     one.syncing = None
-                    yield to, ev.SyncAnswered(round_, ErrorCode.NONE, one.share, self.protocol)
+                    yield to, ev.SyncCompleted(round_, ErrorCode.NONE, one.share, self.protocol)
 
     def _known(self, member_id: str, generation: int) -> ErrorCode:
         if member_id not in self.members:

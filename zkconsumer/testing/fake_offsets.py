@@ -12,7 +12,7 @@ LONGEST_METADATA = 4096
 """What ``offset.metadata.max.bytes`` is unless configured."""
 
 
-class OffsetAnswers:
+class FakeOffsetResponses:
     """One broker's view of the groups' offsets; the caller holds the cluster's lock."""
 
     def __init__(self, cluster: FakeCluster, broker_id: int) -> None:

@@ -7,7 +7,7 @@ from zkconsumer.wire.api import Response
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DefaultReply:
     """Answer from the cluster's state, as it always does."""
 
 
@@ -19,7 +19,7 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ScriptedReply:
     """Answer with this."""
 
     response: Response
@@ -49,4 +49,4 @@ class Close:
     """Close the connection without an answer."""
 
 
-Step: TypeAlias = Answer | Fail | Reply | Raw | Hang | Cut | Close
+Step: TypeAlias = DefaultReply | Fail | ScriptedReply | Raw | Hang | Cut | Close

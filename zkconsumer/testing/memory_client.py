@@ -16,7 +16,7 @@ from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, WatchEvent, ZNo
 T = TypeVar("T")
 
 
-class Server(Protocol):
+class ClientServer(Protocol):
     """What a client needs of its server."""
 
     lock: threading.RLock
@@ -36,7 +36,7 @@ class Server(Protocol):
 class MemoryClient:
     """One client of the server (``RawClient``); the server's lock guards its state."""
 
-    def __init__(self, server: Server, session_id: int) -> None:
+    def __init__(self, server: ClientServer, session_id: int) -> None:
         self._server = server
         self.session_id = session_id
         self.connected = True

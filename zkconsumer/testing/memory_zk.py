@@ -25,7 +25,7 @@ FIRST_SESSION_ID = 0x1_0000_0000_0001
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class PendingDelivery:
     """News that waits for a client: what it is, and the call that delivers it."""
 
     session_id: int
@@ -56,7 +56,7 @@ class MemoryZkServer:
         self.lock = threading.RLock()
         self.tree = MemoryTree(wall_ms)
         self._queued = delivery == "queued"
-        self._news: list[Delivery] = []
+        self._news: list[PendingDelivery] = []
         self._clients: list[MemoryClient] = []
         self._session_ids = itertools.count(FIRST_SESSION_ID)
 
@@ -68,7 +68,7 @@ class MemoryZkServer:
         return MemoryZkStore(self, client)
 
     @property
-    def pending(self) -> tuple[Delivery, ...]:
+    def pending(self) -> tuple[PendingDelivery, ...]:
         """The news that waits, in the order in which it came up."""
         with self.lock:
             return tuple(self._news)
@@ -175,7 +175,7 @@ class MemoryZkServer:
             call()
             return
         with self.lock:
-            self._news.append(Delivery(client.session_id, what, call))
+            self._news.append(PendingDelivery(client.session_id, what, call))
 
 
 class MemoryZkStore(CompoundStore):

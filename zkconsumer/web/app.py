@@ -40,13 +40,13 @@ from zkconsumer.web.pages.groups import TREND_POINTS, groups_page
 from zkconsumer.web.pages.plain import login_page, sorry_page
 from zkconsumer.web.pages.topic import topic_page
 from zkconsumer.web.pages.topics import topics_page
-from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.pages.znodes import znodes_page
 from zkconsumer.web.program_answers import (
     HOUR_MS,
     PAST_REBALANCES_MS,
     AsciiJson,
-    ProgramAnswers,
+    ApiResponses,
     key_of,
 )
 from zkconsumer.web.rendering import render
@@ -66,7 +66,7 @@ ASKING_ZOOKEEPER: Final = 4
 
 def build_app(site: Site) -> ASGIApp:
     """The application, guarded."""
-    answers, programs = _Answers(site), ProgramAnswers(site)
+    answers, programs = _Pages(site), ApiResponses(site)
     app = Starlette(
         routes=[
             Route("/", answers.page(lambda asked, state, _: cluster_page(state, asked))),
@@ -104,11 +104,11 @@ def _at_once(answer: Callable[[Request], Response]) -> Callable[[Request], Await
     return endpoint
 
 
-def _topic(asked: Asked, state: ClusterState, request: Request) -> View:
+def _topic(asked: PageRequest, state: ClusterState, request: Request) -> View:
     return topic_page(state, asked, request.path_params["name"])
 
 
-class _Answers:
+class _Pages:
     """What people are shown."""
 
     def __init__(self, site: Site) -> None:
@@ -117,7 +117,7 @@ class _Answers:
         self._throttle = GuessThrottle()
 
     def page(
-        self, make: Callable[[Asked, ClusterState, Request], View]
+        self, make: Callable[[PageRequest, ClusterState, Request], View]
     ) -> Callable[[Request], Response]:
         """An endpoint that shows a page; it runs on a thread of the pool."""
 
@@ -127,7 +127,7 @@ class _Answers:
 
         return answer
 
-    def all_groups(self, asked: Asked, state: ClusterState, request: Request) -> View:
+    def all_groups(self, asked: PageRequest, state: ClusterState, request: Request) -> View:
         """The list of groups, with how each got on in the last hour."""
         del request
 
@@ -137,13 +137,13 @@ class _Answers:
 
         return groups_page(state, asked, trends)
 
-    def group(self, asked: Asked, state: ClusterState, request: Request) -> View:
+    def group(self, asked: PageRequest, state: ClusterState, request: Request) -> View:
         """The page of a group."""
         key = key_of(request)
         past = self._site.past.rebalances(key, asked.now_ms - PAST_REBALANCES_MS)
         return group_page(state, asked, key, past)
 
-    def znodes(self, asked: Asked, state: ClusterState, request: Request) -> View:
+    def znodes(self, asked: PageRequest, state: ClusterState, request: Request) -> View:
         """The nodes of a ZooKeeper group."""
         group_id = request.path_params["id"]
         key = GroupKey(GroupKind.ZOOKEEPER, group_id)
@@ -237,9 +237,9 @@ class _Answers:
         response.headers.update(headers or {})
         return response
 
-    def _asked(self, request: Request) -> Asked:
+    def _asked(self, request: Request) -> PageRequest:
         raw: bytes = request.scope.get("raw_path", request.scope["path"].encode())
-        return Asked(
+        return PageRequest(
             path=raw.decode("latin-1"),
             query=dict(request.query_params.multi_items()),
             now_ms=self._site.clock.wall_ms(),
@@ -269,7 +269,7 @@ class _Events:
             await full(scope, receive, send)
 
 
-def _html(view: View, asked: Asked, state: ClusterState | None) -> Response:
+def _html(view: View, asked: PageRequest, state: ClusterState | None) -> Response:
     # JSON of members and brokers can hold halves of characters, which nothing can encode.
     page = render(view, asked, state).encode(errors="backslashreplace")
     return HTMLResponse(page, view.status)

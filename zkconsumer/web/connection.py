@@ -9,8 +9,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from zkconsumer.inbound.gate import Seat, Watched, untaken_bytes
-from zkconsumer.inbound.table import Progress, Waits
+from zkconsumer.inbound.gate import ConnectionSlot, Watched, untaken_bytes
+from zkconsumer.inbound.table import ConnectionProgress, Waits
 from zkconsumer.web.guarding import HAS_ROOM, PROVE
 
 HEAD_MAX: Final = 16_384
@@ -32,7 +32,7 @@ class PageConnection(H11Protocol, Watched):
     """
 
     def __init__(
-        self, config: Config, state: ServerState, *, seat: Seat, requests_max: int
+        self, config: Config, state: ServerState, *, seat: ConnectionSlot, requests_max: int
     ) -> None:
         super().__init__(config, state, {})
         self._page = self.app
@@ -105,12 +105,12 @@ class PageConnection(H11Protocol, Watched):
         super().on_response_complete()
         self._tell()
 
-    def progress(self) -> Progress:
+    def progress(self) -> ConnectionProgress:
         """See ``Watched``."""
         if not self._connected:
-            return Progress()
+            return ConnectionProgress()
         untaken, buffered = untaken_bytes(self.transport)
-        return Progress(
+        return ConnectionProgress(
             untaken=untaken,
             taken=self._given - untaken,
             body_open=self._body_open,

@@ -48,7 +48,7 @@ class EventHub:
         self._source = source
         self._clients_max = clients_max
         self._heartbeat_s = heartbeat_s
-        self._bells: dict[_Bell, None] = {}
+        self._bells: dict[_Listener, None] = {}
         self._closed = False
 
     @property
@@ -85,7 +85,7 @@ class EventHub:
         """
         if self._closed or not self._has_room(address):
             return False
-        bell = _Bell(asyncio.get_running_loop(), address)
+        bell = _Listener(asyncio.get_running_loop(), address)
         self._bells[bell] = None
         unsubscribe = self._source.subscribe(
             lambda state: bell.ring_from_afar() if _concerns(state, key) else None
@@ -114,7 +114,7 @@ class EventHub:
         oldest.let_go()
         return True
 
-    async def _tell(self, bell: "_Bell", last_seen: int | None, send: Send) -> None:
+    async def _tell(self, bell: "_Listener", last_seen: int | None, send: Send) -> None:
         told = self._source.current.number if last_seen is None else last_seen
         await _start(send)
         # Numbers begin anew with the server: a greater one is of an earlier life.
@@ -146,7 +146,7 @@ def _concerns(state: ClusterState, key: GroupKey | None) -> bool:
     return state.looked_at is None or key in state.looked_at
 
 
-class _Bell:
+class _Listener:
     """Wakes one listener."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, address: str) -> None:

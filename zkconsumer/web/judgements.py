@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, TypeAlias, TypeVar
 
-from zkconsumer.status.burrow import GroupVerdict, evaluate_group
+from zkconsumer.status.burrow import BurrowGroupStatus, evaluate_group
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.cluster import examine_cluster
 from zkconsumer.status.doctor.examine import examine_group
-from zkconsumer.status.doctor.finding import Finding
-from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.finding import Diagnosis
+from zkconsumer.status.doctor.group_look import GroupContext
 from zkconsumer.status.doctor.whole_groups import examine_names
 from zkconsumer.status.grid import Grid, grid_of
 from zkconsumer.status.lag import GroupLag, group_lag
@@ -117,10 +117,10 @@ class Judgements:
 
         return self._once("lag", key, work_out)
 
-    def verdict(self, key: GroupKey) -> GroupVerdict:
+    def verdict(self, key: GroupKey) -> BurrowGroupStatus:
         """See ``ClusterState``."""
 
-        def work_out() -> GroupVerdict:
+        def work_out() -> BurrowGroupStatus:
             group = self._group(key)
             with self._memory.lock:
                 return evaluate_group(group, self._memory.history, self._snapshot.taken_ms)
@@ -139,15 +139,15 @@ class Judgements:
         """See ``ClusterState``."""
         return self._once("grid", key, lambda: grid_of(self._group(key), self.verification(key)))
 
-    def findings(self, key: GroupKey | None) -> tuple[Finding, ...]:
+    def findings(self, key: GroupKey | None) -> tuple[Diagnosis, ...]:
         """See ``ClusterState``."""
 
-        def work_out() -> tuple[Finding, ...]:
+        def work_out() -> tuple[Diagnosis, ...]:
             if key is None:
                 found = examine_cluster(self._snapshot, self._around)
                 found = [*found, *examine_names(self._snapshot)]
             else:
-                look = GroupLook(
+                look = GroupContext(
                     self._group(key), self._snapshot, self._around_of(key), self._partition_ids
                 )
                 found = examine_group(look)

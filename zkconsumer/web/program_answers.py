@@ -28,7 +28,7 @@ class AsciiJson(JSONResponse):
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-class ProgramAnswers:
+class ApiResponses:
     """Each runs on a thread of the pool."""
 
     def __init__(self, site: Site) -> None:

@@ -6,12 +6,12 @@ import jinja2
 
 from zkconsumer.version import __version__
 from zkconsumer.web.pages.frame import frame_of
-from zkconsumer.web.pages.view import Asked, View, group_address, topic_address
+from zkconsumer.web.pages.view import PageRequest, View, group_address, topic_address
 from zkconsumer.web.pages.words import FILTERS
 from zkconsumer.web.state import ClusterState
 
 
-def render(view: View, asked: Asked, state: ClusterState | None) -> str:
+def render(view: View, asked: PageRequest, state: ClusterState | None) -> str:
     """The page as HTML.
 
     Args:

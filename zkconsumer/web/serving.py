@@ -16,7 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from zkconsumer.errors import ConfigError, ZkConsumerError
-from zkconsumer.inbound.gate import Gate, Seat
+from zkconsumer.inbound.gate import Gate, ConnectionSlot
 from zkconsumer.inbound.pacing import PacedLog
 from zkconsumer.inbound.table import ConnectionLimits
 from zkconsumer.web.connection import HEAD_MAX, PageConnection
@@ -158,7 +158,7 @@ class PageServer(uvicorn.Server):
         self._gate = Gate(self._limits, self._connection, paced=self._paced)
         self.ended_by: int | None = None
 
-    def _connection(self, seat: Seat) -> PageConnection:
+    def _connection(self, seat: ConnectionSlot) -> PageConnection:
         return PageConnection(
             self.config,
             self.server_state,

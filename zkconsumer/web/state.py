@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.burrow import GroupVerdict
-from zkconsumer.status.doctor.finding import Finding
+from zkconsumer.status.burrow import BurrowGroupStatus
+from zkconsumer.status.doctor.finding import Diagnosis
 from zkconsumer.status.grid import Grid
 from zkconsumer.status.lag import GroupLag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus
@@ -74,7 +74,7 @@ class ClusterState:
         """How far the group is behind, in records and time; made before the state is published."""
         return self.judgements.lag(key)
 
-    def verdict(self, key: GroupKey) -> GroupVerdict:
+    def verdict(self, key: GroupKey) -> BurrowGroupStatus:
         """Burrow's word on the group; made before the state is published."""
         return self.judgements.verdict(key)
 
@@ -86,7 +86,7 @@ class ClusterState:
         """The group as partitions by owners."""
         return self.judgements.grid(key)
 
-    def findings(self, key: GroupKey | None) -> tuple[Finding, ...]:
+    def findings(self, key: GroupKey | None) -> tuple[Diagnosis, ...]:
         """What is wrong with a group, or (None) with the cluster itself; the worst first."""
         return self.judgements.findings(key)
 

@@ -33,7 +33,7 @@ RETRY_MS: Final = 2_000
 _CLOSE_MS: Final = 1_000
 
 
-class Reader(Protocol):
+class StateReader(Protocol):
     """What reads; ``SnapshotReader`` is one. One thread reads, another looks."""
 
     def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
@@ -57,7 +57,7 @@ class OpenCluster(Protocol):
         """ZooKeeper; None where the cluster is read through its brokers alone."""
         ...
 
-    def reader(self) -> Reader:
+    def reader(self) -> StateReader:
         """A new reader, closed with the cluster."""
         ...
 
@@ -122,8 +122,8 @@ class ClusterWatch:
         self._wake_reading: Mailbox[None] = Mailbox()
         self._wake_looking: Mailbox[None] = Mailbox()
         self._cluster: OpenCluster | None = None
-        self._reader: Reader | None = None
-        self._looker: Reader | None = None
+        self._reader: StateReader | None = None
+        self._looker: StateReader | None = None
         self._lock = threading.Lock()
         self._watched: Counter[GroupKey] = Counter()
 
@@ -211,7 +211,7 @@ class ClusterWatch:
         finally:
             self._cluster = self._reader = self._looker = None
 
-    def _read(self, reader: Reader) -> int:
+    def _read(self, reader: StateReader) -> int:
         began_ms = self._clock.now_ms()
         snapshot = self._chosen(reader.read([key.group_id for key in self._looked_at()]))
         if not self._stop.is_set():
@@ -230,7 +230,7 @@ class ClusterWatch:
             took_ms = self._clock.now_ms() - began_ms
             self._rest(self._wake_looking, max(self._settings.look_ms - took_ms, took_ms))
 
-    def _look(self, looker: Reader, keys: Collection[GroupKey]) -> None:
+    def _look(self, looker: StateReader, keys: Collection[GroupKey]) -> None:
         try:
             snapshot = self._chosen(looker.look(keys))
         except ZkConsumerError as error:

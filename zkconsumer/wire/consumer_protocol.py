@@ -38,7 +38,7 @@ class TopicPartitions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subscription:
+class ConsumerSubscription:
     """What a member reads, as it tells the leader.
 
     Attributes:
@@ -65,14 +65,14 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class ConsumerAssignment:
     """What a member gets, as the leader tells it."""
 
     assigned_partitions: tuple[TopicPartitions, ...]
     user_data: NullableBytes = None
 
 
-def encode_subscription(subscription: Subscription, *, version: int | None = None) -> bytes:
+def encode_subscription(subscription: ConsumerSubscription, *, version: int | None = None) -> bytes:
     """The bytes of a subscription: metadata of a JoinGroup protocol.
 
     Args:
@@ -86,7 +86,7 @@ def encode_subscription(subscription: Subscription, *, version: int | None = Non
     return _encode(subscription, least if version is None else version, SUBSCRIPTION_VERSION)
 
 
-def encode_assignment(assignment: Assignment, *, version: int = 0) -> bytes:
+def encode_assignment(assignment: ConsumerAssignment, *, version: int = 0) -> bytes:
     """The bytes of an assignment, for SyncGroup.
 
     Raises:
@@ -95,16 +95,16 @@ def encode_assignment(assignment: Assignment, *, version: int = 0) -> bytes:
     return _encode(assignment, version, ASSIGNMENT_VERSION)
 
 
-def decode_subscription(data: bytes | memoryview) -> tuple[int, Subscription]:
+def decode_subscription(data: bytes | memoryview) -> tuple[int, ConsumerSubscription]:
     """A subscription, and the version in which its member wrote it, which may be a newer one.
 
     Raises:
         DecodeError: it is none; names field and position.
     """
-    return _decode(Subscription, data, SUBSCRIPTION_VERSION)
+    return _decode(ConsumerSubscription, data, SUBSCRIPTION_VERSION)
 
 
-def decode_assignment(data: bytes | memoryview) -> tuple[int, Assignment]:
+def decode_assignment(data: bytes | memoryview) -> tuple[int, ConsumerAssignment]:
     """An assignment, and the version in which the leader wrote it, which may be a newer one.
 
     No bytes are what a coordinator gives to members of whom the leader said nothing: they are
@@ -114,8 +114,8 @@ def decode_assignment(data: bytes | memoryview) -> tuple[int, Assignment]:
         DecodeError: it is none; names field and position.
     """
     if not data:
-        return 0, Assignment(assigned_partitions=())
-    return _decode(Assignment, data, ASSIGNMENT_VERSION)
+        return 0, ConsumerAssignment(assigned_partitions=())
+    return _decode(ConsumerAssignment, data, ASSIGNMENT_VERSION)
 
 
 def _encode(message: object, version: int, newest: int) -> bytes:

@@ -19,7 +19,7 @@ from zkconsumer.wire.schema import (
     Field,
     FixedBytes,
     FixedInt,
-    Only,
+    SingleField,
     OnNull,
     Struct,
     Text,
@@ -118,7 +118,7 @@ def min_bytes(wire_type: WireType, version: int, encoding: Encoding = CLASSIC) -
             return encoding.blob.min_bytes
         case Array():
             return encoding.array.min_bytes
-        case Struct(message) | Only(message):
+        case Struct(message) | SingleField(message):
             fields, _ = plain_and_tagged(message, version)
             least = sum(min_bytes(field.type, version, encoding) for field in fields)
             return least + encoding.has_tags
@@ -181,7 +181,7 @@ def _reader(wire_type: WireType, version: int, encoding: Encoding) -> ReadValue:
             return _array(wire_type, version, encoding)
         case Struct(message):
             return reader_of(message, version, encoding)
-        case Only(message, field):
+        case SingleField(message, field):
             return _only(reader_of(message, version, encoding), field)
 
 

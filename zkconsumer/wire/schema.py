@@ -104,14 +104,14 @@ class Struct:
 
 
 @dataclass(frozen=True, slots=True)
-class Only:
+class SingleField:
     """A struct of which one field matters: in Python, the value is that field's."""
 
     message: type[Any]
     field: str
 
 
-WireType: TypeAlias = FixedInt | FixedBytes | Text | Blob | Array | Struct | Only
+WireType: TypeAlias = FixedInt | FixedBytes | Text | Blob | Array | Struct | SingleField
 
 Bool: TypeAlias = Annotated[bool, FixedInt("?")]
 Int8: TypeAlias = Annotated[int, FixedInt("b")]
@@ -214,7 +214,7 @@ def _wire_type(message: type[Any], name: str, hint: object) -> WireType:
 def _noted(notes: Sequence[object]) -> WireType | None:
     """The wire type among the notes of an annotation."""
     for note in notes:
-        if isinstance(note, FixedInt | FixedBytes | Text | Blob | Only):
+        if isinstance(note, FixedInt | FixedBytes | Text | Blob | SingleField):
             return note
     return None
 

@@ -19,7 +19,7 @@ from zkconsumer.wire.schema import (
     Field,
     FixedBytes,
     FixedInt,
-    Only,
+    SingleField,
     OnNull,
     Struct,
     Text,
@@ -147,7 +147,7 @@ def _writer(wire_type: WireType, version: int, encoding: Encoding) -> WriteValue
             return _array(wire_type, version, encoding)
         case Struct(message):
             return writer_of(message, version, encoding)
-        case Only(message, field):
+        case SingleField(message, field):
             return _only(writer_of(message, version, encoding), message, field)
 
 

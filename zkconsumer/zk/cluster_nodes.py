@@ -38,7 +38,7 @@ def config_path(topic: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionState:
+class PartitionStateNode:
     """Who leads a partition.
 
     Attributes:
@@ -65,7 +65,7 @@ class BrokerFacts:
     timestamp_ms: int | None
 
 
-def parse_partition_state(data: bytes) -> PartitionState | Malformed:
+def parse_partition_state(data: bytes) -> PartitionStateNode | Malformed:
     """Read a partition's state, in any version so far."""
     parsed = parse_object(data)
     if isinstance(parsed, NotJson):
@@ -76,7 +76,7 @@ def parse_partition_state(data: bytes) -> PartitionState | Malformed:
     if in_sync is None:
         return Malformed(f"no list of broker ids in its field 'isr': {parsed.fields.get('isr')!r}")
     epoch = parsed.fields.get("leader_epoch")
-    return PartitionState(
+    return PartitionStateNode(
         leader=leader if leader >= 0 else None,
         in_sync=in_sync,
         leader_epoch=epoch if _is_int(epoch) else -1,

@@ -15,7 +15,7 @@ from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.zk.access import is_open_to_all
-from zkconsumer.zk.pipeline import Answer, Send
+from zkconsumer.zk.pipeline import PendingResponse, Send
 from zkconsumer.zk.store import (
     CheckOp,
     CreateOp,
@@ -54,7 +54,7 @@ class WatchDoor:
             self.watch(event.path, event.type)
 
 
-def read_call(call: Callable[..., Answer], path: str, watch: Watch | None) -> Send:
+def read_call(call: Callable[..., PendingResponse], path: str, watch: Watch | None) -> Send:
     """One of kazoo's reading calls for one path."""
     door = None if watch is None else WatchDoor(watch)
     return lambda: call(path, watch=door)
@@ -63,8 +63,8 @@ def read_call(call: Callable[..., Answer], path: str, watch: Watch | None) -> Se
 def server_children_call(kazoo: Any, path: str) -> Send:
     """The names below a path of the server: kazoo's own call would put the chroot before it."""
 
-    def send() -> Answer:
-        answer: Answer = kazoo.handler.async_result()
+    def send() -> PendingResponse:
+        answer: PendingResponse = kazoo.handler.async_result()
         kazoo._call(GetChildren(path, None), answer)  # noqa: SLF001 - nothing public does it
         return answer
 
@@ -119,7 +119,7 @@ def _part(op: Op, chroot: str, security: ZookeeperSecurity) -> Any:
             return CheckVersion(path, op.version)
 
 
-def read_result(path: str, answer: Answer) -> Any:
+def read_result(path: str, answer: PendingResponse) -> Any:
     """What a read gave; None where there is no node."""
     try:
         return answer.get_nowait()
@@ -129,7 +129,7 @@ def read_result(path: str, answer: Answer) -> Any:
         raise mapped(error, f"read {path}") from error
 
 
-def write_error(op: Op, answer: Answer) -> OpError | None:
+def write_error(op: Op, answer: PendingResponse) -> OpError | None:
     """Why a write did not happen, None where it did."""
     try:
         answer.get_nowait()
@@ -141,7 +141,7 @@ def write_error(op: Op, answer: Answer) -> OpError | None:
     return None
 
 
-def multi_result(ops: Sequence[Op], answer: Answer) -> MultiResult:
+def multi_result(ops: Sequence[Op], answer: PendingResponse) -> MultiResult:
     """What became of a transaction."""
     what = f"write {len(ops)} nodes from {ops[0].path} on"
     try:

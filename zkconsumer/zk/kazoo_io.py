@@ -156,7 +156,7 @@ def install(connection: Any) -> bool:
     return True
 
 
-class Bell:
+class WakeupPipe:
     """The end of kazoo's socket pair at which senders ring for its thread; never blocks.
 
     The pair holds only so many rings, and those of requests that failed with a connection stay in
@@ -182,4 +182,4 @@ class Bell:
 def install_bell(connection: Any) -> None:
     """Let senders of this connection, once it is started, ring without ever waiting."""
     if isinstance(connection._write_sock, socket.socket):  # noqa: SLF001
-        connection._write_sock = Bell(connection._write_sock)  # noqa: SLF001
+        connection._write_sock = WakeupPipe(connection._write_sock)  # noqa: SLF001

@@ -50,7 +50,7 @@ from zkconsumer.zk.kazoo_calls import (
     znode_stat,
 )
 from zkconsumer.zk.live_brokers import clusters_at
-from zkconsumer.zk.pipeline import Answer, Pipeline
+from zkconsumer.zk.pipeline import PendingResponse, Pipeline
 from zkconsumer.zk.session import HeardListener, SessionListener, SessionState
 from zkconsumer.zk.session_tracker import SessionTracker
 from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
@@ -308,7 +308,11 @@ class _KazooRawClient:
         return version is None or (int(version[1]), int(version[2])) >= _FIRST_MULTI_VERSION
 
     def _read(
-        self, call: Callable[..., Answer], paths: Sequence[str], watch: Watch | None, fence: int
+        self,
+        call: Callable[..., PendingResponse],
+        paths: Sequence[str],
+        watch: Watch | None,
+        fence: int,
     ) -> list[Any]:
         answers = self._pipeline.run([read_call(call, path, watch) for path in paths], fence)
         return [read_result(path, answer) for path, answer in zip(paths, answers, strict=True)]

@@ -17,7 +17,7 @@ MAX_IN_FLIGHT = 200
 holds 278 of them on Linux (see ``kazoo_io.Bell`` for what happens when it is full)."""
 
 
-class Answer(Protocol):
+class PendingResponse(Protocol):
     """The answer to one request, once it is there."""
 
     def wait(self, timeout: float) -> bool:
@@ -33,7 +33,7 @@ class Answer(Protocol):
         ...
 
 
-Send = Callable[[], Answer]
+Send = Callable[[], PendingResponse]
 
 
 class Pipeline:
@@ -44,9 +44,9 @@ class Pipeline:
         self._clock = clock
         self._timeout_ms = timeout_ms
         self._turn = threading.Lock()
-        self._unanswered: list[Answer] = []
+        self._unanswered: list[PendingResponse] = []
 
-    def run(self, sends: Sequence[Send], fence: int) -> list[Answer]:
+    def run(self, sends: Sequence[Send], fence: int) -> list[PendingResponse]:
         """Send everything in session ``fence`` and wait for all answers (or their failures).
 
         Raises:
@@ -59,7 +59,7 @@ class Pipeline:
             raise RegistryError(f"ZooKeeper was busy for {self._timeout_ms} ms with other calls")
         try:
             self._tracker.await_connected(fence, deadline_ms)
-            answers: list[Answer] = []
+            answers: list[PendingResponse] = []
             for send in sends:
                 self._make_room(deadline_ms)
                 answer = self._tracker.send(fence, send)
@@ -79,7 +79,7 @@ class Pipeline:
         self._await(self._unanswered[MAX_IN_FLIGHT // 2], deadline_ms)
         self._unanswered = [answer for answer in self._unanswered if not answer.ready()]
 
-    def _await(self, answer: Answer, deadline_ms: int) -> None:
+    def _await(self, answer: PendingResponse, deadline_ms: int) -> None:
         left_ms = max(0, deadline_ms - self._clock.now_ms())
         if not answer.ready() and not answer.wait(left_ms / 1000):
             raise RegistryError(f"ZooKeeper gave no answer within {self._timeout_ms} ms")

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import Assignment, assign
+from zkconsumer.assignment.strategy import GroupAssignment, assign
 from zkconsumer.clock import SystemClock
 from zkconsumer.zk.kazoo_store import KazooStore, connect
 from zkconsumer.zk.paths import GroupPaths, topic_path
@@ -80,7 +80,7 @@ class Observer:
             partitions={self.topic: tuple(range(self.count))},
         )
         result = assign("range", view, members[0])
-        assert isinstance(result, Assignment)
+        assert isinstance(result, GroupAssignment)
         paths = GroupPaths(group)
         return {paths.owner(tp): str(thread).encode() for tp, thread in result.owners.items()}
 

@@ -13,8 +13,8 @@ from zkconsumer.wire.codec import REQUESTS
 from zkconsumer.wire.consumer_protocol import (
     ASSIGNMENT_VERSION,
     SUBSCRIPTION_VERSION,
-    Assignment,
-    Subscription,
+    ConsumerAssignment,
+    ConsumerSubscription,
 )
 from zkconsumer.wire.schema import (
     Array,
@@ -22,7 +22,7 @@ from zkconsumer.wire.schema import (
     Field,
     FixedBytes,
     FixedInt,
-    Only,
+    SingleField,
     OnNull,
     Struct,
     Text,
@@ -75,9 +75,9 @@ def messages() -> Iterator[tuple[str, type[Any], int]]:
         for kind in (request, request.RESPONSE):
             yield kind.__name__, kind, version
     for version in range(SUBSCRIPTION_VERSION + 1):
-        yield "ConsumerProtocolSubscription", Subscription, version
+        yield "ConsumerProtocolSubscription", ConsumerSubscription, version
     for version in range(ASSIGNMENT_VERSION + 1):
-        yield "ConsumerProtocolAssignment", Assignment, version
+        yield "ConsumerProtocolAssignment", ConsumerAssignment, version
 
 
 @pytest.mark.parametrize(
@@ -140,11 +140,11 @@ def check_type(kafka: Any, ours: WireType, version: int, path: str) -> None:
             assert kafka in ("bytes", "records"), path
         case Array(element):
             inner = kafka["array"]
-            if isinstance(element, Only) and not isinstance(inner, str):
+            if isinstance(element, SingleField) and not isinstance(inner, str):
                 check_struct(inner, element.message, version, path)
             else:
                 check_type(inner, element, version, path)
-        case Struct(message) | Only(message):
+        case Struct(message) | SingleField(message):
             check_struct(kafka, message, version, path)
 
 

@@ -11,7 +11,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.keeper import MetadataManager
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectionLost, RequestTimedOut, UnsupportedVersion
@@ -119,7 +119,7 @@ def test_a_view_that_is_kept(sandbox: Sandbox) -> None:
     """A topic that comes to be shows by itself; the thread ends promptly."""
     topic = fresh_name("cluster")
     scope = ThreadScope("test-keeper")
-    keeper = MetadataKeeper(
+    keeper = MetadataManager(
         client_of(sandbox), scope, refresh_ms=50, backoff_ms=50, on_change=lambda _: None
     )
     keeper.watch(frozenset({topic}))

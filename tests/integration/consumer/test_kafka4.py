@@ -15,7 +15,7 @@ from zkconsumer.model import Broker, MemberState, Record
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer
-from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
+from zkconsumer.produce.topics import EnsuredTopic, TopicCreationOptions, ensure_topics
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox.kraft import KraftNode
 
@@ -133,7 +133,7 @@ def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
     name = fresh_name("written")
     made = ensure_topics(client, dialer, {name: 3}, timeout_ms=PATIENCE_MS)
     compacted = f"{name}-compacted"
-    wishes = TopicWishes(settings={"cleanup.policy": "compact"})
+    wishes = TopicCreationOptions(settings={"cleanup.policy": "compact"})
     ensure_topics(client, dialer, {compacted: 1}, timeout_ms=PATIENCE_MS, wishes=wishes)
     client.stop()
     dialer.stop()

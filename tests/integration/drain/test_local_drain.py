@@ -13,9 +13,9 @@ from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.drain_kills import LOCAL, KilledDrain, command, told
 from tests.support.traffic import Traffic, partitions_of, write
 from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
-from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.local.local_storage import LocalStorage
-from zkconsumer.drain.proving.proof import Difference, Verdict
+from zkconsumer.drain.proving.proof import Difference, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
@@ -126,7 +126,7 @@ class Rival:
 
     def asked(self) -> bool:
         """Go on, behind the other."""
-        if Journal(LocalStorage(self._path)).held().staged and not self.landed:
+        if BatchJournal(LocalStorage(self._path)).held().staged and not self.landed:
             self.landed = drain_locally(self._settings).rows
         return False
 
@@ -143,7 +143,7 @@ def test_the_second_of_two_drains_is_refused(cluster: Sandbox, topic: str, tmp_p
         drain_locally(settings, stop=rival)
     assert rival.landed
     proof = verify_locally(settings.path, cluster={"zookeeper.connect": settings.zookeeper or ""})
-    assert proof.verdict is Verdict.PROVEN, as_text(proof)
+    assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
 
 
 def test_damage_and_loss_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_damage_and_loss_are_told(cluster: Sandbox, topic: str, tmp_path: Path) 
     gone.unlink()
     cut.write_bytes(cut.read_bytes()[:-20])
     proof = verify_locally(settings.path, cluster=where)
-    assert proof.verdict is Verdict.NOT_PROVEN
+    assert proof.verdict is ProofOutcome.NOT_PROVEN
     text = as_text(proof)
     assert gone.name in text
     assert cut.name in text

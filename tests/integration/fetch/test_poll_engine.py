@@ -11,7 +11,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import LogTruncated
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Reset
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, Reset
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
@@ -76,7 +76,7 @@ def test_a_broker_that_hangs_holds_up_its_own_partitions_only(modern3: Sandbox) 
     quick, hung = partitions_of(topic, 2)
     rig = PollRig(modern3.brokers, [topic], PollFetchSettings(reset=EARLIEST))
     with rig:
-        rig.start({quick: At(0), hung: At(0)})
+        rig.start({quick: AtOffset(0), hung: AtOffset(0)})
         write(modern3, quick, [b"1"])
         write(modern3, hung, [b"1"])
         rig.poll_until(lambda: len(rig.got) == 2, "a record of each")
@@ -107,7 +107,7 @@ def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
         PollRig(modern3.brokers, [topic], latest) as quiet,
     ):
         for rig in (told, quiet):
-            rig.start({tp: At(0)})
+            rig.start({tp: AtOffset(0)})
         write(modern3, tp, [b"both"] * 10)
         for rig in (told, quiet):
             await_count(rig, tp, 10)
@@ -121,7 +121,7 @@ def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
             with pytest.raises(LogTruncated) as error:
                 told.poll_until(lambda: False, "the truncation")
             assert (error.value.position, error.value.diverged_at) == (15, 10)
-            told.engine.seek(tp, At(10))
+            told.engine.seek(tp, AtOffset(10))
             write(modern3, tp, [b"anew"] * 7)
             for rig in (told, quiet):
                 await_count(rig, tp, 22)
@@ -151,7 +151,7 @@ def test_a_topic_that_is_created_again_is_read_from_its_start(
     modern3.create_topic(topic)
     settings = PollFetchSettings(request_timeout_ms=3_000, reset=LATEST)
     with PollRig(modern3.brokers, [topic], settings) as rig:
-        rig.start({tp: At(0)})
+        rig.start({tp: AtOffset(0)})
         write(modern3, tp, [b"old"] * 3)
         await_count(rig, tp, 3)
         rig.engine.pause([tp])

@@ -16,7 +16,7 @@ from tests.support.mirrors import (
 )
 from zkconsumer.errors import MirrorError
 from zkconsumer.mirror.mirror import Mirror
-from zkconsumer.mirror.verify import Proof
+from zkconsumer.mirror.verify import MirrorProof
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
@@ -74,7 +74,7 @@ def test_planted_faults_are_found(cluster: Sandbox, broker_of: BrokerOf, tmp_pat
     others = [line for line in every if line["partition"] == 1 or "from" in line]
     ours = [line for line in every if line["partition"] == 0 and "from" not in line]
 
-    def proof(lines: Sequence[Line]) -> Proof:
+    def proof(lines: Sequence[Line]) -> MirrorProof:
         planted = tmp_path / "planted"
         planted.write_text("".join(json.dumps(line) + "\n" for line in lines))
         return proof_of(cluster, group, servers, planted)

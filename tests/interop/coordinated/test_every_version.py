@@ -20,7 +20,7 @@ from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
 from zkconsumer.produce.outgoing import Outgoing
 from zkconsumer.produce.producer import Producer
-from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
+from zkconsumer.produce.topics import EnsuredTopic, TopicCreationOptions, ensure_topics
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import VERSIONS, Sandbox
 
@@ -187,7 +187,7 @@ def create(cluster: Sandbox, topic: str, partitions: int) -> None:
         else:
             made = ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
             assert made == {topic: EnsuredTopic(partitions=partitions, created=True)}
-            wishes = TopicWishes(replication_factor=9)
+            wishes = TopicCreationOptions(replication_factor=9)
             with pytest.raises(BrokerError, match="INVALID_REPLICATION_FACTOR"):
                 ensure_topics(client, dialer, {f"{topic}-9": 1}, timeout_ms=LONG_MS, wishes=wishes)
         found = ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)

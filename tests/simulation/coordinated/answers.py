@@ -23,10 +23,10 @@ def refusal(request: GroupRequest, code: ErrorCode) -> list[ev.Event]:
     """What a coordinator that can't says; nobody hears the answer to a LeaveGroup."""
     match request:
         case ev.SendJoin(round=round_):
-            return [ev.JoinAnswered(round=round_, code=code)]
+            return [ev.JoinCompleted(round=round_, code=code)]
         case ev.SendSync(round=round_):
-            return [ev.SyncAnswered(round_, code)]
+            return [ev.SyncCompleted(round_, code)]
         case ev.SendHeartbeat(member_id, generation):
-            return [ev.HeartbeatAnswered(member_id, generation, code)]
+            return [ev.HeartbeatCompleted(member_id, generation, code)]
         case ev.SendLeave():
             return []

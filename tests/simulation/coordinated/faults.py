@@ -9,12 +9,12 @@ from zkconsumer.assignment.coordinated.strategy import Shares
 from zkconsumer.assignment.coordinated.view import CoordinatedView
 from zkconsumer.group import error_table
 from zkconsumer.group import events as ev
-from zkconsumer.group.error_table import TABLE, Handling, Request
+from zkconsumer.group.error_table import TABLE, Handling, MembershipRequest
 from zkconsumer.group.heartbeat import Heartbeat
-from zkconsumer.group.identity import Identity
+from zkconsumer.group.identity import MemberIdentity
 from zkconsumer.group.membership import MembershipCore
 from zkconsumer.group.ownership import Ownership, Partitions
-from zkconsumer.group.steps import Step, Steps
+from zkconsumer.group.steps import PendingStep, Steps
 
 
 def _at_once(_: CoordinatedView, target: Shares) -> Shares:
@@ -36,11 +36,15 @@ def _only_rightful(view: CoordinatedView, target: Shares) -> Shares:
     }
 
 
-_join = Identity.join
+_join = MemberIdentity.join
 
 
 def _hidden_claim(
-    self: Identity, round_: int, topics: frozenset[str], ownership: Ownership, cause: ev.Cause
+    self: MemberIdentity,
+    round_: int,
+    topics: frozenset[str],
+    ownership: Ownership,
+    cause: ev.JoinReason,
 ) -> ev.SendJoin:
     """It reads on what its join does not name."""
     return _join(self, round_, topics, Ownership(ownership._mode), cause)
@@ -85,14 +89,14 @@ def _endless_patience(self: Heartbeat, now_ms: int) -> bool:
 
 def _deaf_to_topics(self: MembershipCore, wish: ev.Wish) -> None:
     """New partitions are nobody's."""
-    if not isinstance(wish, ev.Triggered):
+    if not isinstance(wish, ev.RejoinTriggered):
         _obey(self, wish)
 
 
 _obey = MembershipCore._obey
 
 
-def _same_round(self: Steps, step: Step, now_ms: int) -> int:
+def _same_round(self: Steps, step: PendingStep, now_ms: int) -> int:
     """Rounds have no numbers: a late answer counts as that to the request of today."""
     assert self.open is None
     self.open = step
@@ -104,7 +108,9 @@ def _same_round_dropped(self: Steps) -> None:
     self.open = None
 
 
-def _with(changes: Mapping[Handling, Handling]) -> Mapping[Request, Mapping[int, Handling]]:
+def _with(
+    changes: Mapping[Handling, Handling],
+) -> Mapping[MembershipRequest, Mapping[int, Handling]]:
     """The table of error codes, with other handlings in place of these."""
     return {
         request: {code: changes.get(how, how) for code, how in row.items()}
@@ -119,7 +125,7 @@ def _swap(place: Any, name: str, replacement: object) -> tuple[Swap, ...]:
 FAULTS: Mapping[str, tuple[Swap, ...]] = {
     "hands over at once": _swap(cooperative, "withhold", _at_once),
     "passes over old claims": _swap(cooperative, "withhold", _only_rightful),
-    "hides its claim": _swap(Identity, "join", _hidden_claim),
+    "hides its claim": _swap(MemberIdentity, "join", _hidden_claim),
     "forgets to join again": _swap(Ownership, "given_up", _forgets_to_join),
     "keeps what is void": _swap(Ownership, "void", _keeps_void),
     "trusts too long": _swap(Heartbeat, "answered", _trusts_answers),

@@ -14,7 +14,7 @@ from tests.simulation.ledger import Violation
 from tests.support.group_world import SESSION_MS, Client, GroupWorld, SendCommit
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.group import events as ev
-from zkconsumer.group.states import State
+from zkconsumer.group.states import MembershipState
 from zkconsumer.model import TopicPartition
 from zkconsumer.testing.fake_group import GroupRequest
 
@@ -74,7 +74,7 @@ class ReadingWorld(GroupWorld):
 
     def _run(self, client: Client, action: ev.Action) -> None:
         match action:
-            case ev.GiveUp(round_, partitions, why):
+            case ev.RevokePartitions(round_, partitions, why):
                 self.note(why.name, client.name, *sorted(partitions))
                 assert partitions <= client.held, "it gives up what it never took over"
                 client.held -= partitions
@@ -146,13 +146,13 @@ class ReadingWorld(GroupWorld):
             if member is not None:
                 member.expires_ms = self.now_ms + SESSION_MS
         if connection == client.connection:
-            answer = ev.CommitAnswered(request.member_id, request.generation, code)
+            answer = ev.CommitCompleted(request.member_id, request.generation, code)
             client.answers.append(answer)
 
     def hear(self, client: Client) -> None:
         """The next answer arrives."""
         answer = client.answers.pop(0)
-        if isinstance(answer, ev.CommitAnswered):
+        if isinstance(answer, ev.CommitCompleted):
             offsets = self.reader(client).committing.pop(0)
             if answer.code == ErrorCode.NONE:
                 self.ledger.acknowledge(offsets)
@@ -170,7 +170,7 @@ class ReadingWorld(GroupWorld):
     def _cut(self, client: Client) -> None:
         # What the thread that joins has read by then may still be on its way to the core.
         heard = [
-            one for one in client.answers if isinstance(one, ev.JoinAnswered | ev.SyncAnswered)
+            one for one in client.answers if isinstance(one, ev.JoinCompleted | ev.SyncCompleted)
         ]
         late = heard if self.random.random() < 0.3 else []
         super()._cut(client)
@@ -218,7 +218,7 @@ class ReadingWorld(GroupWorld):
 
     def close(self, client: Client) -> None:
         """In order: commit, leave; nobody waits for the answers for long."""
-        if client.core.state is not State.UNJOINED:
+        if client.core.state is not MembershipState.UNJOINED:
             for tp, position in self.reader(client).positions.items():
                 self.reader(client).done[tp] = position
                 self.ledger.process(tp, position)
@@ -305,7 +305,7 @@ class ReadingWorld(GroupWorld):
                 raise AssertionError(what)
 
     def _is_calm(self, client: Client) -> bool:
-        return client.core.state is State.STABLE and client.core._steps.open is None
+        return client.core.state is MembershipState.STABLE and client.core._steps.open is None
 
     def move_quietly(self) -> None:
         """The old coordinator lives on and says that it is none any more."""
@@ -314,11 +314,11 @@ class ReadingWorld(GroupWorld):
         code = ErrorCode.NOT_COORDINATOR
         for member in self.coordinator.members.values():
             if member.joining is not None:
-                answer = ev.JoinAnswered(round=member.join.round, code=code)
+                answer = ev.JoinCompleted(round=member.join.round, code=code)
                 self._deliver([(member.joining, answer)])
             if member.syncing is not None:
                 address, round_ = member.syncing
-                self._deliver([(address, ev.SyncAnswered(round_, code))])
+                self._deliver([(address, ev.SyncCompleted(round_, code))])
         self.coordinator.move(self.now_ms)
         self._elsewhere |= {(one.name, one.connection) for one in self.clients}
 
@@ -370,8 +370,8 @@ class ReadingWorld(GroupWorld):
         shared = [tp for one in polling for tp in one.core.owned]
         lines = [self.ledger.line(tp) for tp in wanted]
         return (
-            states == {(State.STABLE, self.coordinator.generation)}
-            and all(one.core.state is State.UNJOINED for one in stuck)
+            states == {(MembershipState.STABLE, self.coordinator.generation)}
+            and all(one.core.state is MembershipState.UNJOINED for one in stuck)
             and sorted(shared) == sorted(wanted)
             and all(one.committed == one.end == one.handed for one in lines)
         )

@@ -1,5 +1,5 @@
 from tests.unit.assignment.test_range import group
-from zkconsumer.assignment.strategy import Assignment, CannotAssign, assign
+from zkconsumer.assignment.strategy import GroupAssignment, CannotAssign, assign
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 
@@ -8,8 +8,8 @@ def test_the_strategy_picks_the_assignor() -> None:
     view = group({"a": {"t": 1, "u": 1}, "b": {"t": 1, "u": 1}}, {"t": 1, "u": 1})
     by_range = assign("range", view, "a")
     dealt = assign("roundrobin", view, "a")
-    assert isinstance(by_range, Assignment)
-    assert isinstance(dealt, Assignment)
+    assert isinstance(by_range, GroupAssignment)
+    assert isinstance(dealt, GroupAssignment)
     assert set(by_range.owners.values()) == {ConsumerThreadId("a", 0)}
     assert set(dealt.owners.values()) == {ConsumerThreadId("a", 0), ConsumerThreadId("b", 0)}
 
@@ -18,7 +18,7 @@ def test_the_whole_group_comes_back() -> None:
     """Not only the share of the member that asks."""
     view = group({"a": {"t": 1}, "b": {"t": 1}}, {"t": 2})
     result = assign("range", view, "b")
-    assert isinstance(result, Assignment)
+    assert isinstance(result, GroupAssignment)
     assert result.owners == {
         TopicPartition("t", 0): ConsumerThreadId("a", 0),
         TopicPartition("t", 1): ConsumerThreadId("b", 0),
@@ -56,5 +56,5 @@ def test_a_member_that_is_not_registered_gets_no_assignment() -> None:
 def test_a_group_that_reads_nothing_is_assigned_nothing() -> None:
     """Under both strategies; that is no failure."""
     view = group({"a": {}}, {"t": 2})
-    assert assign("range", view, "a") == Assignment({})
-    assert assign("roundrobin", view, "a") == Assignment({})
+    assert assign("range", view, "a") == GroupAssignment({})
+    assert assign("roundrobin", view, "a") == GroupAssignment({})

@@ -1,7 +1,7 @@
 import pytest
 
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import Assignment, CannotAssign, Strategy, assign
+from zkconsumer.assignment.strategy import GroupAssignment, CannotAssign, Strategy, assign
 from zkconsumer.assignment.threads import Threads, text_order, union
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
@@ -66,7 +66,7 @@ def test_a_member_with_two_thousand_million_streams_takes_what_comes_first(
         {"t": (0, 1, 2, 3)},
     )
     result = assign(strategy, view, "g_a")
-    assert isinstance(result, Assignment)
+    assert isinstance(result, GroupAssignment)
     order = ["g_a-0", "g_b-0", "g_b-1", "g_b-10"]
     assert sorted(map(str, result.owners.values())) == order
     if strategy == "range":

@@ -9,7 +9,7 @@ import pytest
 from tests.support.opened_cluster import opening
 from tests.support.status import group_of, snapshot_of
 from tests.support.status_world import StatusWorld
-from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
+from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.cluster_answers import find_group
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.without_zookeeper import tell_unknown
@@ -69,7 +69,7 @@ def test_groups_of_a_zookeeper_that_nobody_gave_are_refused() -> None:
 
 def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
     """What needs a ZooKeeper says so then, in words."""
-    access = ClusterAccess(
+    access = CommandCluster(
         store=None,
         dialer=world.cluster.dialer(),
         zookeeper_connect=None,
@@ -137,7 +137,7 @@ def test_a_zookeeper_that_does_not_answer(world: StatusWorld) -> None:
 def test_given_brokers_say_where_all_can_be_reached(world: StatusWorld) -> None:
     """Not their registrations, which may name another listener."""
     world.tree.write("/brokers/ids/0", b'{"host":"nowhere","port":1,"version":1}')
-    access = ClusterAccess(
+    access = CommandCluster(
         store=world.tree.store,
         dialer=world.cluster.dialer(),
         zookeeper_connect="zk",

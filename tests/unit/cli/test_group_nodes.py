@@ -4,7 +4,7 @@ from typing import cast
 import pytest
 
 from zkconsumer.cli.consume.command import free_group
-from zkconsumer.cli.group_nodes import GroupNodes
+from zkconsumer.cli.group_nodes import GroupNodeAccess
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.zk.store import MultiResult, Op, ZkStore
@@ -18,7 +18,7 @@ def store() -> MemoryZkStore:
 
 def test_a_group_that_nobody_used_has_nothing(store: MemoryZkStore) -> None:
     """And to delete it does no harm."""
-    nodes = GroupNodes(store, "g")
+    nodes = GroupNodeAccess(store, "g")
     assert not nodes.exist()
     assert not nodes.have_offsets()
     nodes.delete()
@@ -36,7 +36,7 @@ def test_a_group_is_deleted_with_all_that_lies_below_it(store: MemoryZkStore) ->
             "/consumers/g2/offsets/t/0": b"9",
         }
     )
-    nodes = GroupNodes(store, "g")
+    nodes = GroupNodeAccess(store, "g")
     assert nodes.exist()
     assert nodes.have_offsets()
     nodes.delete()
@@ -48,8 +48,8 @@ def test_a_group_with_live_members_is_left_alone(store: MemoryZkStore) -> None:
     store.create("/consumers/g/ids/g_host-1", b"{}", ephemeral=True)
     store.create("/consumers/g/offsets/t/0", b"7", ephemeral=False)
     with pytest.raises(RegistryError, match=r"group g can't be deleted.*stop g_host-1 first"):
-        GroupNodes(store, "g").delete()
-    assert GroupNodes(store, "g").have_offsets()
+        GroupNodeAccess(store, "g").delete()
+    assert GroupNodeAccess(store, "g").have_offsets()
 
 
 def test_who_joins_amid_the_deletion_keeps_what_is_there(store: MemoryZkStore) -> None:
@@ -58,8 +58,8 @@ def test_who_joins_amid_the_deletion_keeps_what_is_there(store: MemoryZkStore) -
     store.create("/consumers/g/ids", b"", ephemeral=False)
     joining = JoiningMidway(store)
     with pytest.raises(RegistryError, match=r"group g can't be deleted.*stop g_late-1 first"):
-        GroupNodes(cast("ZkStore", joining), "g").delete()
-    assert GroupNodes(store, "g").have_offsets()
+        GroupNodeAccess(cast("ZkStore", joining), "g").delete()
+    assert GroupNodeAccess(store, "g").have_offsets()
 
 
 class JoiningMidway:

@@ -12,7 +12,7 @@ from zkconsumer.cli.lag.rows import lag_rows, seconds_text
 from zkconsumer.cli.lag.seconds import LagSeconds, unknown_groups
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import TimeLag
-from zkconsumer.status.model import ClusterSnapshot, Committed, GroupPartition
+from zkconsumer.status.model import ClusterSnapshot, CommittedOffset, GroupPartition
 
 T0 = TopicPartition("t", 0)
 
@@ -36,7 +36,7 @@ def test_seconds_as_text(time: TimeLag | None, text: str | None) -> None:
 def looked(log_end: int, at_ms: int) -> ClusterSnapshot:
     """A group at 400 of a log that ends there."""
     one = GroupPartition(
-        T0, committed=(Committed(400, "zookeeper", at_ms),), log_end=log_end, log_at_ms=at_ms
+        T0, committed=(CommittedOffset(400, "zookeeper", at_ms),), log_end=log_end, log_at_ms=at_ms
     )
     return snapshot_of(group_of(one), at_ms=at_ms, log_ends={T0: log_end})
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from zkconsumer.cli.log_lines import LineFormatter
+from zkconsumer.cli.log_lines import SafeLogFormatter
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.tcp import TcpConnector
@@ -20,7 +20,7 @@ def line(message: str, *arguments: object, exc_info: bool = False) -> str:
         *("name", logging.WARNING, "file.py", 1, message, arguments),
         sys.exc_info() if exc_info else None,
     )
-    return LineFormatter("zkconsumer: %(message)s").format(record)
+    return SafeLogFormatter("zkconsumer: %(message)s").format(record)
 
 
 def test_a_message_is_one_line() -> None:

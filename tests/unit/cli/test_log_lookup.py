@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from zkconsumer.cli.log_lookup import LogLookup
+from zkconsumer.cli.log_lookup import CommandLogLookup
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, UnsupportedVersion
@@ -68,12 +68,12 @@ def brokers() -> Brokers:
 
 
 @pytest.fixture
-def lookup(brokers: Brokers) -> LogLookup:
+def lookup(brokers: Brokers) -> CommandLogLookup:
     """What asks them."""
-    return LogLookup(cast("ClusterClient", brokers), timeout_ms=7)
+    return CommandLogLookup(cast("ClusterClient", brokers), timeout_ms=7)
 
 
-def test_logs_are_those_of_leaders_that_answer(brokers: Brokers, lookup: LogLookup) -> None:
+def test_logs_are_those_of_leaders_that_answer(brokers: Brokers, lookup: CommandLogLookup) -> None:
     """None at all where nobody does."""
     assert lookup.logs([A, B]) == LOGS
     assert lookup.logs([]) == {}
@@ -93,7 +93,7 @@ def test_logs_are_those_of_leaders_that_answer(brokers: Brokers, lookup: LogLook
     ],
 )
 def test_by_segments_more_comes_on_both_sides_and_never_less(
-    lookup: LogLookup, time: int, since: int, until: int
+    lookup: CommandLogLookup, time: int, since: int, until: int
 ) -> None:
     """A segment holds what was written after the last write to the one before it."""
     logs = {A: LOGS[A]}
@@ -101,14 +101,16 @@ def test_by_segments_more_comes_on_both_sides_and_never_less(
     assert lookup.until(time, logs) == ({A: until}, False)
 
 
-def test_by_records_it_is_exact(brokers: Brokers, lookup: LogLookup) -> None:
+def test_by_records_it_is_exact(brokers: Brokers, lookup: CommandLogLookup) -> None:
     """-1 where none is that new."""
     brokers.by_record = {A: TimedOffset(17, 150), B: TimedOffset(-1)}
     assert lookup.since(150, LOGS) == ({A: 17, B: -1}, True)
     assert lookup.until(150, LOGS) == ({A: 17, B: -1}, True)
 
 
-def test_logs_without_times_are_asked_for_segments(brokers: Brokers, lookup: LogLookup) -> None:
+def test_logs_without_times_are_asked_for_segments(
+    brokers: Brokers, lookup: CommandLogLookup
+) -> None:
     """Those alone; one whose leader does not answer is left out."""
     without = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
     brokers.by_record = {A: without, B: TimedOffset(6, 150)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from zkconsumer.cli.main import main
-from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.version import __version__
 
 
@@ -111,7 +111,7 @@ def test_the_first_signal_is_an_exception_and_more_are_ignored() -> None:
     """While we leave, a second Ctrl-C must not cut that short; afterwards all is as before."""
     before = signal.getsignal(signal.SIGTERM)
     with stop_signals():
-        with pytest.raises(StopAsked):
+        with pytest.raises(StopRequested):
             signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGTERM)

@@ -15,11 +15,11 @@ from zkconsumer.cli.mirror.verify import json_of as json_of_proof
 from zkconsumer.cli.mirror.verify import text_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.accounts import PartitionAccount
-from zkconsumer.mirror.mirror import Progress
-from zkconsumer.mirror.proof import PartitionProof
+from zkconsumer.mirror.mirror import MirrorProgress
+from zkconsumer.mirror.proof import MirroredPartition
 from zkconsumer.mirror.routing import Partitioning
 from zkconsumer.mirror.settings import MirrorSettings
-from zkconsumer.mirror.verify import Proof
+from zkconsumer.mirror.verify import MirrorProof
 from zkconsumer.model import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -102,7 +102,7 @@ def test_usage_errors_do_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_summary_adds_up() -> None:
     """A row for each partition and one for all; unknown is a dash, or null."""
-    progress = Progress(
+    progress = MirrorProgress(
         1_500,
         {
             "zk:2181": {
@@ -125,7 +125,7 @@ def test_the_summary_adds_up() -> None:
 def test_several_sources_are_told_apart(tmp_path: Path) -> None:
     """In the table and in JSON; what is about one source can't be had for several."""
     account = PartitionAccount(read=1)
-    progress = Progress(1, {"zk0:1": {T0: account}, "zk1:1": {T0: account}})
+    progress = MirrorProgress(1, {"zk0:1": {T0: account}, "zk1:1": {T0: account}})
     lines = summary_table(progress, coloured=False).splitlines()
     assert lines[0].split()[:3] == ["SOURCE", "TOPIC", "PARTITION"]
     assert [line.split()[0] for line in lines[1:3]] == ["zk0:1", "zk1:1"]
@@ -145,7 +145,7 @@ def test_metrics_of_each_partition() -> None:
     account = PartitionAccount(read=12, acknowledged=10, again=2, dropped=1, gap=4, position=9)
     families = {
         one.name: {sample.labels: sample.value for sample in one.samples}
-        for one in mirror_families(Progress(1, {"zk:1/k": {T0: account}}))
+        for one in mirror_families(MirrorProgress(1, {"zk:1/k": {T0: account}}))
     }
     labels = ("zk:1/k", "t", "0")
     assert families == {
@@ -161,12 +161,12 @@ def test_metrics_of_each_partition() -> None:
 
 def test_the_proof_is_told_in_words() -> None:
     """With the place of each fault."""
-    good = PartitionProof(T0, 0, 9, messages=9, mirrored=9, copies=1)
-    bad = PartitionProof(T1, 0, 5, messages=5, mirrored=4, missing=1, examples=["offset 3 ..."])
-    text = text_of(Proof((good,), {T0: 2}), coloured=False)
+    good = MirroredPartition(T0, 0, 9, messages=9, mirrored=9, copies=1)
+    bad = MirroredPartition(T1, 0, 5, messages=5, mirrored=4, missing=1, examples=["offset 3 ..."])
+    text = text_of(MirrorProof((good,), {T0: 2}), coloured=False)
     assert "every committed message is in the target" in text
     assert "2 offsets of the target are in no line" in text
-    faulty = Proof((good, bad), {})
+    faulty = MirrorProof((good, bad), {})
     text = text_of(faulty, coloured=False)
     assert "t-1: offset 3 ..." in text
     assert "NOT every committed message" in text

@@ -9,7 +9,7 @@ import pytest
 from tests.support.manual_clock import ManualClock
 from zkconsumer import KafkaConsumer
 from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.cli.consume.polled import Written
+from zkconsumer.cli.consume.polled import WrittenRecords
 from zkconsumer.consumer.arguments import topic_matcher_of
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed, Woken, ZkConsumerError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -54,9 +54,11 @@ class Scripted:
         self.woken += 1
 
 
-def written(consumer: Scripted, *, interval_ms: int | None = 0) -> Written:
+def written(consumer: Scripted, *, interval_ms: int | None = 0) -> WrittenRecords:
     """At the start of a pass."""
-    return Written(cast("KafkaConsumer", consumer), interval_ms=interval_ms, clock=ManualClock())
+    return WrittenRecords(
+        cast("KafkaConsumer", consumer), interval_ms=interval_ms, clock=ManualClock()
+    )
 
 
 def test_what_is_committed_is_what_was_written() -> None:
@@ -90,7 +92,7 @@ def test_it_ends_when_nothing_came_for_so_long() -> None:
         return {}
 
     consumer = Scripted(nothing, nothing, records(TP, 1), nothing, nothing, nothing, nothing)
-    one = Written(cast("KafkaConsumer", consumer), interval_ms=40, clock=clock)
+    one = WrittenRecords(cast("KafkaConsumer", consumer), interval_ms=40, clock=clock)
     assert [record.offset for record in one.records(100)] == [1]
     assert consumer.patience_ms == [40] * 6
     assert consumer.commits == [{"t-0": 2}]

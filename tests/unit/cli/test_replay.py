@@ -14,7 +14,7 @@ from zkconsumer.cli.main import main
 from zkconsumer.cli.replay import command as replay
 from zkconsumer.cli.replay.ranges import plan_replay
 from zkconsumer.cli.replay.replaying import Replay
-from zkconsumer.cli.signals import StopAsked
+from zkconsumer.cli.signals import StopRequested
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.testing.fake_script import Close, Fail
 from zkconsumer.wire.api import ApiKey
@@ -152,7 +152,7 @@ def test_what_is_deleted_meanwhile_is_named(
         assert "it stopped at t-0, offset 0" in printed.err
 
 
-@pytest.mark.parametrize("error", [StopAsked(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize("error", [StopRequested(), OSError(28, "No space left on device")])
 def test_what_is_broken_off_leaves_no_half_file(
     world: RangeBench,
     capfd: pytest.CaptureFixture[str],
@@ -168,10 +168,10 @@ def test_what_is_broken_off_leaves_no_half_file(
 
     monkeypatch.setattr(Replay, "run", broken)
     printed = Printed(capfd, "--output-file", "out")
-    assert printed.status == (130 if isinstance(error, StopAsked) else 1)
+    assert printed.status == (130 if isinstance(error, StopRequested) else 1)
     assert [path.name for path in Path().iterdir()] == ["out"]
     assert Path("out").read_text() == "before"
-    if isinstance(error, StopAsked):
+    if isinstance(error, StopRequested):
         assert "it stopped at t-0, offset 7" in printed.err
     assert world.pauses == []
 

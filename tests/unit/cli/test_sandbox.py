@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from zkconsumer.cli.sandbox import TopicWish, add_parser, message_count, parse_topic, run
+from zkconsumer.cli.sandbox import TopicOption, add_parser, message_count, parse_topic, run
 from zkconsumer.errors import SandboxError
 
 
@@ -25,7 +25,7 @@ def test_without_options_one_broker_of_the_default_version_is_meant() -> None:
 def test_topics_add_up() -> None:
     """Each ``--topic`` is one more, with a replication of one unless given."""
     args = parse("--topic", "logs:4", "--topic", "events:8:3")
-    assert args.topics == [TopicWish("logs", 4, 1), TopicWish("events", 8, 3)]
+    assert args.topics == [TopicOption("logs", 4, 1), TopicOption("events", 8, 3)]
 
 
 @pytest.mark.parametrize("text", ["logs", ":4", "logs:0", "logs:x", "logs:1:2:3", "logs:-1", "a:²"])

@@ -13,7 +13,7 @@ from tests.support.opened_cluster import opening
 from tests.support.status_world import StatusWorld
 from tests.support.waiting import wait_until
 from zkconsumer.cli import serve
-from zkconsumer.cli.cluster_access import ClusterAccess
+from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.main import main
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.web import serving
@@ -193,7 +193,7 @@ def test_settings_that_can_never_work_end_it(
     """Found out by the thread that reads."""
     unheard(monkeypatch)
 
-    def open_it(args: argparse.Namespace, **_wishes: object) -> ClusterAccess:
+    def open_it(args: argparse.Namespace, **_wishes: object) -> CommandCluster:
         raise ConfigError(f"no chroot in {args.zookeeper}")
 
     monkeypatch.setattr(serve, "open_cluster", open_it)

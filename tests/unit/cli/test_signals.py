@@ -10,7 +10,7 @@ import pytest
 from tests.support.waiting import wait_until
 from zkconsumer.cli.consume.copying import Copier
 from zkconsumer.cli.consume.format import Message
-from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.streams.message import MessageAndMetadata
 
@@ -26,7 +26,7 @@ def messages_of(count: int) -> list[Message]:
 
 def test_with_nothing_in_hand_it_interrupts_at_once() -> None:
     """The exception comes out of the very call that sent the signal."""
-    with stop_signals(), pytest.raises(StopAsked):
+    with stop_signals(), pytest.raises(StopRequested):
         os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -46,7 +46,7 @@ def test_a_line_that_is_written_is_counted_before_the_stop() -> None:
     copier = Copier(lambda _message: b"line\n", write)
     with stop_signals() as stop:
         stop.in_hand = copier.in_hand
-        with pytest.raises(StopAsked):
+        with pytest.raises(StopRequested):
             copier.copy(endless())
     assert (len(written), copier.count) == (3, 3)
 
@@ -61,7 +61,7 @@ def test_a_write_that_nobody_reads_is_interrupted_in_the_end() -> None:
     copier = Copier(lambda _message: b"line\n", write)
     with stop_signals() as stop:
         stop.in_hand = copier.in_hand
-        with pytest.raises(StopAsked):
+        with pytest.raises(StopRequested):
             copier.copy(iter(messages_of(1)))
     assert copier.count == 0
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
-    Column,
+    TableColumn,
     Painted,
     add_format_arguments,
     instant,
@@ -21,7 +21,7 @@ from zkconsumer.cli.tables import (
 )
 from zkconsumer.printable import printable
 
-COLUMNS = [Column("NAME"), Column("LAG", right=True)]
+COLUMNS = [TableColumn("NAME"), TableColumn("LAG", right=True)]
 
 
 class Terminal(io.StringIO):

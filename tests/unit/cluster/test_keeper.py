@@ -7,7 +7,7 @@ import pytest
 from tests.support.spoken_broker import Word
 from tests.support.spoken_cluster import SpokenCluster
 from tests.support.waiting import wait_until
-from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.keeper import MetadataManager
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -32,7 +32,7 @@ class Kept:
     def __init__(self, cluster: SpokenCluster, scope: ThreadScope, refresh_ms: int) -> None:
         self.views: list[ClusterView] = []
         self.failures: list[ZkConsumerError] = []
-        self.keeper = MetadataKeeper(
+        self.keeper = MetadataManager(
             cluster.client(),
             scope,
             refresh_ms=refresh_ms,
@@ -221,7 +221,7 @@ def test_ends_in_the_middle_of_a_question(cluster: SpokenCluster, scope: ThreadS
     dialer = cluster.dialer()
     told: list[ClusterView] = []
     client = cluster.client()
-    keeper = MetadataKeeper(client, scope, refresh_ms=NEVER_MS, on_change=told.append)
+    keeper = MetadataManager(client, scope, refresh_ms=NEVER_MS, on_change=told.append)
     waited: list[bool] = []
     waiters = ThreadScope("test-waiters")
     waiters.spawn(

@@ -69,7 +69,7 @@ def test_lists_of_offsets(offset: int) -> None:
 def test_ends_of_epochs(offset: int) -> None:
     """Both -1: the leader has no such epoch."""
     parts = tuple(
-        ends.EpochEnd(error_code=0, partition=number, leader_epoch=-1, end_offset=end)
+        ends.EpochEndOffset(error_code=0, partition=number, leader_epoch=-1, end_offset=end)
         for number, end in enumerate((-1, offset))
     )
     answer = ends.OffsetForLeaderEpochResponse(

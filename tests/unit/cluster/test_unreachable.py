@@ -7,7 +7,7 @@ import pytest
 from tests.support.spoken_cluster import PORT, SpokenCluster
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import LATEST
-from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.keeper import MetadataManager
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import TopicPartition
@@ -39,7 +39,7 @@ def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) ->
     cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
     scope = ThreadScope("test-missing")
     views: list[object] = []
-    keeper = MetadataKeeper(
+    keeper = MetadataManager(
         cluster.client(), scope, refresh_ms=10, backoff_ms=10, on_change=views.append
     )
     with caplog.at_level(logging.WARNING, "zkconsumer.cluster.keeper"):

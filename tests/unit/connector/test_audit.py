@@ -7,7 +7,7 @@ import pytest
 from tests.support.chunks import chunk_of, ignore
 from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
 from tests.support.listening import NotedListener
-from zkconsumer.connector.rebalance_state import State
+from zkconsumer.connector.rebalance_state import RebalanceState
 from zkconsumer.errors import ConsumerTimeout, OffsetCommitFailed, PartitionFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import OrphansSeen, PartitionsLost, RebalanceFinished, RebalanceStarted
@@ -36,7 +36,7 @@ def next_error(member: ControlledMember) -> Exception:
     return caught.value
 
 
-def stands_in(member: ControlledMember, state: State) -> bool:
+def stands_in(member: ControlledMember, state: RebalanceState) -> bool:
     """Whether its core is in this state."""
     return member.core.state is state
 
@@ -133,11 +133,11 @@ def test_a_partition_that_another_session_took_comes_back_when_it_lets_go() -> N
     member.consume(4)
     take_over(group)
     group.pass_time(AUDIT_MS)
-    assert stands_in(member, State.BACKING_OFF)
+    assert stands_in(member, RebalanceState.BACKING_OFF)
     group.write("/consumers/g/offsets/t/0", b"8")
     group.admin.delete_many([OWNER_0])
     group.settle()
-    assert stands_in(member, State.OWNING)
+    assert stands_in(member, RebalanceState.OWNING)
     assert member.starts()[T0] == 8
 
 
@@ -187,7 +187,7 @@ def test_audits_go_on_and_on() -> None:
     group.pass_time(AUDIT_MS)
     group.server.disconnect(member.store.session_id)
     group.pass_time(AUDIT_MS)
-    assert stands_in(member, State.BACKING_OFF)
+    assert stands_in(member, RebalanceState.BACKING_OFF)
     group.admin.delete_many([OWNER_0])
     group.server.reconnect(member.store.session_id)
     group.settle()
@@ -364,10 +364,10 @@ def test_a_registration_that_another_session_made_stops_the_audits() -> None:
     group.admin.create("/consumers/g/ids/g_a", b"x", ephemeral=True)
     group.server.reconnect(member.store.session_id)
     group.settle()
-    assert stands_in(member, State.BACKING_OFF)
+    assert stands_in(member, RebalanceState.BACKING_OFF)
     group.pass_time(BACKOFF_MS)
-    assert stands_in(member, State.BACKING_OFF)
+    assert stands_in(member, RebalanceState.BACKING_OFF)
     group.admin.delete_many(["/consumers/g/ids/g_a"])
     group.settle()
-    assert stands_in(member, State.OWNING)
+    assert stands_in(member, RebalanceState.OWNING)
     assert member.owned() == claims

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
-from zkconsumer.connector.rebalance_state import State
+from zkconsumer.connector.rebalance_state import RebalanceState
 from zkconsumer.errors import (
     ConsumerTimeout,
     OffsetCommitFailed,
@@ -40,7 +40,7 @@ def errors_of(member: ControlledMember) -> list[ZkConsumerError]:
             found.append(error)
 
 
-def stands_in(member: ControlledMember, state: State) -> bool:
+def stands_in(member: ControlledMember, state: RebalanceState) -> bool:
     """Whether its core is in this state."""
     return member.core.state is state
 
@@ -124,7 +124,7 @@ def test_audits_with_a_blocked_partition_don_t_touch_the_others() -> None:
     for _ in range(3):
         group.pass_time(AUDIT_MS)
     assert member.owned() == claims
-    assert stands_in(member, State.OWNING)
+    assert stands_in(member, RebalanceState.OWNING)
 
 
 def test_it_is_taken_as_soon_as_the_node_is_deleted() -> None:
@@ -168,7 +168,7 @@ def test_of_two_the_one_that_is_freed_is_taken() -> None:
     group.admin.delete_many(paths[1:])
     group.settle()
     assert set(member.owned()) == {T0, T1, T2}
-    assert stands_in(member, State.OWNING)
+    assert stands_in(member, RebalanceState.OWNING)
 
 
 def test_garbage_on_everything_still_joins() -> None:
@@ -192,7 +192,7 @@ def test_garbage_beside_a_living_owner_waits_for_the_living_one() -> None:
     request = member.join({"t": 1})
     group.settle()
     group.pass_time(BACKOFF_MS)
-    assert stands_in(member, State.BACKING_OFF)
+    assert stands_in(member, RebalanceState.BACKING_OFF)
     group.admin.delete_many([path])
     group.settle()
     assert request.reply.wait(0) == (None, True)
@@ -237,7 +237,7 @@ def test_garbage_that_comes_in_place_of_our_node_is_met_at_the_audit() -> None:
     assert not claims[T0].active
     assert member.owned() == {T1: claims[T1]}
     assert len(errors_of(member)) == 1
-    assert stands_in(member, State.OWNING)
+    assert stands_in(member, RebalanceState.OWNING)
 
 
 def test_offsets_of_a_blocked_partition_can_t_be_committed() -> None:
@@ -294,10 +294,10 @@ def test_every_stream_hears_that_all_tries_failed_and_the_next_event_mends_it() 
             next(member.stream("t", number))
     member.deliver(T0, [5])
     assert drained(member.stream()) == [(0, 5)]
-    assert stands_in(member, State.FAILED)
+    assert stands_in(member, RebalanceState.FAILED)
     group.admin.delete_many([path])
     group.settle()
-    assert stands_in(member, State.OWNING)
+    assert stands_in(member, RebalanceState.OWNING)
     assert group.owners() == {0: "g_a-0", 1: "g_a-0", 2: "g_a-1", 3: "g_a-1"}
 
 
@@ -314,4 +314,4 @@ def test_it_is_said_anew_when_it_happens_anew() -> None:
         assert [type(one) for one in errors_of(member)] == [RebalanceFailed]
         group.admin.delete_many([path])
         group.settle()
-        assert stands_in(member, State.OWNING)
+        assert stands_in(member, RebalanceState.OWNING)

@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
-from zkconsumer.connector.rebalance_state import State
+from zkconsumer.connector.rebalance_state import RebalanceState
 from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
@@ -190,7 +190,9 @@ def test_a_shutdown_while_joining_ends_the_wait(group: Group, connector: MemoryC
 
     scope.spawn("joiner", join, stop=lambda: None)
     wait_until(
-        lambda: connector.member.core.state is State.BACKING_OFF, timeout_s=5, what="a refusal"
+        lambda: connector.member.core.state is RebalanceState.BACKING_OFF,
+        timeout_s=5,
+        what="a refusal",
     )
     connector.shutdown()
     assert scope.close(5_000) == []

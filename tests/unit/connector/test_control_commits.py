@@ -243,7 +243,7 @@ def test_nothing_is_registered_in_a_session_whose_news_is_still_on_its_way() -> 
     group.settle()
     assert group.ids() == ["g_a"]
     group.server.expire(member.store.session_id)
-    member.control.mailbox.put(ev.Triggered(ev.Cause.MEMBERS))
+    member.control.mailbox.put(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     group.settle()
     assert (group.ids(), group.owners()) == ([], {})
     group.server.deliver_all()

@@ -150,9 +150,11 @@ def test_an_owner_that_left_before_it_could_be_watched_is_not_waited_for() -> No
     member = group.member("a")
     member.pump()
     member.control._steps.await_owners((T0,))
-    assert member.control.mailbox.drain() == [ev.Triggered(ev.Cause.OWNER_GONE)]
+    assert member.control.mailbox.drain() == [ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE)]
     member.control._steps.await_registration()
-    assert member.control.mailbox.drain() == [ev.Triggered(ev.Cause.REGISTRATION_GONE)]
+    assert member.control.mailbox.drain() == [
+        ev.RebalanceTriggered(ev.RebalanceCause.REGISTRATION_GONE)
+    ]
 
 
 # --- offsets that can't be used ------------------------------------------------------------------

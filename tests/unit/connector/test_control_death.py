@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.control_bench import Group
-from zkconsumer.connector.messages import CloseRequest, Errand, ThreadDied
+from zkconsumer.connector.messages import CloseRequest, ControlTask, ThreadDied
 from zkconsumer.errors import ConsumerClosed
 
 
@@ -37,8 +37,8 @@ def test_what_waits_while_a_caller_is_told_is_refused_where_the_member_dies() ->
         control._backlog.extend(control.mailbox.drain())
         control.attend(lambda: False, group.clock.now_ms() + 60_000)
 
-    control.mailbox.put(Errand(attend, refuse=lambda _: None))
-    control.mailbox.put(Errand(fail, refuse=lambda _: None))
+    control.mailbox.put(ControlTask(attend, refuse=lambda _: None))
+    control.mailbox.put(ControlTask(fail, refuse=lambda _: None))
     commit = member.commit()
     with pytest.raises(ZeroDivisionError):
         control.run()
@@ -53,7 +53,7 @@ def test_a_thread_that_gets_the_number_of_one_that_ended_is_another_one() -> Non
     group.members.remove(member)
     seen: list[bool] = []
     member.control.mailbox.put(
-        Errand(lambda: seen.append(member.control.is_current), refuse=lambda _: None)
+        ControlTask(lambda: seen.append(member.control.is_current), refuse=lambda _: None)
     )
     member.control.mailbox.put(CloseRequest())
     member.control.run()

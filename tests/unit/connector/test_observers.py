@@ -10,7 +10,7 @@ from tests.support.listening import NotedListener
 from tests.support.manual_clock import ManualClock
 from tests.support.noting import Noting
 from zkconsumer.connector.messages import ThreadDied
-from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.ownership import OwnedClaims
 from zkconsumer.connector.rebalance_events import Event as CoreEvent
 from zkconsumer.connector.rebalance_events import SessionEnded, SessionStarted
 from zkconsumer.connector.session_news import listen
@@ -291,7 +291,7 @@ def test_session_events_are_told_with_the_session() -> None:
     server, observed, told = MemoryZkServer(), Noting(), list[CoreEvent | ThreadDied]()
     store, clock = server.connect(), ManualClock()
     first = store.session_id
-    book = OwnershipBook()
+    book = OwnedClaims()
     claim = book.open(T0, ChunkQueue(1), None, first)
     heard: list[tuple[str, bool]] = []
 

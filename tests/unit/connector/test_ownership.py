@@ -1,13 +1,13 @@
 """The book of claims: opening, giving up, fencing."""
 
 from tests.support.chunks import T0, T1, chunk_of, ignore
-from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.ownership import OwnedClaims
 from zkconsumer.streams.chunk_queue import ChunkQueue
 
 
 def test_an_open_claim_starts_at_the_committed_offset() -> None:
     """Consumed and committed are what the store said; delivered is nothing yet."""
-    book, queue = OwnershipBook(), ChunkQueue(1)
+    book, queue = OwnedClaims(), ChunkQueue(1)
     claim = book.open(T0, queue, 7, session_id=1)
     assert (claim.consumed_offset, claim.committed_offset, claim.delivered_offset) == (7, 7, None)
     assert claim.sink is queue
@@ -17,7 +17,7 @@ def test_an_open_claim_starts_at_the_committed_offset() -> None:
 
 def test_revoking_ends_delivery_at_once_and_frees_the_queue() -> None:
     """The claim keeps its offsets for the commit; its queued records are gone, others stay."""
-    book, queue = OwnershipBook(), ChunkQueue(10)
+    book, queue = OwnedClaims(), ChunkQueue(10)
     one, two = book.open(T0, queue, 7, 1), book.open(T1, queue, 3, 1)
     first, second = chunk_of(one, [7]), chunk_of(two, [3])
     queue.offer(first, ignore)
@@ -31,13 +31,13 @@ def test_revoking_ends_delivery_at_once_and_frees_the_queue() -> None:
 
 def test_revoking_what_is_not_there_does_nothing() -> None:
     """A partition whose offset was unusable was never opened."""
-    book = OwnershipBook()
+    book = OwnedClaims()
     assert book.revoke([T0]) == []
 
 
 def test_revoking_everything_empties_the_book() -> None:
     """Also of claims that a lost session ended before."""
-    book, queue = OwnershipBook(), ChunkQueue(10)
+    book, queue = OwnedClaims(), ChunkQueue(10)
     claims = [book.open(T0, queue, 1, 1), book.open(T1, queue, 2, 1)]
     claims[0].active = False
     assert book.revoke_all() == claims
@@ -46,7 +46,7 @@ def test_revoking_everything_empties_the_book() -> None:
 
 def test_a_new_claim_of_the_same_partition_is_another_one() -> None:
     """The old object stays dead."""
-    book, queue = OwnershipBook(), ChunkQueue(10)
+    book, queue = OwnedClaims(), ChunkQueue(10)
     old = book.open(T0, queue, 1, 1)
     book.revoke([T0])
     new = book.open(T0, queue, 5, 1)
@@ -56,7 +56,7 @@ def test_a_new_claim_of_the_same_partition_is_another_one() -> None:
 
 def test_a_lost_session_ends_delivery_of_what_was_claimed_under_it() -> None:
     """At once, before the control thread knows: nothing of it counts for a commit any more."""
-    book, queue = OwnershipBook(), ChunkQueue(10)
+    book, queue = OwnedClaims(), ChunkQueue(10)
     claim = book.open(T0, queue, 1, session_id=11)
     book.fence(11)
     assert not claim.active
@@ -65,7 +65,7 @@ def test_a_lost_session_ends_delivery_of_what_was_claimed_under_it() -> None:
 
 def test_late_news_of_an_earlier_session_fences_nothing() -> None:
     """What was claimed under the new session goes on."""
-    book, queue = OwnershipBook(), ChunkQueue(10)
+    book, queue = OwnedClaims(), ChunkQueue(10)
     book.open(T0, queue, 1, session_id=11)
     book.revoke_all()
     claim = book.open(T0, queue, 1, session_id=12)
@@ -75,7 +75,7 @@ def test_late_news_of_an_earlier_session_fences_nothing() -> None:
 
 def test_what_could_not_be_read_is_stopped_until_it_is_given_up() -> None:
     """Then it is another member's to try, and nothing of ours that stands still."""
-    book = OwnershipBook()
+    book = OwnedClaims()
     book.refuse(T0)
     book.refuse(T1)
     assert book.stopped() == {T0, T1}

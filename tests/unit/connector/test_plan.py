@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.connector.plan import Ownership, Plan, plan_round
+from zkconsumer.connector.plan import Ownership, RebalancePlan, plan_round
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 MINE = [ConsumerThreadId("g_me", number) for number in range(3)]
@@ -25,7 +25,7 @@ def plan(
     started: Ownership,
     claimed: Ownership | None = None,
     still: frozenset[TopicPartition] | None = None,
-) -> Plan:
+) -> RebalancePlan:
     """Plan where everything started is claimed and still held, unless said otherwise."""
     return plan_round(
         assigned=assigned,
@@ -43,37 +43,39 @@ def test_what_stays_with_its_thread_is_left_alone() -> None:
 def test_a_first_share_is_only_taken() -> None:
     """Nothing to stop or release."""
     result = plan(owned(p0=0), started={})
-    assert result == Plan(lost={}, give_up={}, release={}, take=owned(p0=0))
+    assert result == RebalancePlan(lost={}, give_up={}, release={}, take=owned(p0=0))
 
 
 def test_what_goes_to_others_is_given_up_and_released() -> None:
     """The rest stays."""
     result = plan(owned(p0=0), started=owned(p0=0, p1=0))
-    assert result == Plan(lost={}, give_up=owned(p1=0), release=owned(p1=0), take={})
+    assert result == RebalancePlan(lost={}, give_up=owned(p1=0), release=owned(p1=0), take={})
 
 
 def test_what_moves_between_own_threads_is_released_and_taken_anew() -> None:
     """Another stream reads it: its node says so."""
     result = plan(owned(p0=1), started=owned(p0=0))
-    assert result == Plan(lost={}, give_up=owned(p0=0), release=owned(p0=0), take=owned(p0=1))
+    assert result == RebalancePlan(
+        lost={}, give_up=owned(p0=0), release=owned(p0=0), take=owned(p0=1)
+    )
 
 
 def test_what_is_no_longer_ours_is_lost_not_given_up() -> None:
     """A node that vanished or is another's: stop, commit nothing, delete nothing."""
     result = plan({}, started=owned(p0=0), still=held())
-    assert result == Plan(lost=owned(p0=0), give_up={}, release={}, take={})
+    assert result == RebalancePlan(lost=owned(p0=0), give_up={}, release={}, take={})
 
 
 def test_what_was_lost_but_is_assigned_is_taken_again() -> None:
     """Somebody deleted our node: claim it anew, from the committed offset."""
     result = plan(owned(p0=0), started=owned(p0=0), still=held())
-    assert result == Plan(lost=owned(p0=0), give_up={}, release={}, take=owned(p0=0))
+    assert result == RebalancePlan(lost=owned(p0=0), give_up={}, release={}, take=owned(p0=0))
 
 
 def test_what_was_claimed_but_never_started_is_released_or_taken() -> None:
     """Left by a round that failed behind its claim."""
     result = plan(owned(p0=0), started={}, claimed=owned(p0=0, p1=0), still=held(0, 1))
-    assert result == Plan(lost={}, give_up={}, release=owned(p1=0), take=owned(p0=0))
+    assert result == RebalancePlan(lost={}, give_up={}, release=owned(p1=0), take=owned(p0=0))
 
 
 def test_a_claim_of_unknown_outcome_that_did_not_happen_is_not_released() -> None:

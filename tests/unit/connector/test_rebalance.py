@@ -28,7 +28,7 @@ def test_a_first_round_registers_reads_claims_loads_and_starts() -> None:
     start, settled = script.said[-2:]
     assert isinstance(start, ev.Start)
     assert (start.owned, start.offsets) == (mine(0, 1), dict.fromkeys(tps(0, 1), 10))
-    assert settled == ev.Settled(mine(0, 1), ev.Cause.JOINED, changed=True)
+    assert settled == ev.Settled(mine(0, 1), ev.RebalanceCause.JOINED, changed=True)
     assert (script.core.claimed, script.core.started) == (mine(0, 1), mine(0, 1))
     assert script.core.next_deadline_ms() is None
 
@@ -44,7 +44,7 @@ def test_a_member_without_a_share_settles_with_nothing() -> None:
     start = script.said[-2]
     assert isinstance(start, ev.Start)
     assert (start.owned, len(start.assignment)) == ({}, 2), "it hears who owns what"
-    assert script.said[-1] == ev.Settled({}, ev.Cause.JOINED, changed=False)
+    assert script.said[-1] == ev.Settled({}, ev.RebalanceCause.JOINED, changed=False)
 
 
 def test_joining_twice_is_joining_once() -> None:
@@ -59,11 +59,11 @@ def test_joining_twice_is_joining_once() -> None:
 def test_a_round_that_changes_nothing_only_reads() -> None:
     """It checks that every claimed node is still ours."""
     script = Script().joined()
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     assert script.open(ev.ReadGroup).check == tps(0, 1)
     script.run_on()
     assert script.kinds() == ["ReadGroup", "Settled"]
-    assert script.said[-1] == ev.Settled(mine(0, 1), ev.Cause.MEMBERS, changed=False)
+    assert script.said[-1] == ev.Settled(mine(0, 1), ev.RebalanceCause.MEMBERS, changed=False)
 
 
 def test_what_is_given_up_is_stopped_then_committed_then_released() -> None:
@@ -106,7 +106,7 @@ def test_new_partitions_are_claimed_after_what_goes_was_released() -> None:
 def test_a_lost_partition_is_stopped_but_neither_committed_nor_released() -> None:
     """Its node is another's now: the offset is theirs to write. It is still ours by assignment."""
     script = Script().joined()
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.read(held=tps(1))
     assert script.open(ev.Revoke).partitions == tps(0)
     script.done(ev.Revoke)
@@ -124,7 +124,7 @@ def test_a_lost_and_a_given_up_partition_are_kept_apart() -> None:
     script.partition_count = 4
     script.joined()
     script.members = ("g_a", ME)  # ours are now 2 and 3
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.read(held=tps(1, 2, 3))
     assert sorted(script.open(ev.Revoke).partitions) == list(tps(0, 1))
     script.done(ev.Revoke)
@@ -141,8 +141,8 @@ def test_a_lost_and_a_given_up_partition_are_kept_apart() -> None:
 def test_triggers_during_a_round_mean_one_more_round() -> None:
     """However many they are; the round in progress goes on to its end."""
     script = losing_one()
-    for cause in (ev.Cause.MEMBERS, ev.Cause.TOPICS, ev.Cause.MEMBERS):
-        assert script.send(ev.Triggered(cause)) == []
+    for cause in (ev.RebalanceCause.MEMBERS, ev.RebalanceCause.TOPICS, ev.RebalanceCause.MEMBERS):
+        assert script.send(ev.RebalanceTriggered(cause)) == []
     script.run_on()
     assert script.kinds().count("ReadGroup") == 2
     assert script.kinds()[-2:] == ["ReadGroup", "Settled"]
@@ -154,7 +154,7 @@ def test_a_trigger_during_the_last_step_is_not_forgotten() -> None:
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
     script.until(ev.Start)
-    script.send(ev.Triggered(ev.Cause.TOPICS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.TOPICS))
     actions = script.done(ev.Start)
     assert [type(one) for one in actions] == [ev.Settled, ev.ReadGroup]
 
@@ -162,7 +162,7 @@ def test_a_trigger_during_the_last_step_is_not_forgotten() -> None:
 def test_a_trigger_outside_is_nothing() -> None:
     """Late watches of a group that was left."""
     script = Script()
-    assert script.send(ev.Triggered(ev.Cause.MEMBERS)) == []
+    assert script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS)) == []
 
 
 def test_a_reconnect_within_the_session_reads_again() -> None:
@@ -170,7 +170,7 @@ def test_a_reconnect_within_the_session_reads_again() -> None:
     script = Script().joined()
     assert isinstance(script.send(ev.SessionStarted(1))[0], ev.ReadGroup)
     script.run_on()
-    assert script.said[-1] == ev.Settled(mine(0, 1), ev.Cause.RECONNECTED, changed=False)
+    assert script.said[-1] == ev.Settled(mine(0, 1), ev.RebalanceCause.RECONNECTED, changed=False)
 
 
 # --- brokers -------------------------------------------------------------------------------------
@@ -192,7 +192,9 @@ def test_brokers_that_come_start_a_round() -> None:
     script.broker_count = 0
     script.joined()
     script.broker_count = 1
-    assert isinstance(script.send(ev.Triggered(ev.Cause.BROKERS))[0], ev.ReadGroup)
+    assert isinstance(
+        script.send(ev.RebalanceTriggered(ev.RebalanceCause.BROKERS))[0], ev.ReadGroup
+    )
     script.run_on()
     assert script.core.started == mine(0, 1)
 
@@ -200,14 +202,14 @@ def test_brokers_that_come_start_a_round() -> None:
 def test_brokers_that_come_and_go_later_are_the_fetchers_affair() -> None:
     """No round where there were brokers before."""
     script = Script().joined()
-    assert script.send(ev.Triggered(ev.Cause.BROKERS)) == []
+    assert script.send(ev.RebalanceTriggered(ev.RebalanceCause.BROKERS)) == []
 
 
 def test_a_broker_that_comes_while_a_reading_without_brokers_is_on_its_way_is_not_missed() -> None:
     """The watch fires once: forgetting it would leave the member idle."""
     script = Script().joined()
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
-    script.send(ev.Triggered(ev.Cause.BROKERS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.BROKERS))
     script.broker_count = 0
     actions = script.read()
     assert [type(one) for one in actions] == [ev.Settled, ev.ReadGroup]

@@ -15,7 +15,7 @@ from tests.support.rebalance_script import (
     tps,
 )
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.rebalance_state import State
+from zkconsumer.connector.rebalance_state import RebalanceState
 
 # --- failures ------------------------------------------------------------------------------------
 
@@ -32,11 +32,14 @@ def test_a_refused_claim_waits_for_the_owners_and_tries_again() -> None:
     assert (later.attempt, later.delay_ms) == (1, 1_000)
     assert "t-0 by g_x-0" in later.reason
     assert script.core.claimed == {}
-    assert (script.core.state, script.core.next_deadline_ms()) == (State.BACKING_OFF, 1_000)
+    assert (script.core.state, script.core.next_deadline_ms()) == (
+        RebalanceState.BACKING_OFF,
+        1_000,
+    )
     script.now_ms = 999
-    assert script.send(ev.Tick()) == []
+    assert script.send(ev.DeadlineReached()) == []
     script.now_ms = 1_000
-    assert [type(one) for one in script.send(ev.Tick())] == [ev.ReadGroup]
+    assert [type(one) for one in script.send(ev.DeadlineReached())] == [ev.ReadGroup]
     script.run_on()
     assert script.core.started == mine(0, 1)
 
@@ -60,7 +63,9 @@ def test_a_try_that_comes_early_is_not_counted() -> None:
     script = joining()
     refuse_until_resting(script)
     for _ in range(10):
-        assert isinstance(script.send(ev.Triggered(ev.Cause.OWNER_GONE))[0], ev.ReadGroup)
+        assert isinstance(
+            script.send(ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE))[0], ev.ReadGroup
+        )
         refuse_until_resting(script)
     assert [one.attempt for one in script.said if isinstance(one, ev.RetryLater)] == [1] * 11
     assert "GiveUp" not in script.kinds()
@@ -70,9 +75,9 @@ def test_an_early_try_that_succeeds_leaves_no_trace() -> None:
     """The next failure is a first one, and counted."""
     script = joining()
     refuse_until_resting(script)
-    script.send(ev.Triggered(ev.Cause.OWNER_GONE))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE))
     script.until(ev.Start)
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.done(ev.Start)
     script.said.clear()
     script.failed(ev.ReadGroup)
@@ -84,14 +89,14 @@ def test_after_all_tries_the_caller_hears_it_once_and_tries_go_on() -> None:
     script = joining()
     for number in range(4):
         refuse_until_resting(script)
-        assert script.stands_in(State.BACKING_OFF)
+        assert script.stands_in(RebalanceState.BACKING_OFF)
         if number < 3:
             script.tick()
     (give_up,) = script.tick()
-    assert isinstance(give_up, ev.GiveUp)
+    assert isinstance(give_up, ev.ReportFailure)
     assert give_up.attempts == 4
     assert "t-0 by g_x-0" in give_up.reason
-    assert script.stands_in(State.FAILED)
+    assert script.stands_in(RebalanceState.FAILED)
     assert script.core.next_deadline_ms() == script.now_ms + 4 * 1_000
     script.tick()
     for _ in range(20):
@@ -111,9 +116,11 @@ def test_the_last_pause_is_waited_out_before_giving_up() -> None:
         script.tick()
     refuse_until_resting(script)
     assert "GiveUp" not in script.kinds()
-    assert isinstance(script.send(ev.Triggered(ev.Cause.OWNER_GONE))[0], ev.ReadGroup)
+    assert isinstance(
+        script.send(ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE))[0], ev.ReadGroup
+    )
     script.run_on()
-    assert script.stands_in(State.OWNING)
+    assert script.stands_in(RebalanceState.OWNING)
     assert script.now_ms == 3 * 1_000
 
 
@@ -125,8 +132,8 @@ def test_a_trigger_after_giving_up_starts_anew_with_all_tries() -> None:
     for _ in range(3):
         refuse_until_resting(script)
         script.tick()
-    assert script.stands_in(State.FAILED)
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    assert script.stands_in(RebalanceState.FAILED)
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     refuse_until_resting(script)
     assert attempts(script)[-1] == 1
     script = Script(max_retries=1)
@@ -134,11 +141,11 @@ def test_a_trigger_after_giving_up_starts_anew_with_all_tries() -> None:
     script.send(ev.Join())
     refuse_until_resting(script)
     script.tick()
-    assert script.stands_in(State.FAILED)
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    assert script.stands_in(RebalanceState.FAILED)
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.run_on()
-    assert script.stands_in(State.OWNING)
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    assert script.stands_in(RebalanceState.OWNING)
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.failed(ev.ReadGroup)
     script.tick()
     assert script.kinds().count("GiveUp") == 2
@@ -152,7 +159,7 @@ def test_the_slow_tries_after_giving_up_begin_anew() -> None:
     for _ in range(3):
         refuse_until_resting(script)
         script.tick()
-    assert script.stands_in(State.FAILED)
+    assert script.stands_in(RebalanceState.FAILED)
     script.tick()
     refuse_until_resting(script)
     assert attempts(script) == [1, 2, 3, 1]
@@ -162,7 +169,7 @@ def test_a_trigger_during_a_failed_round_tries_again_at_once() -> None:
     """What it failed on may be gone already."""
     script = joining()
     script.until(ev.Claim)
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     actions = script.refused(0)
     assert [type(one) for one in actions] == [ev.AwaitOwners, ev.RetryLater, ev.ReadGroup]
     assert script.core.next_deadline_ms() is None
@@ -219,10 +226,10 @@ def test_a_step_that_fails_backs_off_and_the_next_try_completes(
     fail(script)
     assert isinstance(script.said[-1], ev.RetryLater)
     assert "no answer" in script.said[-1].reason
-    assert script.stands_in(State.BACKING_OFF)
+    assert script.stands_in(RebalanceState.BACKING_OFF)
     script.tick()
     script.run_on()
-    assert script.stands_in(State.OWNING)
+    assert script.stands_in(RebalanceState.OWNING)
     assert (script.core.claimed, script.core.started) == (mine(0, 1), mine(0, 1))
 
 
@@ -270,7 +277,7 @@ def test_a_claim_that_did_not_happen_is_forgotten() -> None:
     script.tick()
     script.read(held=())
     script.run_on()
-    assert script.stands_in(State.OWNING)
+    assert script.stands_in(RebalanceState.OWNING)
     assert script.core.claimed == {}
     assert "Release" not in script.kinds()
 
@@ -293,9 +300,11 @@ def test_a_blocked_registration_waits_for_the_node_to_go() -> None:
     script = joining()
     actions = script.blocked()
     assert actions == [ev.AwaitRegistration(), ev.RetryLater(1, 1_000, "in the way")]
-    assert isinstance(script.send(ev.Triggered(ev.Cause.REGISTRATION_GONE))[0], ev.Register)
+    assert isinstance(
+        script.send(ev.RebalanceTriggered(ev.RebalanceCause.REGISTRATION_GONE))[0], ev.Register
+    )
     script.run_on()
-    assert script.stands_in(State.OWNING)
+    assert script.stands_in(RebalanceState.OWNING)
 
 
 def test_a_registration_in_the_way_is_waited_for_as_long_as_its_session_may_live() -> None:
@@ -305,12 +314,12 @@ def test_a_registration_in_the_way_is_waited_for_as_long_as_its_session_may_live
     script.send(ev.Join())
     while script.now_ms < 60_000:
         script.blocked()
-        assert script.core.state is State.BACKING_OFF
+        assert script.core.state is RebalanceState.BACKING_OFF
         script.tick()
     for _ in range(2):
         script.blocked()
         script.tick()
-    assert any(isinstance(one, ev.GiveUp) for one in script.said)
+    assert any(isinstance(one, ev.ReportFailure) for one in script.said)
 
 
 def test_a_blocked_registration_is_tried_again_not_taken_for_ours() -> None:
@@ -326,7 +335,7 @@ def test_a_blocked_registration_is_tried_again_not_taken_for_ours() -> None:
 def test_a_registration_that_was_deleted_is_made_again() -> None:
     """An operator's hand; what is claimed goes on being read meanwhile."""
     script = Script().joined()
-    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.read(registered=False)
     script.done(ev.Register)
     assert script.open(ev.ReadGroup).check == tps(0, 1)

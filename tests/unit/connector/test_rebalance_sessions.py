@@ -11,7 +11,7 @@ from tests.support.rebalance_script import (
     tps,
 )
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.rebalance_state import State
+from zkconsumer.connector.rebalance_state import RebalanceState
 
 # --- sessions ------------------------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ def test_the_end_of_the_session_voids_everything_at_once(station: type[ev.Step])
     script = at_station(station)
     actions = script.send(ev.SessionEnded(1))
     assert [type(one) for one in actions] == [ev.Fence]
-    assert script.stands_in(State.OUTSIDE)
+    assert script.stands_in(RebalanceState.OUTSIDE)
     assert (script.core.claimed, script.core.started) == ({}, {})
     assert script.core.next_deadline_ms() is None
 
@@ -61,7 +61,7 @@ def test_an_answer_from_before_the_end_of_the_session_changes_nothing(
     register = script.send(ev.SessionStarted(2))[0]
     assert isinstance(register, ev.Register)
     assert script.send(ev.StepDone(stale)) == []
-    assert script.stands_in(State.REGISTERING)
+    assert script.stands_in(RebalanceState.REGISTERING)
     script.run_on()
     assert script.core.started == mine(2, 3)
 
@@ -76,7 +76,7 @@ def test_a_new_session_registers_and_claims_anew() -> None:
     assert script.kinds()[2:] == ["ReadGroup", "Claim", "LoadOffsets", "Start", "Settled"]
     settled = script.said[-1]
     assert isinstance(settled, ev.Settled)
-    assert settled.cause is ev.Cause.NEW_SESSION
+    assert settled.cause is ev.RebalanceCause.NEW_SESSION
 
 
 def test_late_news_of_the_end_of_an_earlier_session_changes_nothing() -> None:
@@ -94,7 +94,7 @@ def test_the_end_of_the_session_ends_a_pause() -> None:
     refuse_until_resting(script)
     script.send(ev.SessionEnded(1))
     assert script.core.next_deadline_ms() is None
-    assert script.send(ev.Tick()) == []
+    assert script.send(ev.DeadlineReached()) == []
     script.send(ev.SessionStarted(2))
     refuse_until_resting(script)
     later = script.said[-1]
@@ -130,14 +130,14 @@ def test_a_registration_is_asked_for_in_the_session_that_is_known() -> None:
 def test_leaving_stops_commits_releases_and_unregisters() -> None:
     """In the order that loses nothing; then the member is outside."""
     script = Script().joined()
-    revoke, commit, release, unregister = script.core.receive(ev.Leave(), 0)
+    revoke, commit, release, unregister = script.core.receive(ev.Withdraw(), 0)
     assert isinstance(revoke, ev.Revoke)
     assert isinstance(commit, ev.Commit)
     assert isinstance(release, ev.Release)
     assert (revoke.partitions, commit.partitions) == (tps(0, 1), tps(0, 1))
     assert release.owned == mine(0, 1)
     assert unregister == ev.Unregister()
-    assert script.stands_in(State.OUTSIDE)
+    assert script.stands_in(RebalanceState.OUTSIDE)
 
 
 @pytest.mark.parametrize("station", stations())
@@ -147,23 +147,23 @@ def test_leaving_in_the_middle_of_a_round_releases_what_is_claimed(station: type
     assert script.step is not None
     stale = script.step.round
     claimed = dict(script.core.claimed)
-    actions = script.core.receive(ev.Leave(), 0)
+    actions = script.core.receive(ev.Withdraw(), 0)
     (release,) = [one for one in actions if isinstance(one, ev.Release)]
     assert release.owned == claimed
     assert script.send(ev.StepDone(stale)) == []
-    assert script.stands_in(State.OUTSIDE)
+    assert script.stands_in(RebalanceState.OUTSIDE)
 
 
 def test_leaving_from_outside_is_nothing() -> None:
     """Never joined, left before, or without a session."""
     script = Script()
-    assert script.send(ev.Leave()) == []
+    assert script.send(ev.Withdraw()) == []
     script.joined()
-    script.core.receive(ev.Leave(), 0)
-    assert script.core.receive(ev.Leave(), 0) == ()
+    script.core.receive(ev.Withdraw(), 0)
+    assert script.core.receive(ev.Withdraw(), 0) == ()
     script = Script().joined()
     script.send(ev.SessionEnded(1))
-    assert script.send(ev.Leave()) == []
+    assert script.send(ev.Withdraw()) == []
     assert script.send(ev.SessionStarted(2)) == []
 
 
@@ -171,7 +171,7 @@ def test_leaving_while_waiting_for_another_try_unregisters() -> None:
     """A member that failed must not stay registered."""
     script = joining()
     refuse_until_resting(script)
-    actions = script.core.receive(ev.Leave(), 0)
+    actions = script.core.receive(ev.Withdraw(), 0)
     assert ev.Unregister() in actions
     assert script.core.next_deadline_ms() is None
 
@@ -179,7 +179,7 @@ def test_leaving_while_waiting_for_another_try_unregisters() -> None:
 def test_a_member_that_left_may_join_again() -> None:
     """With all its tries."""
     script = Script().joined()
-    script.core.receive(ev.Leave(), 0)
+    script.core.receive(ev.Withdraw(), 0)
     assert isinstance(script.send(ev.Join())[0], ev.Register)
     script.run_on()
     assert script.core.started == mine(0, 1)

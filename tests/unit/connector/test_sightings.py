@@ -11,13 +11,13 @@ from zkconsumer.connector.sightings import Sightings
 from zkconsumer.connector.subscription import (
     FilterSubscription,
     StaticSubscription,
-    Subscription,
+    StreamSubscription,
 )
 from zkconsumer.model import Broker
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.zk.registry import GroupSnapshot
 
-SUBSCRIBED: Subscription = StaticSubscription({"t": (ChunkQueue(1),)})
+SUBSCRIBED: StreamSubscription = StaticSubscription({"t": (ChunkQueue(1),)})
 
 
 def report(

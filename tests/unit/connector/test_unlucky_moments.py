@@ -114,7 +114,7 @@ def test_a_join_given_up_late_does_not_withdraw_the_next_one() -> None:
     group.clock.advance(2 * BACKOFF_MS)
     member.withdraw()
     again = member.join({"t": 1})
-    member.control._feed(ev.Tick())  # the turn that was under way
+    member.control._feed(ev.DeadlineReached())  # the turn that was under way
     group.admin.delete_many(nodes)
     group.settle()
     assert again.reply.wait(0) == (None, True)

@@ -13,9 +13,9 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector import assembly, fetch_wiring, offset_wiring
-from zkconsumer.connector.assembly import Parts, assemble
+from zkconsumer.connector.assembly import ConnectorComponents, assemble
 from zkconsumer.connector.fetch_wiring import wire_fetching
-from zkconsumer.connector.member import Member, MemberSettings, MemberWorld, build_member
+from zkconsumer.connector.member import MemberRuntime, MemberSettings, MemberWorld, build_member
 from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.manager import FetchManager
@@ -40,7 +40,7 @@ def assembled(
     *,
     security: SecuritySettings = PLAINTEXT,
     **settings: object,
-) -> Parts:
+) -> ConnectorComponents:
     """The parts of a connector with these settings."""
     wanted: Mapping[str, Any] = {"zookeeper_connect": "h:2181", "group_id": "g1", **settings}
 
@@ -52,9 +52,9 @@ def assembled(
 
 def test_a_member_is_told_what_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     """And gets the same store, clock and mailbox as everybody else."""
-    seen: list[tuple[MemberSettings, MemberWorld, Member]] = []
+    seen: list[tuple[MemberSettings, MemberWorld, MemberRuntime]] = []
 
-    def noting(settings: MemberSettings, world: MemberWorld) -> Member:
+    def noting(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
         seen.append((settings, world, build_member(settings, world)))
         return seen[-1][2]
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from tests.support.waiting import wait_until
-from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.keeper import MetadataManager
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.consumer.assembly import assemble
 from zkconsumer.consumer.config import PollConfig
@@ -141,7 +141,7 @@ def test_topics_are_made_by_asking_only_where_that_is_wanted(*, wanted: bool) ->
             """Nothing to stop."""
 
     scope = ThreadScope("test")
-    keeper = MetadataKeeper(
+    keeper = MetadataManager(
         cast("Any", Client()),
         scope,
         refresh_ms=60_000,

@@ -11,7 +11,7 @@ from tests.support.paper_engine import EPOCH, PaperSlice
 from tests.support.poll_fakes import FakeKeeper
 from zkconsumer.consumer import arguments as args
 from zkconsumer.consumer.autocommit import AutoCommit
-from zkconsumer.consumer.shelf import Shelf, Stretch
+from zkconsumer.consumer.shelf import FetchBuffer, BufferedRecords
 from zkconsumer.consumer.subscription import Mode, Subscription
 from zkconsumer.errors import ConfigError, IllegalState
 from zkconsumer.fetch.polled.starts import PositionView
@@ -257,9 +257,9 @@ def test_without_auto_commit_nothing_is_due() -> None:
 # --- the shelf ---------------------------------------------------------------------------------
 
 
-def stretch(tp: TopicPartition, first: int, following: int) -> Stretch:
+def stretch(tp: TopicPartition, first: int, following: int) -> BufferedRecords:
     """Records [first, following) of a partition."""
-    return Stretch(
+    return BufferedRecords(
         tp, PaperSlice(tp, first, following).records(RecordOrigin(tp)), PositionView(first)
     )
 
@@ -277,7 +277,7 @@ def test_a_position_is_behind_what_was_handed_out() -> None:
 
 def test_a_shelf_gives_only_what_is_asked_for() -> None:
     """What is left keeps its place."""
-    shelf = Shelf()
+    shelf = FetchBuffer()
     assert not shelf
     shelf.put(stretch(A0, 0, 3))
     shelf.put(stretch(B0, 10, 13))
@@ -303,7 +303,7 @@ def test_a_shelf_gives_only_what_is_asked_for() -> None:
 @given(counts=st.lists(st.integers(1, 4), max_size=12), length=st.integers(0, 12))
 def test_however_it_is_taken_all_comes_once_in_order(counts: list[int], length: int) -> None:
     """And the position is always behind it."""
-    shelf = Shelf()
+    shelf = FetchBuffer()
     shelf.put(stretch(A0, 0, length))
     seen: list[int] = []
     for count in counts:

@@ -10,9 +10,9 @@ from tests.support.manual_clock import ManualClock
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.consumer.assembly import assemble
-from zkconsumer.consumer.committed_lookup import Answer, CommittedLookup
+from zkconsumer.consumer.committed_lookup import CommittedResult, CommittedLookup
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.one_caller import OneCaller
+from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.poll_loop import PollLoop
 from zkconsumer.consumer.wakeup import Wakeup
 from zkconsumer.errors import ConsumerClosed, IllegalState, RequestTimedOut, Woken
@@ -133,7 +133,7 @@ def test_a_poll_that_is_woken_hands_out_nothing() -> None:
 
 def test_only_one_thread_is_inside_at_a_time() -> None:
     """Which may come in again: a listener does."""
-    one = OneCaller(ForkGuard("consumer x"))
+    one = SingleCaller(ForkGuard("consumer x"))
     inside, go_on = threading.Event(), threading.Event()
 
     def stay() -> None:
@@ -183,14 +183,17 @@ def test_committed_positions_are_looked_up_beside_the_caller() -> None:
     answers.put({A: None})
     lookup.ask(frozenset({A}))
     answers.put(error)
-    seen: list[Answer] = []
+    seen: list[CommittedResult] = []
 
     def both() -> bool:
         seen.extend(lookup.answers())
         return len(seen) == 2
 
     wait_until(both, what="both answers")
-    assert seen == [Answer(frozenset({A}), {A: None}), Answer(frozenset({A}), error)]
+    assert seen == [
+        CommittedResult(frozenset({A}), {A: None}),
+        CommittedResult(frozenset({A}), error),
+    ]
     assert len(rung.drain()) == 2
     lookup.ask(frozenset({A}))
     answers.put(ConsumerClosed("closed"))

@@ -1,7 +1,7 @@
 """The demo's count and picture: what they say must be true."""
 
 from zkconsumer.demo.lines import line_number, log_line
-from zkconsumer.demo.picture import PartitionLine, picture
+from zkconsumer.demo.picture import PartitionView, picture
 from zkconsumer.demo.story import verdict_lines
 from zkconsumer.demo.tally import Tally
 from zkconsumer.model import TopicPartition
@@ -33,9 +33,9 @@ def test_the_verdict_counts_losses_and_repetitions() -> None:
 def test_the_picture_names_owners_and_lag() -> None:
     """Known members appear by name, unknown numbers as a dash, the lag never negative."""
     lines = [
-        PartitionLine(TopicPartition("t", 0), "g_host-1-abc-0", 5, 9),
-        PartitionLine(TopicPartition("t", 1), None, None, 9),
-        PartitionLine(TopicPartition("t", 2), "g_host-1-abc-0", 9, 5),
+        PartitionView(TopicPartition("t", 0), "g_host-1-abc-0", 5, 9),
+        PartitionView(TopicPartition("t", 1), None, None, 9),
+        PartitionView(TopicPartition("t", 2), "g_host-1-abc-0", 9, 5),
     ]
     text = picture("act", lines, {"g_host-1-abc": "python-1"}, {"python-1": 7})
     assert [row.split() for row in text.splitlines()[2:5]] == [

@@ -14,12 +14,12 @@ from zkconsumer.drain.manifest import (
     Manifest,
     check,
 )
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
 RANGE = OffsetRange(topic_partition=TopicPartition("t", 3), from_offset=10, until_offset=20)
-PLAN = Plan(number=7, created_ms=0, positions={}, starts={}, ranges=(RANGE,))
+PLAN = BatchPlan(number=7, created_ms=0, positions={}, starts={}, ranges=(RANGE,))
 PART = LandedPart(
     offsets=RANGE,
     contents=Contents(rows=8, first_offset=10, last_offset=19, checksum=Checksum(99)),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zkconsumer.drain.plan import LogEnds, Plan, Situation, make_plan, refuse_expired
+from zkconsumer.drain.plan import LogEnds, BatchPlan, Situation, make_plan, refuse_expired
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -79,7 +79,7 @@ def test_a_log_that_ends_before_what_was_landed_is_noticed() -> None:
 
 def test_a_plan_survives_its_file() -> None:
     """Everything comes back."""
-    plan = Plan(
+    plan = BatchPlan(
         number=12,
         created_ms=1_400_000_000_000,
         positions={A: 1, C: 2**62},
@@ -88,7 +88,7 @@ def test_a_plan_survives_its_file() -> None:
         expired=(span(A, 0, 1),),
         notes={"target_ends": {"a": {"0": 4}}},
     )
-    assert Plan.from_bytes("plan.json", plan.to_bytes()) == plan
+    assert BatchPlan.from_bytes("plan.json", plan.to_bytes()) == plan
 
 
 @pytest.mark.parametrize(
@@ -113,4 +113,4 @@ def test_a_plan_survives_its_file() -> None:
 def test_a_damaged_file_is_an_error_that_says_where(data: bytes, complaint: str) -> None:
     """File and field are named."""
     with pytest.raises(DrainError, match=complaint):
-        Plan.from_bytes("/lake/plan.json", data)
+        BatchPlan.from_bytes("/lake/plan.json", data)

@@ -6,14 +6,14 @@ import pytest
 
 from zkconsumer.drain import progress
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.progress import shown
 from zkconsumer.drain.seams import NoWatch, Watch
 from zkconsumer.model import OffsetRange, TopicPartition
 
 TP = TopicPartition("t", 0)
 RANGE = OffsetRange(topic_partition=TP, from_offset=0, until_offset=4_000)
-PLAN = Plan(number=1, created_ms=0, positions={TP: 0}, starts={TP: 0}, ranges=(RANGE,))
+PLAN = BatchPlan(number=1, created_ms=0, positions={TP: 0}, starts={TP: 0}, ranges=(RANGE,))
 MANIFEST = Manifest(number=1, attempt="a", landed_ms=0)
 
 

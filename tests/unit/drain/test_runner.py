@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.drain_world import IDENTITY, Killed, World
 from zkconsumer.drain import layout
-from zkconsumer.drain.identity import Identity, refuse_another
+from zkconsumer.drain.identity import DrainIdentity, refuse_another
 from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -217,7 +217,7 @@ def test_another_drain_is_refused(change: dict[str, str | None], named: str) -> 
 def test_the_same_cluster_may_be_called_by_other_hosts() -> None:
     """One address in common is enough."""
     refuse_another("/lake", IDENTITY, replace(IDENTITY, cluster="zk2:2181, zk1:2181/"))
-    assert Identity.from_bytes("drain.json", IDENTITY.to_bytes()) == IDENTITY
+    assert DrainIdentity.from_bytes("drain.json", IDENTITY.to_bytes()) == IDENTITY
 
 
 def test_a_path_with_files_of_others_is_refused() -> None:

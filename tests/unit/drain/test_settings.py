@@ -8,8 +8,8 @@ import pytest
 
 from zkconsumer.drain.command import add_arguments, settings_of, summary
 from zkconsumer.drain.on_spark.errors import reason
-from zkconsumer.drain.pace import Pace, duration
-from zkconsumer.drain.progress import Meter
+from zkconsumer.drain.pace import DrainPace, duration
+from zkconsumer.drain.progress import DrainMeter
 from zkconsumer.drain.runner import DrainReport
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.errors import ConfigError
@@ -130,13 +130,13 @@ def test_a_mirror_needs_a_place_for_its_own_files() -> None:
 
 def test_pace_and_lag_are_told() -> None:
     """Rate, lag and time left; no time where nothing was landed yet."""
-    assert str(Pace(30_000, 60_000, 10_000)) == "30,000 landed, 3,000/s, lag 60,000, 20 s left"
-    assert str(Pace(0, 5, 10_000)) == "0 landed, 0/s, lag 5"
+    assert str(DrainPace(30_000, 60_000, 10_000)) == "30,000 landed, 3,000/s, lag 60,000, 20 s left"
+    assert str(DrainPace(0, 5, 10_000)) == "0 landed, 0/s, lag 5"
     assert [duration(seconds) for seconds in (99, 100, 5_000, 12_000)] == [
         *("99 s", "2 min", "83 min", "3 h 20 min")
     ]
     tp = TopicPartition("t", 0)
-    assert Meter().looked({tp: 4}, {tp: 10, TopicPartition("t", 1): 3}).lag == 9
+    assert DrainMeter().looked({tp: 4}, {tp: 10, TopicPartition("t", 1): 3}).lag == 9
 
 
 def test_what_was_lost_is_in_the_last_words() -> None:

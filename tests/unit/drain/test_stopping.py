@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from zkconsumer.drain.stopping import StopFlag, asking_signals, ignored_signals
+from zkconsumer.drain.stopping import DrainStopFlag, asking_signals, ignored_signals
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def test_the_first_signal_asks_and_the_second_ends(
     number: signal.Signals, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Behind the batch in hand, or at once; afterwards all is as before."""
-    stop, before = StopFlag(), signal.getsignal(number)
+    stop, before = DrainStopFlag(), signal.getsignal(number)
     with asking_signals(stop, ignored_signals()):
         signal.raise_signal(number)
         assert stop.asked()
@@ -34,7 +34,7 @@ def test_the_first_signal_asks_and_the_second_ends(
 def test_what_was_ignored_before_spark_began_stays_ignored() -> None:
     """Spark takes Ctrl-C for itself, also in the background of a script, where nobody means us."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    stop, ignored = StopFlag(), ignored_signals()
+    stop, ignored = DrainStopFlag(), ignored_signals()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as Spark's start does
     with asking_signals(stop, ignored):
         signal.raise_signal(signal.SIGINT)

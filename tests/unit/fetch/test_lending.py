@@ -6,7 +6,7 @@ from tests.support.record_sets import records
 from tests.support.session_bench import OTHER, SETTINGS, request_of, session_with
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
-from zkconsumer.fetch.lending import Lender, Loan, Returned
+from zkconsumer.fetch.lending import NativeDelegate, Delegation, Returned
 from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.model import TopicPartition
@@ -25,12 +25,12 @@ def has_none(_sink: ChunkSink) -> bool:
     return False
 
 
-def lender(session: FetchSession) -> Lender:
+def lender(session: FetchSession) -> NativeDelegate:
     """A lender for whom every queue is a native one."""
-    return Lender(session, lambda _sink: True)
+    return NativeDelegate(session, lambda _sink: True)
 
 
-def lent(loan: Loan | None) -> list[TopicPartition]:
+def lent(loan: Delegation | None) -> list[TopicPartition]:
     """The partitions of a loan."""
     assert loan is not None
     return [one.claim.topic_partition for one in loan.positions]
@@ -61,7 +61,7 @@ def test_what_is_plain_is_lent_with_its_part() -> None:
 def test_nothing_is_lent_where_a_queue_is_not_native() -> None:
     """The loop in Python serves all of it then."""
     session, claims = three()
-    partly = Lender(session, lambda sink: sink is claims[2].sink)
+    partly = NativeDelegate(session, lambda sink: sink is claims[2].sink)
     assert partly.lend(has_room) is None
 
 

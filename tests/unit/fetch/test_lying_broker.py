@@ -21,7 +21,7 @@ from tests.support.record_sets import records
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.build import build_message_set
-from zkconsumer.testing.fake_script import Raw, Reply
+from zkconsumer.testing.fake_script import Raw, ScriptedReply
 from zkconsumer.wire.api import ApiKey
 
 __all__ = ["each_loop"]
@@ -58,7 +58,7 @@ def test_a_bit_that_flips_once_costs_one_more_fetch(at: int) -> None:
     entries[at] = with_offset(entries[at], at + BIT_36)
     with FetchBench() as bench:
         bench.cluster.append(T0, records(0, 1, 2))
-        lie = Reply(fetched(T0, b"".join(entries), high_watermark=3))
+        lie = ScriptedReply(fetched(T0, b"".join(entries), high_watermark=3))
         bench.brokers[0].script(ApiKey.FETCH, lie)
         queue, loop = new_queue(10), bench.loop()
         claim = claim_on(queue)
@@ -79,7 +79,9 @@ def test_an_offset_that_stays_wrong_stops_its_partition_in_front_of_it(magic: in
     whole, rest = b"".join(entries), b"".join(entries[1:])
     with FetchBench() as bench:
         bench.cluster.append(T0, records(0, 1, 2))
-        lies = [Reply(fetched(T0, data, high_watermark=3)) for data in (whole, rest, rest, rest)]
+        lies = [
+            ScriptedReply(fetched(T0, data, high_watermark=3)) for data in (whole, rest, rest, rest)
+        ]
         bench.brokers[0].script(ApiKey.FETCH, *lies)
         queue, loop = new_queue(10), bench.loop()
         claim = claim_on(queue)

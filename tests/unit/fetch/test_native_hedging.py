@@ -7,11 +7,11 @@ import pytest
 
 from tests.support.engines import IS_BUILT, needs_native
 from zkconsumer.errors import ConnectionLost
-from zkconsumer.net.connection import Heard
+from zkconsumer.net.connection import Received
 from zkconsumer.net.hedging import HedgePace
 
 if IS_BUILT:
-    from zkconsumer.fetch.native_loop import NativeFetchLoop, _End, _Lent
+    from zkconsumer.fetch.native_loop import NativeFetchLoop, _End, _DelegatedRequest
     from zkconsumer.native import _core
 
 pytestmark = needs_native
@@ -22,19 +22,19 @@ def ended(kind: int, *, is_for_us: bool = True, has_heard: bool = False) -> "_En
     return _End(kind, 1, is_for_us, 0, 0, "", has_heard)
 
 
-def lent(end: "_End") -> "_Lent":
+def lent(end: "_End") -> "_DelegatedRequest":
     """A request under way, over which the pump comes back so."""
     loop = SimpleNamespace(
         run_silently=lambda _line, _timeout_ms: end, failure_of=lambda _end: ConnectionLost("gone")
     )
-    return _Lent(cast("Any", loop), cast("Any", None), cast("Any", None))
+    return _DelegatedRequest(cast("Any", loop), cast("Any", None), cast("Any", None))
 
 
 def test_an_answer_ends_a_request_well() -> None:
     """And how it came is kept for who settles it."""
     end = ended(_core.PUMP_CALLED)
     one = lent(end)
-    assert (one.hear(100), one.end) == (Heard.ALL, end)
+    assert (one.hear(100), one.end) == (Received.ALL, end)
 
 
 def test_a_connection_that_breaks_fails_it() -> None:
@@ -50,7 +50,7 @@ def test_a_connection_that_breaks_fails_it() -> None:
 def test_silence_ends_nothing(has_heard: bool, heard: str) -> None:
     """Part of an answer is a sign of life."""
     one = lent(ended(_core.PUMP_SILENT, has_heard=has_heard))
-    assert (one.hear(100), one.end) == (Heard[heard], None)
+    assert (one.hear(100), one.end) == (Received[heard], None)
 
 
 def test_answers_bring_the_patience_back() -> None:

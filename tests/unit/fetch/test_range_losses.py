@@ -20,7 +20,7 @@ from zkconsumer.errors import DataLost
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
-from zkconsumer.testing.fake_script import Close, Fail, Reply
+from zkconsumer.testing.fake_script import Close, Fail, ScriptedReply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.list_offsets import ListedPartition, ListedTopic, ListOffsetsResponse
 from zkconsumer.wire.messages.metadata import MetadataResponse
@@ -118,7 +118,7 @@ def test_a_new_leader_has_as_much_time_as_the_last_one(
     """To learn how far consumers may read; the time without a leader is not its own."""
     clock = ManualClock()
     clock.step_ms = 1_000
-    short = Reply(answer(b"", high_watermark=50))
+    short = ScriptedReply(answer(b"", high_watermark=50))
     world.net.brokers[0].script(ApiKey.FETCH, short, *[step] * 30, short)
     reader = world.reader(
         decoder, clock, fail_on_data_loss=False, timeout_ms=20_000, poll_timeout_ms=120_000
@@ -144,7 +144,7 @@ def test_one_empty_answer_proves_no_gap(decoder: PieceDecoder, world: RangeBench
     """A broker may read the log before it looks where that ends; nor is it the end of the log."""
     clock = ManualClock()
     clock.step_ms = 5_000
-    world.net.brokers[0].script(ApiKey.FETCH, Reply(answer(b"", high_watermark=100)))
+    world.net.brokers[0].script(ApiKey.FETCH, ScriptedReply(answer(b"", high_watermark=100)))
     assert offsets(world.reader(decoder, clock).read(stretch(0, 100))) == list(range(100))
     assert world.pauses == []
 
@@ -155,8 +155,8 @@ def test_an_empty_answer_of_a_leader_that_knows_less_proves_no_gap(
     """What the one before saw below the end, this one can't bring before it knows of the end."""
     world.net.brokers[0].script(
         ApiKey.FETCH,
-        Reply(answer(b"", high_watermark=100)),
-        Reply(answer(b"", high_watermark=50)),
+        ScriptedReply(answer(b"", high_watermark=100)),
+        ScriptedReply(answer(b"", high_watermark=50)),
     )
     assert offsets(world.reader(decoder).read(stretch(50, 100))) == list(range(50, 100))
 
@@ -187,7 +187,7 @@ class Outage(list[int]):
         super().append(pause_ms)
         self._clock.advance(1_000)
         if len(self) == 40:
-            knows_nothing = Reply(MetadataResponse(brokers=(), topics=()))
+            knows_nothing = ScriptedReply(MetadataResponse(brokers=(), topics=()))
             closes = [Close()] * self._no_answer_for
             self._world.net.brokers[0].script(ApiKey.METADATA, knows_nothing, *closes)
         if len(self) == 41 + self._no_answer_for:
@@ -243,7 +243,7 @@ def listed(offset: int) -> ListOffsetsResponse:
 def test_edges_that_hold_no_log_are_no_answer(decoder: PieceDecoder, world: RangeBench) -> None:
     """Where it would end before it begins: asked again, and named if that does not change."""
     world.net.cluster.log(TP).delete_before(30)
-    upside_down = Reply(listed(60)), Reply(listed(40))
+    upside_down = ScriptedReply(listed(60)), ScriptedReply(listed(40))
     world.net.brokers[0].script(ApiKey.LIST_OFFSETS, *upside_down)
     lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(stretch(10, 60))
     assert isinstance(lost, LostRange)

@@ -7,7 +7,7 @@ import pytest
 from tests.support.batches import records as of_batch
 from tests.support.ranges import DECODERS
 from tests.support.record_sets import records as of_set
-from zkconsumer.fetch.range_parts import Piece, PieceDecoder, decode_pure, parts_of
+from zkconsumer.fetch.range_parts import RangePiece, PieceDecoder, decode_pure, parts_of
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 
@@ -31,7 +31,7 @@ def test_records_of_both_formats_come_in_one_piece(decoder: PieceDecoder) -> Non
 def test_parts_take_about_what_their_records_took(part_bytes: int, counts: list[int]) -> None:
     """Keys and values with what an entry costs; the last one ends where the range does."""
     rows = [(at, b"k" * 40, b"v" * 10, -1, -1) for at in range(6)]
-    piece = Piece(
+    piece = RangePiece(
         runs=(), rows=rows, next_offset=6, valid_bytes=0, first_entry_size_bytes=None, error=None
     )
     parts = list(parts_of(piece, 6, part_bytes))

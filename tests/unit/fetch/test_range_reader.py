@@ -24,7 +24,7 @@ from zkconsumer.model import Record
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
-from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, Reply
+from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, ScriptedReply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse
 
@@ -252,7 +252,7 @@ def test_an_answer_that_was_damaged_on_its_way_is_asked_for_again(
 ) -> None:
     """Once is no proof."""
     damaged = damage(world.net.cluster.log(TP).read(0, 1 << 20))
-    world.net.brokers[0].script(ApiKey.FETCH, Reply(answer(damaged)))
+    world.net.brokers[0].script(ApiKey.FETCH, ScriptedReply(answer(damaged)))
     assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
 
 
@@ -263,7 +263,7 @@ def test_a_guess_that_damage_led_to_is_not_taken_for_an_answer(
     whole = world.net.cluster.log(TP).read(0, 1 << 20)
     sound, rest = whole[: 27 * 5], whole[27 * 5 : 27 * 10]
     damaged = sound + damage(rest[:27]) + rest[27:]
-    world.net.brokers[0].script(ApiKey.FETCH, Reply(answer(damaged)))
+    world.net.brokers[0].script(ApiKey.FETCH, ScriptedReply(answer(damaged)))
     assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
 
 
@@ -299,7 +299,9 @@ def test_failures_count_from_the_last_progress_on(decoder: PieceDecoder, world: 
 def test_an_answer_about_others_is_none(decoder: PieceDecoder, world: RangeBench) -> None:
     """It is asked for again."""
     world.net.brokers[0].script(
-        ApiKey.FETCH, Reply(answer(b"", partition=1)), Reply(FetchResponse(topics=()))
+        ApiKey.FETCH,
+        ScriptedReply(answer(b"", partition=1)),
+        ScriptedReply(FetchResponse(topics=())),
     )
     assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
     assert world.pauses == [1, 2]

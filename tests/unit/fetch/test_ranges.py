@@ -9,9 +9,15 @@ from tests.support.poll_logs import ModelLog
 from tests.support.ranges import DECODERS, TP, answer, bench, offsets, stretch, values
 from zkconsumer.errors import DataLost
 from zkconsumer.fetch import ranges
-from zkconsumer.fetch.range_parts import Piece, PieceDecoder, RangePart, decode_native, decode_pure
+from zkconsumer.fetch.range_parts import (
+    RangePiece,
+    PieceDecoder,
+    RangePart,
+    decode_native,
+    decode_pure,
+)
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import RangeCursor, Verdict
+from zkconsumer.fetch.ranges import RangeCursor, ResponseKind
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.engine import ENGINE, WHY, Engine
 from zkconsumer.records.transactions import IsolationLevel, Marker
@@ -33,7 +39,7 @@ def test_what_is_asked_ahead_is_what_would_be_asked_behind(codec: Codec, cut: in
     first = cursor.ask()
     assert first is not None
     found = cursor.receive(first, answer(log[: len(log) - cut]).topics[0].partitions[0], 0)
-    assert found is Verdict.ARRIVED
+    assert found is ResponseKind.ARRIVED
     ahead = cursor.ask_ahead()
     while cursor.has_packed():
         cursor.unpack()
@@ -51,7 +57,7 @@ def test_the_next_request_leaves_before_anything_is_decoded(
     requests = world.net.brokers[0].requests
     seen = []
 
-    def spy(*arguments: Any) -> Piece:
+    def spy(*arguments: Any) -> RangePiece:
         seen.append(len(requests))
         return decode_native(*arguments)
 
@@ -147,7 +153,7 @@ def test_an_answer_in_many_pieces_knows_which_transactions_were_aborted(
         aborted_transactions=log.aborted_in(0, data),
         records=memoryview(data),
     )
-    assert cursor.receive(ask, fetched, 0) is Verdict.ARRIVED
+    assert cursor.receive(ask, fetched, 0) is ResponseKind.ARRIVED
     pieces = 0
     found: list[int] = []
     while cursor.has_packed():

@@ -21,7 +21,7 @@ from tests.support.session_bench import (
     session_with,
 )
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.session import FetchSession, LeaderLost
+from zkconsumer.fetch.session import FetchSession, LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.records.build import build_message_set
 from zkconsumer.wire.messages.fetch import FetchResponse
@@ -209,7 +209,7 @@ def test_an_error_gives_the_partition_back(code: int) -> None:
     )
     assert lost_in(outcomes) == [(T0, 5)]
     assert len(chunks_in(outcomes)) == 1
-    (lost,) = [one for one in outcomes if isinstance(one, LeaderLost)]
+    (lost,) = [one for one in outcomes if isinstance(one, LeaderUnusable)]
     assert lost.reason.startswith("Fetch: ")
     assert set(asked(session.fetch_request())) == {T1}
 

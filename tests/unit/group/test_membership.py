@@ -3,7 +3,7 @@
 from tests.support.lone_member import A0, A1, B0, TOPICS, Member, eager, of_kind, parts
 from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.group import events as ev
-from zkconsumer.group.states import GroupSettings, State
+from zkconsumer.group.states import GroupSettings, MembershipState
 
 
 def test_nothing_happens_before_the_first_poll() -> None:
@@ -12,19 +12,19 @@ def test_nothing_happens_before_the_first_poll() -> None:
     assert member.tell(ev.Subscribed(TOPICS)) == []
     assert member.core.next_deadline_ms() is None
     assert member.poll() == [ev.FindCoordinator(1)]
-    (join,) = member.tell(ev.CoordinatorFound(1))
+    (join,) = member.tell(ev.CoordinatorLocated(1))
     assert isinstance(join, ev.SendJoin)
-    assert (join.member_id, join.topics, join.cause) == ("", TOPICS, ev.Cause.JOINED)
-    assert member.core.state is State.PREPARING
+    assert (join.member_id, join.topics, join.cause) == ("", TOPICS, ev.JoinReason.JOINED)
+    assert member.core.state is MembershipState.PREPARING
 
 
 def test_a_share_is_taken_over_in_a_poll_only() -> None:
     """SyncGroup's answer makes the member stable, but its partitions wait for the caller."""
     member = Member()
     sync = member.joined(member.subscribe())
-    assert member.core.state is State.COMPLETING
-    assert member.tell(ev.SyncAnswered(sync.round, 0, parts(A0))) == []
-    assert (member.core.state, member.core.owned) == (State.STABLE, frozenset())
+    assert member.core.state is MembershipState.COMPLETING
+    assert member.tell(ev.SyncCompleted(sync.round, 0, parts(A0))) == []
+    assert (member.core.state, member.core.owned) == (MembershipState.STABLE, frozenset())
     (taken,) = member.poll()
     assert isinstance(taken, ev.TakeOver)
     assert (taken.added, member.core.owned) == (parts(A0), parts(A0))
@@ -35,7 +35,7 @@ def test_the_leader_assigns_for_all() -> None:
     member = Member()
     join = member.subscribe()
     members = (ev.JoinedMember("me", TOPICS), ev.JoinedMember("other", TOPICS))
-    answer = ev.JoinAnswered(
+    answer = ev.JoinCompleted(
         round=join.round,
         code=0,
         member_id="me",
@@ -52,8 +52,8 @@ def test_the_leader_assigns_for_all() -> None:
     assert isinstance(sync, ev.SendSync)
     assert (sync.generation, sync.protocol, sync.shares) == (4, "cooperative-sticky", shares)
     assert member.core.identity.leading
-    member.tell(ev.SyncAnswered(sync.round, E.REBALANCE_IN_PROGRESS))
-    assert member.core.state is State.PREPARING
+    member.tell(ev.SyncCompleted(sync.round, E.REBALANCE_IN_PROGRESS))
+    assert member.core.state is MembershipState.PREPARING
     assert not member.core.identity.leading
 
 
@@ -61,7 +61,7 @@ def test_a_static_leader_that_came_back_does_not_assign() -> None:
     """KIP-814: it leads, but sends no shares."""
     member = Member(GroupSettings(strategies=("range",), instance_id="one"))
     join = member.subscribe()
-    answer = ev.JoinAnswered(
+    answer = ev.JoinCompleted(
         round=join.round,
         code=0,
         member_id="me",
@@ -82,7 +82,7 @@ def test_an_eager_member_gives_up_all_before_it_joins_and_in_a_poll() -> None:
     member.take(parts(A0, B0))
     assert member.beat(E.REBALANCE_IN_PROGRESS) == []
     (given,) = member.poll()
-    assert isinstance(given, ev.GiveUp)
+    assert isinstance(given, ev.RevokePartitions)
     assert (given.partitions, given.why) == (parts(A0, B0), ev.Why.REVOKED)
     assert member.core.owned == frozenset()
     (join,) = member.tell(ev.CallbackDone(given.round))
@@ -108,17 +108,17 @@ def test_what_a_cooperative_share_lacks_is_given_up_and_the_group_joined_again()
     (join,) = member.beat(E.REBALANCE_IN_PROGRESS)
     assert isinstance(join, ev.SendJoin)
     sync = member.joined(join, 2)
-    member.tell(ev.SyncAnswered(sync.round, 0, parts(A0, B0)))
+    member.tell(ev.SyncCompleted(sync.round, 0, parts(A0, B0)))
     assert member.core.owned == parts(A0, A1)
     (given,) = member.poll()
-    assert isinstance(given, ev.GiveUp)
+    assert isinstance(given, ev.RevokePartitions)
     assert (given.partitions, given.why) == (parts(A1), ev.Why.REVOKED)
     (taken,) = member.tell(ev.CallbackDone(given.round))
     assert isinstance(taken, ev.TakeOver)
     assert (taken.added, taken.owned) == (parts(B0), parts(A0, B0))
     (again,) = member.tell(ev.CallbackDone(taken.round))
     assert isinstance(again, ev.SendJoin)
-    assert (again.owned, again.generation, again.cause) == (parts(A0, B0), 2, ev.Cause.REVOKED)
+    assert (again.owned, again.generation, again.cause) == (parts(A0, B0), 2, ev.JoinReason.REVOKED)
 
 
 def test_what_is_no_longer_subscribed_goes_before_the_join() -> None:
@@ -127,7 +127,7 @@ def test_what_is_no_longer_subscribed_goes_before_the_join() -> None:
     member.take(parts(A0, B0))
     assert member.tell(ev.Subscribed(frozenset({"a"}))) == []
     (given,) = member.poll()
-    assert isinstance(given, ev.GiveUp)
+    assert isinstance(given, ev.RevokePartitions)
     assert given.partitions == parts(B0)
     (join,) = member.tell(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
@@ -140,7 +140,7 @@ def test_a_share_of_an_older_subscription_is_not_taken_over() -> None:
     join = member.subscribe()
     sync = member.joined(join)
     member.tell(ev.Subscribed(frozenset({"a"})))
-    member.tell(ev.SyncAnswered(sync.round, 0, parts(A0, B0)))
+    member.tell(ev.SyncCompleted(sync.round, 0, parts(A0, B0)))
     assert member.core.owned == frozenset()
     (again,) = member.later(1000)
     assert isinstance(again, ev.SendJoin)
@@ -151,7 +151,7 @@ def test_the_id_that_is_required_is_used_at_once() -> None:
     """KIP-394."""
     member = Member()
     join = member.subscribe()
-    answer = ev.JoinAnswered(round=join.round, code=E.MEMBER_ID_REQUIRED, member_id="given")
+    answer = ev.JoinCompleted(round=join.round, code=E.MEMBER_ID_REQUIRED, member_id="given")
     (again,) = member.tell(answer)
     assert isinstance(again, ev.SendJoin)
     assert again.member_id == "given"
@@ -168,16 +168,16 @@ def test_a_member_that_stops_polling_leaves_and_comes_back_and_says_so() -> None
     assert isinstance(notice, ev.Notice)
     assert "max.poll.interval.ms" in notice.text
     assert leave == ev.SendLeave("me", "consumer poll timeout has expired.")
-    assert isinstance(fence, ev.Fence)
-    assert (member.core.owned, member.core.state) == (frozenset(), State.UNJOINED)
+    assert isinstance(fence, ev.FenceMember)
+    assert (member.core.owned, member.core.state) == (frozenset(), MembershipState.UNJOINED)
     assert member.later(1_000_000) == []
     back, given = member.poll()
     assert isinstance(back, ev.Notice)
-    assert isinstance(given, ev.GiveUp)
+    assert isinstance(given, ev.RevokePartitions)
     assert (given.partitions, given.why) == (parts(A0), ev.Why.LOST)
     (join,) = member.tell(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
-    assert (join.member_id, join.cause) == ("", ev.Cause.CAME_BACK)
+    assert (join.member_id, join.cause) == ("", ev.JoinReason.CAME_BACK)
 
 
 def test_a_silent_member_that_had_nothing_waits_for_a_poll_too() -> None:
@@ -203,7 +203,7 @@ def test_leaving_gives_up_what_is_ours_and_says_good_bye() -> None:
     member = Member()
     member.take(parts(A0))
     given, leave = member.tell(ev.Leave())
-    assert isinstance(given, ev.GiveUp)
+    assert isinstance(given, ev.RevokePartitions)
     assert given.why is ev.Why.REVOKED
     assert leave == ev.SendLeave("me", "the consumer is being closed")
     assert member.core.next_deadline_ms() is None
@@ -215,7 +215,7 @@ def test_what_was_due_and_is_done_is_not_due_again() -> None:
     member.tell(ev.Subscribed(TOPICS))
     (search,) = member.poll()
     assert isinstance(search, ev.FindCoordinator)
-    member.tell(ev.CoordinatorNotFound(search.round, E.COORDINATOR_NOT_AVAILABLE))
+    member.tell(ev.CoordinatorUnknown(search.round, E.COORDINATOR_NOT_AVAILABLE))
     due_ms = member.core.next_deadline_ms()
     assert due_ms is not None
     assert due_ms > member.now_ms

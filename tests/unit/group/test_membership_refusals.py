@@ -7,7 +7,7 @@ import pytest
 from tests.support.lone_member import A0, TOPICS, Member, of_kind, parts
 from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.group import events as ev
-from zkconsumer.group.states import GroupSettings, State
+from zkconsumer.group.states import GroupSettings, MembershipState
 from zkconsumer.model import TopicPartition
 
 
@@ -19,10 +19,10 @@ def test_a_heartbeat_that_is_refused_voids_what_we_have(code: E, member_id: str)
     member = Member()
     member.take(parts(A0))
     (fence,) = member.beat(code)
-    assert isinstance(fence, ev.Fence)
+    assert isinstance(fence, ev.FenceMember)
     assert member.core.owned == frozenset()
     (given,) = member.poll()
-    assert isinstance(given, ev.GiveUp)
+    assert isinstance(given, ev.RevokePartitions)
     assert given.why is ev.Why.LOST
     (join,) = member.tell(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
@@ -34,7 +34,7 @@ def test_a_heartbeat_of_an_earlier_generation_is_not_the_one_in_flight() -> None
     member = Member()
     member.take(parts(A0), generation=2)
     member.later(3_000)
-    assert member.tell(ev.HeartbeatAnswered("me", 1, E.UNKNOWN_MEMBER_ID)) == []
+    assert member.tell(ev.HeartbeatCompleted("me", 1, E.UNKNOWN_MEMBER_ID)) == []
     assert member.core.owned == parts(A0)
 
 
@@ -45,7 +45,7 @@ def test_a_pattern_takes_topics_that_only_the_leader_knew() -> None:
     member.tell(ev.Subscribed(TOPICS, open_ended=True))
     sync = member.joined(join)
     new = TopicPartition("new", 0)
-    member.tell(ev.SyncAnswered(sync.round, 0, parts(new)))
+    member.tell(ev.SyncCompleted(sync.round, 0, parts(new)))
     member.poll()
     assert member.core.owned == parts(new)
 
@@ -54,10 +54,10 @@ def test_a_late_refusal_of_an_earlier_identity_changes_nothing() -> None:
     """The commit was sent in the generation before."""
     member = Member()
     member.take(parts(A0))
-    assert member.tell(ev.CommitAnswered("me", 0, E.ILLEGAL_GENERATION)) == []
+    assert member.tell(ev.CommitCompleted("me", 0, E.ILLEGAL_GENERATION)) == []
     assert member.core.owned == parts(A0)
-    (fence,) = member.tell(ev.CommitAnswered("me", 1, E.ILLEGAL_GENERATION))
-    assert isinstance(fence, ev.Fence)
+    (fence,) = member.tell(ev.CommitCompleted("me", 1, E.ILLEGAL_GENERATION))
+    assert isinstance(fence, ev.FenceMember)
 
 
 def test_an_old_generation_is_no_news_while_joining_the_next() -> None:
@@ -66,9 +66,9 @@ def test_an_old_generation_is_no_news_while_joining_the_next() -> None:
     member.take(parts(A0))
     beat = member.later(3_000)[-1]
     assert isinstance(beat, ev.SendHeartbeat)
-    (join,) = member.tell(ev.Triggered(ev.Cause.ASKED))
+    (join,) = member.tell(ev.RejoinTriggered(ev.JoinReason.ASKED))
     assert isinstance(join, ev.SendJoin)
-    assert member.tell(ev.HeartbeatAnswered("me", 1, E.ILLEGAL_GENERATION)) == []
+    assert member.tell(ev.HeartbeatCompleted("me", 1, E.ILLEGAL_GENERATION)) == []
     assert member.core.owned == parts(A0)
     member.joined(join, 2)
 
@@ -78,12 +78,12 @@ def test_a_fenced_member_stays_out_until_it_unsubscribes() -> None:
     member = Member(GroupSettings(strategies=("cooperative-sticky",), instance_id="one"))
     member.take(parts(A0))
     fence, raised = member.beat(E.FENCED_INSTANCE_ID)
-    assert isinstance(fence, ev.Fence)
+    assert isinstance(fence, ev.FenceMember)
     assert isinstance(raised, ev.Raise)
     assert raised.final
     assert "group.instance.id" in raised.text
     (given,) = member.poll()
-    assert isinstance(given, ev.GiveUp)
+    assert isinstance(given, ev.RevokePartitions)
     assert member.tell(ev.CallbackDone(given.round)) == []
     assert member.poll() == []
     member.tell(ev.Leave())
@@ -95,7 +95,7 @@ def test_a_fatal_refusal_is_raised_and_the_next_poll_tries_again() -> None:
     """Not before: the caller decides."""
     member = Member()
     join = member.subscribe()
-    refused = ev.JoinAnswered(round=join.round, code=E.GROUP_AUTHORIZATION_FAILED)
+    refused = ev.JoinCompleted(round=join.round, code=E.GROUP_AUTHORIZATION_FAILED)
     (raised,) = member.tell(refused)
     assert isinstance(raised, ev.Raise)
     assert (raised.code, raised.final) == (30, False)
@@ -112,11 +112,11 @@ def test_a_coordinator_that_moved_is_looked_for_and_nothing_is_lost(code: E) -> 
     forget, search = member.beat(code)
     assert isinstance(forget, ev.ForgetCoordinator)
     assert isinstance(search, ev.FindCoordinator)
-    assert (member.core.state, member.core.owned) == (State.STABLE, parts(A0))
-    member.tell(ev.CoordinatorNotFound(search.round, E.COORDINATOR_NOT_AVAILABLE))
+    assert (member.core.state, member.core.owned) == (MembershipState.STABLE, parts(A0))
+    member.tell(ev.CoordinatorUnknown(search.round, E.COORDINATOR_NOT_AVAILABLE))
     (search,) = member.later(100)
     assert isinstance(search, ev.FindCoordinator)
-    assert member.tell(ev.CoordinatorFound(search.round)) == [ev.SendHeartbeat("me", 1)]
+    assert member.tell(ev.CoordinatorLocated(search.round)) == [ev.SendHeartbeat("me", 1)]
 
 
 def test_a_join_that_broke_is_sent_again_where_the_coordinator_is_now() -> None:
@@ -125,7 +125,7 @@ def test_a_join_that_broke_is_sent_again_where_the_coordinator_is_now() -> None:
     join = member.subscribe()
     (search,) = member.tell(ev.CoordinatorLost())
     assert isinstance(search, ev.FindCoordinator)
-    member.tell(ev.CoordinatorFound(search.round))
+    member.tell(ev.CoordinatorLocated(search.round))
     (again,) = member.later(100)
     assert isinstance(again, ev.SendJoin)
     assert again.round > join.round
@@ -136,7 +136,7 @@ def test_a_join_that_was_answered_too_late_leaves_no_ghost() -> None:
     member = Member()
     join = member.subscribe()
     member.tell(ev.Leave())
-    late = ev.JoinAnswered(round=join.round, code=0, member_id="ghost", generation=1)
+    late = ev.JoinCompleted(round=join.round, code=0, member_id="ghost", generation=1)
     assert member.tell(late) == [ev.SendLeave("ghost", "its join was given up")]
 
 
@@ -156,7 +156,7 @@ def test_a_rebalance_heard_of_before_the_share_is_there_is_no_news() -> None:
     member = Member()
     sync = member.joined(member.subscribe())
     assert member.beat(E.REBALANCE_IN_PROGRESS) == []
-    assert member.tell(ev.SyncAnswered(sync.round, 0, parts(A0))) == []
+    assert member.tell(ev.SyncCompleted(sync.round, 0, parts(A0))) == []
     (taken,) = member.poll()
     assert isinstance(taken, ev.TakeOver)
     assert member.tell(ev.CallbackDone(taken.round)) == []
@@ -166,15 +166,15 @@ def test_only_a_leader_joins_again_for_new_partitions() -> None:
     """The others' leader sees them as well."""
     member = Member()
     member.take(parts(A0))
-    assert member.tell(ev.Triggered(ev.Cause.TOPICS)) == []
-    assert of_kind(member.tell(ev.Triggered(ev.Cause.ASKED)), ev.SendJoin)
+    assert member.tell(ev.RejoinTriggered(ev.JoinReason.TOPICS)) == []
+    assert of_kind(member.tell(ev.RejoinTriggered(ev.JoinReason.ASKED)), ev.SendJoin)
 
 
 def test_a_protocol_that_is_not_ours_is_refused() -> None:
     """A broker would not choose it; taking part would mean two divisions."""
     member = Member()
     join = member.subscribe()
-    answer = ev.JoinAnswered(round=join.round, code=0, member_id="me", protocol="other")
+    answer = ev.JoinCompleted(round=join.round, code=0, member_id="me", protocol="other")
     (raised,) = member.tell(answer)
     assert isinstance(raised, ev.Raise)
     assert raised.code == E.INCONSISTENT_GROUP_PROTOCOL
@@ -188,7 +188,7 @@ def test_trust_ends_a_session_after_the_last_request_that_was_answered() -> None
     member.later(3_000)
     assert member.core.trusted_until_ms == 45_000
     member.now_ms += 500
-    member.tell(ev.HeartbeatAnswered("me", 1, 0))
+    member.tell(ev.HeartbeatCompleted("me", 1, 0))
     assert member.core.trusted_until_ms == 48_000
 
 
@@ -209,9 +209,9 @@ def _unasked(member: Member) -> list[Callable[[], list[ev.Action]]]:
     return [
         lambda: member.tell(ev.CallbackDone(77)),
         lambda: member.tell(ev.AssignmentMade(77, {})),
-        lambda: member.tell(ev.SyncAnswered(77, 0, parts(A0))),
-        lambda: member.tell(ev.CoordinatorFound(77)),
-        lambda: member.tell(ev.HeartbeatAnswered("me", 1, 25)),
+        lambda: member.tell(ev.SyncCompleted(77, 0, parts(A0))),
+        lambda: member.tell(ev.CoordinatorLocated(77)),
+        lambda: member.tell(ev.HeartbeatCompleted("me", 1, 25)),
     ]
 
 
@@ -221,4 +221,4 @@ def test_answers_to_nothing_change_nothing(which: int) -> None:
     member = Member()
     member.take(parts(A0))
     assert _unasked(member)[which]() == []
-    assert (member.core.state, member.core.owned) == (State.STABLE, parts(A0))
+    assert (member.core.state, member.core.owned) == (MembershipState.STABLE, parts(A0))

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.manual_clock import ManualClock
-from zkconsumer.inbound.pacing import Pace, PacedLog, Unsaid
+from zkconsumer.inbound.pacing import LogPace, PacedLog, Unsaid
 
 
 def test_a_kind_of_line_is_said_once_in_a_while() -> None:
     """What was left out meanwhile is counted, and the count is told once."""
-    pace = Pace(every_ms=100)
+    pace = LogPace(every_ms=100)
     assert [pace.may_say("a", now_ms) for now_ms in (0, 1, 99)] == [True, False, False]
     assert pace.may_say("b", 50)
     assert pace.due(99) == []
@@ -27,7 +27,7 @@ def test_a_kind_of_line_is_said_once_in_a_while() -> None:
 @given(st.lists(st.tuples(st.text(max_size=3), st.integers(0, 50)), max_size=300))
 def test_lines_are_few_whatever_their_kinds(events: list[tuple[str, int]]) -> None:
     """In each stretch of time each of a few kinds, and all others together, has two at most."""
-    pace = Pace(every_ms=1_000, kinds_max=5)
+    pace = LogPace(every_ms=1_000, kinds_max=5)
     now_ms, said, left_out = 0, 0, 0
     for kind, passed_ms in events:
         now_ms += passed_ms
@@ -42,7 +42,7 @@ def test_lines_are_few_whatever_their_kinds(events: list[tuple[str, int]]) -> No
 def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:
     """Warnings by their words, without numbers; errors also by where they were; less is let be."""
     clock = ManualClock()
-    paced = PacedLog(Pace(every_ms=100), clock)
+    paced = PacedLog(LogPace(every_ms=100), clock)
     logger = logging.getLogger("tests.paced")
     logger.addFilter(paced)
     try:

@@ -5,7 +5,7 @@ import pytest
 from zkconsumer.inbound.table import (
     ConnectionLimits,
     ConnectionTable,
-    Progress,
+    ConnectionProgress,
     Waits,
     address_key,
 )
@@ -21,7 +21,7 @@ LIMITS = ConnectionLimits(
     taken_bytes=1_000,
     untaken_bytes=10_000,
 )
-NOTHING = Progress()
+NOTHING = ConnectionProgress()
 
 
 class Bench:
@@ -52,7 +52,7 @@ class Bench:
         self.table.wait(number, None, self.now_ms)
         return number
 
-    def overdue(self, number: int, progress: Progress = NOTHING) -> Waits | None:
+    def overdue(self, number: int, progress: ConnectionProgress = NOTHING) -> Waits | None:
         """Look at it now."""
         return self.table.overdue(number, progress, self.now_ms)
 
@@ -146,9 +146,9 @@ def test_a_body_has_its_time_from_the_head_on(bench: Bench) -> None:
     bench.table.wait(number, Waits.BODY, bench.now_ms)
     bench.now_ms += 199
     bench.table.wait(number, None, bench.now_ms)
-    assert bench.overdue(number, Progress(body_open=True)) is None
+    assert bench.overdue(number, ConnectionProgress(body_open=True)) is None
     bench.now_ms += 1
-    assert bench.overdue(number, Progress(body_open=True)) is Waits.BODY
+    assert bench.overdue(number, ConnectionProgress(body_open=True)) is Waits.BODY
     assert bench.overdue(number) is None
 
 
@@ -166,12 +166,12 @@ def test_a_response_has_to_be_taken_piece_by_piece(bench: Bench) -> None:
     """All that there is, or so much of it each time; else it is overdue, though we work on."""
     number = bench.busy("a")
     for taken in (0, 1_000, 2_000, 3_000):
-        assert bench.overdue(number, Progress(untaken=5, taken=taken)) is None
+        assert bench.overdue(number, ConnectionProgress(untaken=5, taken=taken)) is None
         bench.now_ms += 299
-    assert bench.overdue(number, Progress(untaken=0, taken=3_005)) is None
-    assert bench.overdue(number, Progress(untaken=9, taken=3_005)) is None
+    assert bench.overdue(number, ConnectionProgress(untaken=0, taken=3_005)) is None
+    assert bench.overdue(number, ConnectionProgress(untaken=9, taken=3_005)) is None
     bench.now_ms += 300
-    assert bench.overdue(number, Progress(untaken=9, taken=4_004)) is Waits.TAKING
+    assert bench.overdue(number, ConnectionProgress(untaken=9, taken=4_004)) is Waits.TAKING
 
 
 def test_memory_for_what_is_not_taken_is_bounded(bench: Bench) -> None:

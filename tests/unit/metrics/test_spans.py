@@ -12,7 +12,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.support.control_bench import Group
 from tests.support.manual_clock import ManualClock
-from zkconsumer.connector.rebalance_events import Cause
+from zkconsumer.connector.rebalance_events import RebalanceCause
 from zkconsumer.errors import ConfigError
 from zkconsumer.metrics.spans import SpanObserver, tracing_observers
 from zkconsumer.model import ConsumerThreadId, TopicPartition
@@ -65,7 +65,9 @@ class Traced:
         return [one.name for one in self.spans]
 
 
-def finished(cause: Cause = Cause.MEMBERS, *, changed: bool = True) -> RebalanceFinished:
+def finished(
+    cause: RebalanceCause = RebalanceCause.MEMBERS, *, changed: bool = True
+) -> RebalanceFinished:
     """The end of a rebalance."""
     owned = {T0: ConsumerThreadId("g_1", 0)}
     return RebalanceFinished(cause=cause.value, duration_ms=9, changed=changed, owned=owned)
@@ -131,13 +133,13 @@ def test_one_that_is_given_up_is_an_error() -> None:
 def test_an_audit_that_found_nothing_is_no_span() -> None:
     """There is one every few seconds; of one that changed something, or failed, there is."""
     traced = Traced()
-    traced.tell(RebalanceStarted("an audit"), finished(Cause.AUDIT, changed=False))
+    traced.tell(RebalanceStarted("an audit"), finished(RebalanceCause.AUDIT, changed=False))
     assert traced.names == []
-    traced.tell(RebalanceStarted("an audit"), finished(Cause.AUDIT))
+    traced.tell(RebalanceStarted("an audit"), finished(RebalanceCause.AUDIT))
     traced.tell(
         RebalanceStarted("an audit"),
         RebalanceTryFailed(1, 5, "x"),
-        finished(Cause.AUDIT, changed=False),
+        finished(RebalanceCause.AUDIT, changed=False),
     )
     assert traced.names == ["zkconsumer.rebalance"] * 2
 

@@ -1,14 +1,14 @@
 """What a mirror counts."""
 
 from tests.support.mirroring import OTHER, SOURCE
-from zkconsumer.mirror.accounts import Accounts, summed
+from zkconsumer.mirror.accounts import PartitionTotals, summed
 from zkconsumer.mirror.ends import LOOKS, Ends
 from zkconsumer.mirror.landed import runs_of
 
 
 def test_reading_on_counts_gaps_and_nothing_twice() -> None:
     """Offsets without a message, inside of a poll and between two."""
-    accounts = Accounts()
+    accounts = PartitionTotals()
     assert accounts.add_read(SOURCE, runs_of([5, 6, 9]), 5) == 0
     assert accounts.add_read(SOURCE, runs_of([12]), None) == 2
     account = accounts.of(SOURCE)
@@ -17,14 +17,14 @@ def test_reading_on_counts_gaps_and_nothing_twice() -> None:
 
 def test_messages_that_are_gone_at_the_start_are_told() -> None:
     """The source's retention was faster than the mirror that comes back."""
-    accounts = Accounts()
+    accounts = PartitionTotals()
     assert accounts.add_read(SOURCE, runs_of([50, 51]), 20) == 30
     assert accounts.of(SOURCE).gap == 30
 
 
 def test_what_comes_again_is_counted() -> None:
     """Others had the partition meanwhile, or a commit failed."""
-    accounts = Accounts()
+    accounts = PartitionTotals()
     accounts.add_read(SOURCE, runs_of([0, 1, 2, 3]), 0)
     assert accounts.add_read(SOURCE, runs_of([2, 3, 4, 5]), 2) == 0
     account = accounts.of(SOURCE)
@@ -33,7 +33,7 @@ def test_what_comes_again_is_counted() -> None:
 
 def test_positions_never_go_back_and_sums_have_none() -> None:
     """A partition that is read again stays where it was."""
-    accounts = Accounts()
+    accounts = PartitionTotals()
     accounts.reached(SOURCE, 7)
     accounts.reached(SOURCE, 3)
     accounts.add_acknowledged(OTHER, 4)

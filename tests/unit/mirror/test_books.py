@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.errors import ConfigError, MirrorError
-from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.books import OffsetLedger
 from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.landed import Began, Landed, runs_of
 from zkconsumer.mirror.offsets_file import OffsetsFile, read_offsets_file
@@ -17,7 +17,7 @@ LINES = [Landed(SOURCE, ((0, 3),), OTHER, 10), Landed(SOURCE, ((3, 4), (6, 9)), 
 
 def test_the_limit_is_shared_and_kept() -> None:
     """What one stream does not use, another may."""
-    books = Books(max_messages=10)
+    books = OffsetLedger(max_messages=10)
     assert (books.reserve(6), books.reserve(6), books.reserve(6)) == (6, 4, 0)
     books.settle(6, 2)
     assert not books.is_complete
@@ -30,7 +30,7 @@ def test_the_limit_is_shared_and_kept() -> None:
 
 def test_without_limits_it_never_is_complete() -> None:
     """Only a limit, or ends, can be reached."""
-    books = Books()
+    books = OffsetLedger()
     assert books.reserve(7) == 7
     books.settle(7, 7)
     assert not books.is_complete
@@ -38,7 +38,7 @@ def test_without_limits_it_never_is_complete() -> None:
 
 def test_ends_may_be_reached_by_other_processes() -> None:
     """Their commits count."""
-    books = Books(ends=Ends({SOURCE: 5, OTHER: 9}, {}))
+    books = OffsetLedger(ends=Ends({SOURCE: 5, OTHER: 9}, {}))
     books.reached(SOURCE, 5)
     assert books.missing() == {OTHER}
     books.reached_by_others(OTHER, 9)
@@ -49,7 +49,7 @@ def test_ends_may_be_reached_by_other_processes() -> None:
 
 def test_messages_that_are_gone_are_told(caplog: pytest.LogCaptureFixture) -> None:
     """At the start, where a mirror comes back; not for each hole that compaction left."""
-    books = Books()
+    books = OffsetLedger()
     books.read(SOURCE, runs_of([10, 12]), 4)
     books.read(SOURCE, runs_of([20]), None)
     (record,) = caplog.records
@@ -60,7 +60,7 @@ def test_where_reading_began_is_a_line(tmp_path: Path) -> None:
     """At what was committed, else at the first message; once for each partition."""
     path = tmp_path / "offsets"
     file = OffsetsFile(path)
-    books = Books(offsets_file=file)
+    books = OffsetLedger(offsets_file=file)
     books.read(SOURCE, runs_of([10, 12]), 4)
     books.read(OTHER, runs_of([3]), None)
     books.read(SOURCE, runs_of([13]), 13)
@@ -139,14 +139,14 @@ def test_a_full_disk_stops_the_mirror_before_it_commits() -> None:
     """The error says that nothing is lost."""
     file = OffsetsFile(Path("/dev/full"))
     with pytest.raises(MirrorError, match="nothing was committed of what it lacks"):
-        Books(offsets_file=file).landed(LINES)
+        OffsetLedger(offsets_file=file).landed(LINES)
     file.close()
 
 
 def test_where_a_line_is_missing_nothing_is_committed_any_more() -> None:
     """Neither at the end, nor by another stream: the line would be missing for good."""
     file = OffsetsFile(Path("/dev/full"))
-    books = Books(offsets_file=file)
+    books = OffsetLedger(offsets_file=file)
     with pytest.raises(MirrorError):
         books.landed(LINES)
     for _ in range(2):

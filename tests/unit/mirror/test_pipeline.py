@@ -7,14 +7,14 @@ import pytest
 from tests.support.mirroring import SOURCE, batch_of
 from tests.support.waiting import wait_until
 from zkconsumer.errors import MirrorError
-from zkconsumer.mirror.batch import Batch
+from zkconsumer.mirror.batch import MirrorBatch
 from zkconsumer.mirror.pipeline import Pipeline
 from zkconsumer.model import TopicPartition
 
 THERE = TopicPartition("copy", 0)
 
 
-def batch(*offsets: int) -> Batch:
+def batch(*offsets: int) -> MirrorBatch:
     """Messages of one partition."""
     return batch_of({SOURCE: {THERE: offsets}})
 
@@ -29,7 +29,7 @@ class Held:
         self.error: Exception | None = None
         self.gives_up = False
 
-    def write(self, one: Batch) -> bool:
+    def write(self, one: MirrorBatch) -> bool:
         """See ``Writer``."""
         assert self.gate.acquire(timeout=10)
         if self.error is not None:
@@ -40,7 +40,7 @@ class Held:
         self.written.append([offset for line in landed for offset, _ in line.pairs()])
         return True
 
-    def on_done(self, one: Batch) -> None:
+    def on_done(self, one: MirrorBatch) -> None:
         """Note how far it came."""
         self.done.append(one.positions())
 

@@ -6,7 +6,7 @@ from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.mirror.landed import Began, Landed
 from zkconsumer.mirror.proof import (
     Lines,
-    PartitionProof,
+    MirroredPartition,
     Place,
     by_source,
     claimed_twice,
@@ -39,9 +39,9 @@ def target() -> dict[Place, bytes]:
 
 def judged(
     there: dict[Place, bytes], source: set[int], starts: dict[TopicPartition, int] | None = None
-) -> PartitionProof:
+) -> MirroredPartition:
     """Hold these against each other, in two ranges."""
-    proof = PartitionProof(SOURCE, 2, 10)
+    proof = MirroredPartition(SOURCE, 2, 10)
     for start, until in ((2, 5), (5, 10)):
         of_range = {offset: GOOD[offset] for offset in source if start <= offset < until}
         proof.judge(of_range, lines().places(start, until), there, starts or {})

@@ -11,7 +11,7 @@ from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, ZkConsumerError
-from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.books import OffsetLedger
 from zkconsumer.mirror.settings import MirrorSettings, target_settings
 from zkconsumer.mirror.stream import MirrorStream
 from zkconsumer.model import TopicPartition
@@ -57,7 +57,7 @@ class AwayTarget(PlacesDouble):
         return super().partitions(topic, wanted)
 
 
-def stream_of(consumer: ConsumerDouble, target: PlacesDouble, books: Books) -> MirrorStream:
+def stream_of(consumer: ConsumerDouble, target: PlacesDouble, books: OffsetLedger) -> MirrorStream:
     """A stream between these two."""
     settings = MirrorSettings(
         topics=Whitelist("t"),
@@ -85,7 +85,7 @@ def world_of(*offsets: int) -> World:
 def test_a_stream_without_messages_leaves_the_limit_to_others() -> None:
     """Else nobody would read what is left of it: the stream that could would never poll."""
     world = world_of()
-    books = Books(max_messages=5)
+    books = OffsetLedger(max_messages=5)
     stream = stream_of(EmptyConsumer(world), PlacesDouble(world), books)
     scope = ThreadScope("streams in a test")
     scope.spawn("stream", stream.run, stop=stream.stop)
@@ -100,7 +100,7 @@ def test_a_target_that_is_away_is_waited_for(caplog: pytest.LogCaptureFixture) -
     """A topic that is new does not end a mirror that would otherwise go on."""
     world = world_of(0, 1, 2)
     away = [ConnectFailed("nobody is there"), BrokerError(ErrorCode.NOT_CONTROLLER, "x", "no")]
-    stream = stream_of(ConsumerDouble(world), AwayTarget(world, away * 4), Books())
+    stream = stream_of(ConsumerDouble(world), AwayTarget(world, away * 4), OffsetLedger())
     world.on_end = stream.stop
     stream.run()
     assert (world.target.logs[TP], world.committed) == ([b"v0", b"v1", b"v2"], {TP: 3})
@@ -111,7 +111,7 @@ def test_a_mirror_that_waits_for_the_target_ends_in_order() -> None:
     """What was read is not committed, and that is no failure."""
     world = world_of(0, 1)
     target = AwayTarget(world, [ConnectFailed("nobody is there")] * 99)
-    stream = stream_of(ConsumerDouble(world), target, Books())
+    stream = stream_of(ConsumerDouble(world), target, OffsetLedger())
     target.on_error = stream.stop
     stream.run()
     assert (world.was_closed, world.committed, world.target.logs) == (True, {}, {})
@@ -121,7 +121,7 @@ def test_what_the_target_refuses_for_good_ends_it() -> None:
     """Asking again would not help."""
     world = world_of(0)
     refusal = BrokerError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Metadata", "no access")
-    stream = stream_of(ConsumerDouble(world), AwayTarget(world, [refusal]), Books())
+    stream = stream_of(ConsumerDouble(world), AwayTarget(world, [refusal]), OffsetLedger())
     with pytest.raises(BrokerError, match="no access"):
         stream.run()
     assert world.was_closed

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, ZkConsumerError
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import BrokerConnection, Heard
+from zkconsumer.net.connection import BrokerConnection, Received
 from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, first_to_answer
 from zkconsumer.net.tcp import TcpTransport
 from zkconsumer.wire.codec import encode_response
@@ -35,20 +35,20 @@ class Paper:
     error: ZkConsumerError | None = None
     closed: bool = False
 
-    def hear(self, timeout_ms: int) -> Heard:
+    def hear(self, timeout_ms: int) -> Received:
         """See ``Runner``."""
         assert timeout_ms > 0
         assert not self.closed
         now_ms = self.clock.now_ms()
         if not self.parts_ms or self.parts_ms[0] > now_ms + timeout_ms:
             self.clock.advance(timeout_ms)
-            return Heard.NOTHING
+            return Received.NOTHING
         self.clock.advance(max(0, self.parts_ms.pop(0) - now_ms))
         if self.parts_ms:
-            return Heard.PART
+            return Received.PART
         if self.error is not None:
             raise self.error
-        return Heard.ALL
+        return Received.ALL
 
     def close(self) -> None:
         """See ``Runner``."""
@@ -230,14 +230,14 @@ def test_an_answer_is_heard_piece_by_piece() -> None:
         for _ in range(2):
             in_flight = connection.begin(request, version=0, timeout_ms=1_000)
             frame = encode_response(response, version=0, correlation_id=in_flight.correlation_id)
-            assert connection.hear(in_flight, timeout_ms=1) is Heard.NOTHING
+            assert connection.hear(in_flight, timeout_ms=1) is Received.NOTHING
             for piece in (frame[:2], frame[2:4], frame[4:7]):
                 theirs.sendall(piece)
-                assert connection.hear(in_flight, timeout_ms=5_000) is Heard.PART
-                assert connection.hear(in_flight, timeout_ms=1) is Heard.NOTHING
+                assert connection.hear(in_flight, timeout_ms=5_000) is Received.PART
+                assert connection.hear(in_flight, timeout_ms=1) is Received.NOTHING
             theirs.sendall(frame[7:])
-            assert connection.hear(in_flight, timeout_ms=5_000) is Heard.ALL
-            assert connection.hear(in_flight, timeout_ms=1) is Heard.ALL
+            assert connection.hear(in_flight, timeout_ms=5_000) is Received.ALL
+            assert connection.hear(in_flight, timeout_ms=1) is Received.ALL
             assert not connection.is_idle
             assert connection.finish(in_flight, timeout_ms=0) == response
             assert connection.is_idle

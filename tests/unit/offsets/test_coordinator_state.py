@@ -4,10 +4,11 @@ import pytest
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.offsets import coordinator_state as st
-from zkconsumer.offsets.coordinator_state import CoordinatorCall, Verdict, judge, passes
+from zkconsumer.offsets.coordinator_state import CoordinatorCall, ResponseOutcome, judge, passes
 
 DONE, AGAIN, ELSEWHERE = (
-    st.Tried(verdict=verdict) for verdict in (Verdict.DONE, Verdict.ASK_AGAIN, Verdict.LOOK_UP)
+    st.Tried(verdict=verdict)
+    for verdict in (ResponseOutcome.DONE, ResponseOutcome.ASK_AGAIN, ResponseOutcome.LOOK_UP)
 )
 HUNG_UP = st.Tried(reason="all hung up", all_hung_up=True)
 SILENT = st.Tried(reason="nobody answers")
@@ -32,20 +33,20 @@ def run(state: CoordinatorCall, *tries: st.Tried, now_ms: int = 0) -> list[st.Pa
 @pytest.mark.parametrize(
     ("codes", "verdict"),
     [
-        ((), Verdict.DONE),
-        ((0, 0), Verdict.DONE),
-        ((0, 14), Verdict.ASK_AGAIN),
-        ((14, 16), Verdict.LOOK_UP),
-        ((15,), Verdict.LOOK_UP),
-        ((7,), Verdict.ASK_AGAIN),
-        ((19, 12), Verdict.ASK_AGAIN),
-        ((20,), Verdict.ASK_AGAIN),
-        ((12, 0), Verdict.DONE),
-        ((3, 22, 25, 27, 30, -1, 4711), Verdict.DONE),
+        ((), ResponseOutcome.DONE),
+        ((0, 0), ResponseOutcome.DONE),
+        ((0, 14), ResponseOutcome.ASK_AGAIN),
+        ((14, 16), ResponseOutcome.LOOK_UP),
+        ((15,), ResponseOutcome.LOOK_UP),
+        ((7,), ResponseOutcome.ASK_AGAIN),
+        ((19, 12), ResponseOutcome.ASK_AGAIN),
+        ((20,), ResponseOutcome.ASK_AGAIN),
+        ((12, 0), ResponseOutcome.DONE),
+        ((3, 22, 25, 27, 30, -1, 4711), ResponseOutcome.DONE),
     ],
 )
 def test_one_code_that_passes_is_enough_to_try_again(
-    codes: tuple[int, ...], verdict: Verdict
+    codes: tuple[int, ...], verdict: ResponseOutcome
 ) -> None:
     """And one that says "not here" is enough to look elsewhere; all others stand."""
     assert judge(codes) is verdict
@@ -66,14 +67,14 @@ def test_an_idle_connection_that_was_closed_does_not_count() -> None:
 
 def test_that_excuse_holds_once() -> None:
     """A coordinator that closes the new connection, too, is in trouble."""
-    assert run(call(inherited=True, tries=1), BROKE, BROKE) == [NO_PAUSE, st.GiveUp("reset")]
-    assert run(call(tries=1), BROKE) == [st.GiveUp("reset")]
+    assert run(call(inherited=True, tries=1), BROKE, BROKE) == [NO_PAUSE, st.RequestFailed("reset")]
+    assert run(call(tries=1), BROKE) == [st.RequestFailed("reset")]
 
 
 def test_an_idle_connection_that_is_silent_counts() -> None:
     """The coordinator has had its time; and so does one that had answered before."""
-    assert run(call(inherited=True, tries=1), SILENT) == [st.GiveUp("nobody answers")]
-    assert run(call(inherited=True, tries=2), AGAIN, BROKE) == [PAUSE, st.GiveUp("reset")]
+    assert run(call(inherited=True, tries=1), SILENT) == [st.RequestFailed("nobody answers")]
+    assert run(call(inherited=True, tries=2), AGAIN, BROKE) == [PAUSE, st.RequestFailed("reset")]
 
 
 @pytest.mark.parametrize("tried", [AGAIN, ELSEWHERE, SILENT, BROKE, HUNG_UP])
@@ -87,13 +88,13 @@ def test_what_passes_is_tried_again_after_a_pause(tried: st.Tried) -> None:
 def test_tries_run_out() -> None:
     """An answer then stands, whatever it says; without one it is given up."""
     assert run(call(tries=2), AGAIN, AGAIN) == [PAUSE, st.Finish()]
-    assert run(call(tries=2), SILENT, SILENT) == [PAUSE, st.GiveUp("nobody answers")]
+    assert run(call(tries=2), SILENT, SILENT) == [PAUSE, st.RequestFailed("nobody answers")]
 
 
 def test_time_runs_out() -> None:
     """No pause begins that the time would not outlast."""
     assert call().after(SILENT, 899) == PAUSE
-    assert call().after(SILENT, 900) == st.GiveUp("nobody answers")
+    assert call().after(SILENT, 900) == st.RequestFailed("nobody answers")
     assert call().after(AGAIN, 900) == st.Finish()
 
 
@@ -102,14 +103,16 @@ def test_a_pause_that_took_too_long() -> None:
     silent, answered, excused = call(), call(), call(inherited=True)
     assert run(silent, SILENT) == run(answered, AGAIN) == [PAUSE]
     assert run(excused, BROKE) == [NO_PAUSE]
-    assert silent.after_pause(1_000) == st.GiveUp("nobody answers")
+    assert silent.after_pause(1_000) == st.RequestFailed("nobody answers")
     assert answered.after_pause(1_000) == st.Finish()
-    assert excused.after_pause(1_000) == st.GiveUp("reset")
+    assert excused.after_pause(1_000) == st.RequestFailed("reset")
 
 
 def test_brokers_that_hang_up_at_the_question_are_too_old() -> None:
     """Three rounds in a row are proof enough, however much time is left."""
-    assert run(call(), HUNG_UP, HUNG_UP, HUNG_UP)[-1] == st.GiveUp("all hung up", too_old=True)
+    assert run(call(), HUNG_UP, HUNG_UP, HUNG_UP)[-1] == st.RequestFailed(
+        "all hung up", too_old=True
+    )
 
 
 @pytest.mark.parametrize("other", [SILENT, BROKE, AGAIN])

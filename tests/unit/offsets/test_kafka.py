@@ -11,7 +11,7 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator import ChannelSettings
 from zkconsumer.offsets.kafka import UNKNOWN_TRIES
 from zkconsumer.offsets.store import FetchedOffset
-from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Reply, Step
+from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, ScriptedReply, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of
@@ -30,17 +30,17 @@ def bench() -> Iterator[OffsetBench]:
     bench.channel.close()
 
 
-def committed(codes: dict[TopicPartition, int]) -> Reply:
+def committed(codes: dict[TopicPartition, int]) -> ScriptedReply:
     """An answer to a commit, partition by partition."""
     partitions = tuple(
         oc.CommittedPartition(partition=tp.partition, error_code=code) for tp, code in codes.items()
     )
-    return Reply(
+    return ScriptedReply(
         oc.OffsetCommitResponse(topics=(oc.CommittedTopic(topic="t", partitions=partitions),))
     )
 
 
-def fetched(answers: dict[TopicPartition, tuple[int, int]]) -> Reply:
+def fetched(answers: dict[TopicPartition, tuple[int, int]]) -> ScriptedReply:
     """An answer to a fetch: offset and error code of each partition."""
     partitions = tuple(
         of.OffsetFetchedPartition(
@@ -48,7 +48,7 @@ def fetched(answers: dict[TopicPartition, tuple[int, int]]) -> Reply:
         )
         for tp, (offset, code) in answers.items()
     )
-    return Reply(
+    return ScriptedReply(
         of.OffsetFetchResponse(topics=(of.OffsetFetchedTopic(topic="t", partitions=partitions),))
     )
 

@@ -1,7 +1,7 @@
 """One plan for two places."""
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Fate, Place
+from zkconsumer.offsets.migration.plan import Fate, OffsetStorage
 from zkconsumer.offsets.placing import merged, places_in_use, plan_of_place
 from zkconsumer.offsets.planning import LogRange, Present, ShiftBy, plan_offsets
 from zkconsumer.offsets.store import FetchedOffset
@@ -16,15 +16,15 @@ def test_the_larger_offset_counts_and_an_error_most() -> None:
     here = {A: FetchedOffset(5), B: NONE, C: BROKEN}
     there = {A: FetchedOffset(3), B: FetchedOffset(0), C: FetchedOffset(7)}
     expected = {A: FetchedOffset(5), B: FetchedOffset(0), C: BROKEN}
-    assert merged({Place.ZOOKEEPER: here, Place.KAFKA: there}) == expected
-    assert merged({Place.ZOOKEEPER: there, Place.KAFKA: here}) == expected
+    assert merged({OffsetStorage.ZOOKEEPER: here, OffsetStorage.KAFKA: there}) == expected
+    assert merged({OffsetStorage.ZOOKEEPER: there, OffsetStorage.KAFKA: here}) == expected
 
 
 def test_a_place_is_in_use_if_anything_is_there() -> None:
     """Also what can't be read."""
-    stored = {Place.ZOOKEEPER: {A: NONE}, Place.KAFKA: {A: BROKEN}}
-    assert places_in_use(stored) == (Place.KAFKA,)
-    assert places_in_use({Place.ZOOKEEPER: {}, Place.KAFKA: {}}) == ()
+    stored = {OffsetStorage.ZOOKEEPER: {A: NONE}, OffsetStorage.KAFKA: {A: BROKEN}}
+    assert places_in_use(stored) == (OffsetStorage.KAFKA,)
+    assert places_in_use({OffsetStorage.ZOOKEEPER: {}, OffsetStorage.KAFKA: {}}) == ()
 
 
 def test_each_place_gets_what_both_shall_hold() -> None:
@@ -34,7 +34,7 @@ def test_each_place_gets_what_both_shall_hold() -> None:
     overall = plan_offsets(
         ShiftBy(-2),
         Present(
-            stored=merged({Place.ZOOKEEPER: here, Place.KAFKA: there}),
+            stored=merged({OffsetStorage.ZOOKEEPER: here, OffsetStorage.KAFKA: there}),
             partitions=[A, B],
             logs={A: LogRange(0, 10), B: LogRange(8, 10)},
         ),

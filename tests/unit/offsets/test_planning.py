@@ -4,7 +4,7 @@ import pytest
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import Fate, Place, plan_roll_back
+from zkconsumer.offsets.migration.plan import Fate, OffsetStorage, plan_roll_back
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back, encode_roll_back
 from zkconsumer.offsets.planning import (
     Aim,
@@ -235,7 +235,9 @@ def test_nothing_to_do_is_refused() -> None:
 def test_the_roll_back_file_is_that_of_a_migration() -> None:
     """Its undoing brings back number and metadata."""
     plan = plan_offsets(ToEarliest(), PRESENT, scope=[T0, T2]).plan
-    back = RollBack.of(plan, group_id="g", target=Place.ZOOKEEPER, zookeeper="z:2181", made_ms=1)
+    back = RollBack.of(
+        plan, group_id="g", target=OffsetStorage.ZOOKEEPER, zookeeper="z:2181", made_ms=1
+    )
     written = decode_roll_back(encode_roll_back(back), "file").written
     now = {tp: FetchedOffset(move.wanted.offset) for tp, move in plan.writes.items() if move.wanted}
     undone = plan_roll_back(written, now)

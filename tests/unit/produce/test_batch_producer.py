@@ -17,7 +17,7 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.rows import Headers
 from zkconsumer.scope import Mailbox, ThreadScope
-from zkconsumer.testing.fake_script import Answer, Close, Fail, Hang, Reply, Step
+from zkconsumer.testing.fake_script import DefaultReply, Close, Fail, Hang, ScriptedReply, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.metadata import MetadataResponse
 from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
@@ -112,7 +112,12 @@ def test_sets_are_bounded(net: FakeNet, waits: list[int]) -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [Close(), Hang(), Fail(ErrorCode.NOT_ENOUGH_REPLICAS), Reply(ProduceResponse(topics=()))],
+    [
+        Close(),
+        Hang(),
+        Fail(ErrorCode.NOT_ENOUGH_REPLICAS),
+        ScriptedReply(ProduceResponse(topics=())),
+    ],
 )
 def test_passing_failures_are_tried_again(net: FakeNet, waits: list[int], step: Step) -> None:
     """A failure that may pass costs a pause and another try, only of the sets that it hit."""
@@ -198,7 +203,7 @@ def test_a_record_that_is_refused_for_what_is_in_it(net: FakeNet, waits: list[in
     records = rows(b"a", b"b", b"late", b"c")
     refusal = Fail(ErrorCode.INVALID_TIMESTAMP)
     # All four, then the last two, then the one.
-    net.brokers[0].script(ApiKey.PRODUCE, refusal, Answer(), refusal, refusal)
+    net.brokers[0].script(ApiKey.PRODUCE, refusal, DefaultReply(), refusal, refusal)
     with pytest.raises(WriteFailed, match=r"INVALID_TIMESTAMP") as caught:
         producer(net, waits).write({P0: records})
     assert (caught.value.refused, caught.value.unwritten) == (frozenset({P0}), {P0: 2})
@@ -322,7 +327,7 @@ def test_the_whole_cluster_is_asked_without_naming_a_topic(net: FakeNet, waits: 
 
 def test_a_broker_that_has_just_started_is_asked_again(net: FakeNet, waits: list[int]) -> None:
     """It knows neither topics nor brokers yet; and for a moment none may answer."""
-    net.brokers[0].script(ApiKey.METADATA, Reply(MetadataResponse(brokers=(), topics=())))
+    net.brokers[0].script(ApiKey.METADATA, ScriptedReply(MetadataResponse(brokers=(), topics=())))
     net.brokers[0].script(ApiKey.METADATA, *[Close()] * 2)  # an idle connection, then a new one
     net.brokers[1].script(ApiKey.METADATA, Close())
     view = producer(net, waits).whole_cluster()

@@ -16,7 +16,7 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.producer import ACKS_NONE, Producer, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
-from zkconsumer.testing.fake_script import Close, Fail, Hang, Reply, Step
+from zkconsumer.testing.fake_script import Close, Fail, Hang, ScriptedReply, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.produce import ProduceResponse
 
@@ -80,7 +80,12 @@ def test_connections_are_kept(net: FakeNet, waits: Waits) -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [Close(), Hang(), Fail(ErrorCode.NOT_ENOUGH_REPLICAS), Reply(ProduceResponse(topics=()))],
+    [
+        Close(),
+        Hang(),
+        Fail(ErrorCode.NOT_ENOUGH_REPLICAS),
+        ScriptedReply(ProduceResponse(topics=())),
+    ],
 )
 def test_passing_failures_are_tried_again(net: FakeNet, waits: Waits, step: Step) -> None:
     """A failure that may pass costs a pause and another try."""
@@ -119,7 +124,7 @@ def test_all_brokers_down(net: FakeNet, waits: Waits) -> None:
 
 def test_answers_without_our_partition(net: FakeNet, waits: Waits) -> None:
     """A broker that says nothing about our partition breaks the protocol."""
-    net.brokers[0].script(ApiKey.PRODUCE, *[Reply(ProduceResponse(topics=()))] * 4)
+    net.brokers[0].script(ApiKey.PRODUCE, *[ScriptedReply(ProduceResponse(topics=()))] * 4)
     with pytest.raises(RemoteProtocolError, match="no word about t-0"):
         producer(net, waits).send(TP, RECORDS)
 

@@ -13,8 +13,8 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
-from zkconsumer.testing.fake_script import Reply
+from zkconsumer.produce.topics import EnsuredTopic, TopicCreationOptions, ensure_topics
+from zkconsumer.testing.fake_script import ScriptedReply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.create_topics import (
@@ -55,7 +55,10 @@ class Creating:
         ]
 
     def ensure(
-        self, wanted: dict[str, int], wishes: TopicWishes | None = None, timeout_ms: int = LONG_MS
+        self,
+        wanted: dict[str, int],
+        wishes: TopicCreationOptions | None = None,
+        timeout_ms: int = LONG_MS,
     ) -> dict[str, EnsuredTopic]:
         """Let them be there."""
         dialer, client = self.cluster.dialer(), self.cluster.client()
@@ -111,7 +114,7 @@ def test_what_is_there_is_left_alone(world: Creating) -> None:
 
 def test_the_controller_creates_what_is_missing(world: Creating) -> None:
     """Only that, with the cluster's own number of replicas, and the wanted settings."""
-    wishes = TopicWishes(settings={"cleanup.policy": "compact"})
+    wishes = TopicCreationOptions(settings={"cleanup.policy": "compact"})
     made = world.ensure({**NEW, "old": 1}, wishes)
     assert made == CREATED | {"old": EnsuredTopic(partitions=1, created=False)}
     [(broker, request)] = world.asked
@@ -128,7 +131,7 @@ def test_replicas_where_brokers_have_no_default(
     """Before 2.4: as many as there are brokers, up to three; or what is wished for."""
     for broker in world.cluster.brokers:
         broker.serves = {**broker.serves, ApiKey.CREATE_TOPICS: VersionRange(0, 2)}
-    assert world.ensure(NEW, TopicWishes(replication_factor=wanted)) == CREATED
+    assert world.ensure(NEW, TopicCreationOptions(replication_factor=wanted)) == CREATED
     [(_, request)] = world.asked
     assert request.topics[0].replication_factor == sent
 
@@ -235,7 +238,7 @@ def test_an_old_broker_creates_on_demand(
     """With its own number of partitions, which is told; also one that names no broker yet."""
     old.cluster.auto_create = True
     if nameless:
-        empty = Reply(MetadataResponse(brokers=(), topics=()))
+        empty = ScriptedReply(MetadataResponse(brokers=(), topics=()))
         old.brokers[0].script(ApiKey.METADATA, empty)
     made = ensure_topics(*client, NEW, timeout_ms=LONG_MS)
     assert made == {"new": EnsuredTopic(partitions=1, created=True)}

@@ -9,7 +9,7 @@ from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.engine import believed
-from zkconsumer.records.offset_order import Believed, Place, offsets_rise
+from zkconsumer.records.offset_order import Believed, SetPosition, offsets_rise
 
 __all__ = ["each_engine"]
 pytestmark = pytest.mark.usefixtures("each_engine")
@@ -38,9 +38,9 @@ def judged(data: bytes, *, fetch_offset: int = 0, is_again: bool = False) -> Bel
     )
 
 
-def rising(data: bytes) -> Place | None:
+def rising(data: bytes) -> SetPosition | None:
     """Where a set ceases to rise."""
-    return offsets_rise(memoryview(data), Place(0, 0, is_first=True), END)
+    return offsets_rise(memoryview(data), SetPosition(0, 0, is_first=True), END)
 
 
 def test_at_first_the_answer_ends_in_front_of_the_first_of_two() -> None:
@@ -96,19 +96,19 @@ def test_what_begins_below_is_passed_over_when_it_comes_again() -> None:
 
 def test_the_last_of_many_alike_is_told_with_what_lies_in_front_of_it() -> None:
     """Between them is no gap that it could fill."""
-    assert rising(messages(0, 1, 2, 7, 3)) == Place(3 * ONE, 3, is_first=False)
-    assert rising(messages(0, 1, 4, 7, 3)) == Place(3 * ONE, 5, is_first=False)
-    assert rising(messages(4, 2)) == Place(0, 0, is_first=True)
+    assert rising(messages(0, 1, 2, 7, 3)) == SetPosition(3 * ONE, 3, is_first=False)
+    assert rising(messages(0, 1, 4, 7, 3)) == SetPosition(3 * ONE, 5, is_first=False)
+    assert rising(messages(4, 2)) == SetPosition(0, 0, is_first=True)
     assert rising(messages(0, 1, 2, 3)) is None
 
 
 def test_a_batch_takes_all_its_offsets() -> None:
     """What follows lies behind the last of them, also behind messages of old."""
     first, second = build_batch(records(*range(5))), build_batch(records(2, 3))
-    assert rising(first + second) == Place(0, 0, is_first=True)
+    assert rising(first + second) == SetPosition(0, 0, is_first=True)
     assert rising(first + build_batch(records(5))) is None
     behind = messages(0, 1) + build_batch(records(2, 3, 4)) + build_batch(records(3))
-    assert rising(behind) == Place(2 * ONE, 2, is_first=False)
+    assert rising(behind) == SetPosition(2 * ONE, 2, is_first=False)
 
 
 @pytest.mark.parametrize("text", [b"v", b"p"])

@@ -15,7 +15,7 @@ from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.subscription import Assigned, TopicPattern, Topics
 from zkconsumer.testing.fake_answers import SEGMENT_TIME_MS
-from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Reply, Step
+from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, ScriptedReply, Step
 from zkconsumer.testing.memory_transport import MemoryTransport
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.list_offsets import ListedPartition, ListedTopic, ListOffsetsResponse
@@ -72,10 +72,10 @@ def reader(net: FakeNet) -> Iterator[ClusterReader]:
         yield one
 
 
-def listed(tp: TopicPartition, *offsets: int) -> Reply:
+def listed(tp: TopicPartition, *offsets: int) -> ScriptedReply:
     """The answer of a leader whose log has these segments, and its end first."""
     partition = ListedPartition(partition=tp.partition, error_code=0, offsets=offsets)
-    return Reply(
+    return ScriptedReply(
         ListOffsetsResponse(topics=(ListedTopic(topic=tp.topic, partitions=(partition,)),))
     )
 
@@ -222,7 +222,9 @@ def test_brokers_that_are_given_are_asked_again_when_others_fail(net: FakeNet) -
     ) as reader:
         net.brokers[0].script(
             ApiKey.METADATA,
-            Reply(MetadataResponse(brokers=(MetadataBroker(id=9, host="x", port=1),), topics=())),
+            ScriptedReply(
+                MetadataResponse(brokers=(MetadataBroker(id=9, host="x", port=1),), topics=())
+            ),
         )
         assert reader.brokers() == (Broker(9, "x", 1),)
         assert reader.partitions(Topics(("t",))) == TPS
@@ -275,8 +277,8 @@ def test_a_broker_that_knows_less_than_was_known_is_doubted() -> None:
         assert reader.partitions(TopicPattern("t")) == TPS
         net.brokers[0].script(
             ApiKey.METADATA,
-            Reply(MetadataResponse(brokers=(), topics=())),
-            Reply(MetadataResponse(brokers=(myself,), topics=())),
+            ScriptedReply(MetadataResponse(brokers=(), topics=())),
+            ScriptedReply(MetadataResponse(brokers=(myself,), topics=())),
         )
         assert reader.partitions(TopicPattern("t")) == TPS
 
@@ -285,7 +287,7 @@ def test_a_cluster_without_topics_is_empty() -> None:
     """Its brokers know of none that lives, not even of themselves, before the first topic."""
     net = fake_net()
     with reader_of(net) as reader:
-        nothing = Reply(MetadataResponse(brokers=(), topics=()))
+        nothing = ScriptedReply(MetadataResponse(brokers=(), topics=()))
         net.brokers[0].script(ApiKey.METADATA, nothing, nothing, nothing, nothing)
         assert [one.host for one in reader.brokers()] == [net.brokers[0].address.host]
         assert reader.partitions(TopicPattern(".*")) == ()

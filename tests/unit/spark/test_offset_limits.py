@@ -11,7 +11,7 @@ from zkconsumer.spark.offset_limits import (
     AtTime,
     Earliest,
     Exact,
-    Group,
+    AtGroupOffsets,
     Latest,
     OffsetLimit,
     resolve_ending,
@@ -53,7 +53,7 @@ def committed(partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int 
     [
         (Earliest(), (10, 100)),
         (Latest(), (20, 200)),
-        (Group(), (15, 100)),
+        (AtGroupOffsets(), (15, 100)),
         (Exact({T0: 12, T1: 150}), (12, 150)),
         (Exact({T0: -2, T1: -1}), (10, 200)),
         (Exact({T0: 0, T1: 999}), (0, 999)),
@@ -121,7 +121,7 @@ def test_a_start_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) 
         (Exact({T0: 1}), "endingOffsets must name every .* lacks t-1: give -1 for the latest"),
         (AtTime({T1: 1}), "endingOffsetsByTimestamp must name every .* lacks t-0"),
         (Earliest(), "endingOffsets is earliest: no query can end there"),
-        (Group(), "endingOffsets is group: no query can end there"),
+        (AtGroupOffsets(), "endingOffsets is group: no query can end there"),
     ],
 )
 def test_an_end_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.address import ClusterAddress
-from zkconsumer.spark.offset_limits import AtTime, Earliest, Exact, Group, Latest
+from zkconsumer.spark.offset_limits import AtTime, Earliest, Exact, AtGroupOffsets, Latest
 from zkconsumer.spark.options import SourceOptions, source_options
 from zkconsumer.spark.subscription import Assigned, TopicPattern, Topics
 
@@ -168,7 +168,7 @@ def test_a_group_has_two_names() -> None:
     """Spark's is an alias; both may be given if they agree."""
     assert read(kafka_group_id="g").group_id == "g"
     assert read(kafka_group_id="g", group_id="g").group_id == "g"
-    assert read(kafka_group_id="g", startingOffsets="GROUP").starting == Group()
+    assert read(kafka_group_id="g", startingOffsets="GROUP").starting == AtGroupOffsets()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from zkconsumer.status.burrow import (
     evaluate_group,
     partition_status,
 )
-from zkconsumer.status.model import Committed, GroupPartition
+from zkconsumer.status.model import CommittedOffset, GroupPartition
 from zkconsumer.status.series import CommitSample, History
 
 TP = TopicPartition("t", 0)
@@ -137,7 +137,7 @@ def _partition(
     offset: int, at_ms: int, log_end: int, number: int = 0, *, seen_ms: int | None = None
 ) -> GroupPartition:
     seen_ms = at_ms if seen_ms is None else seen_ms
-    committed = Committed(offset, "zookeeper", seen_ms, committed_ms=at_ms)
+    committed = CommittedOffset(offset, "zookeeper", seen_ms, committed_ms=at_ms)
     tp = TopicPartition("t", number)
     return GroupPartition(tp, "m-0", 1, None, (committed,), 0, log_end, at_ms)
 

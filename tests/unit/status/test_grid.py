@@ -8,19 +8,19 @@ from tests.support.status import group_of, member
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.grid import Grid, grid_of, moved, short_labels
 from zkconsumer.status.model import (
-    Committed,
+    CommittedOffset,
     GroupKind,
     GroupPartition,
     GroupStatus,
     MemberStatus,
 )
-from zkconsumer.status.verify import Fault, verify
+from zkconsumer.status.verify import OwnershipFault, verify
 
 IDS = {"t": (0, 1, 2)}
 
 
 def _owned(number: int, owner: str | None, lag: int | None = None) -> GroupPartition:
-    committed = () if lag is None else (Committed(5, "zookeeper", 0),)
+    committed = () if lag is None else (CommittedOffset(5, "zookeeper", 0),)
     log_end = None if lag is None else 5 + lag
     return GroupPartition(
         TopicPartition("t", number), owner, None, None, committed, 0, log_end, None
@@ -50,9 +50,9 @@ def test_each_partition_stands_in_its_owners_column() -> None:
     assert [(row.column, row.thread, row.lag, row.fault) for row in grid.rows] == [
         (0, 1, 3, None),
         (0, 0, 4, None),
-        (2, None, None, Fault.NO_THREAD_ID),
+        (2, None, None, OwnershipFault.NO_THREAD_ID),
     ]
-    assert grid.rows[0].committed == Committed(5, "zookeeper", 0)
+    assert grid.rows[0].committed == CommittedOffset(5, "zookeeper", 0)
     assert grid.counts("t") == (2, 0, 1)
     assert grid.counts("u") == (0, 0, 0)
 
@@ -60,7 +60,7 @@ def test_each_partition_stands_in_its_owners_column() -> None:
 def test_what_nobody_owns_has_a_row_without_a_column() -> None:
     """Even where the group has written nothing of it."""
     grid = _grid(group_of(_owned(0, None, 2), members=(member("g_a", {"t": 1}),)))
-    assert [(row.column, row.fault) for row in grid.rows] == [(None, Fault.UNOWNED)] * 3
+    assert [(row.column, row.fault) for row in grid.rows] == [(None, OwnershipFault.UNOWNED)] * 3
     assert grid.rows[0].lag == 2
 
 

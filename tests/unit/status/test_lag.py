@@ -12,8 +12,8 @@ from zkconsumer.status.lag import (
     standing_of,
     time_behind,
 )
-from zkconsumer.status.model import Committed, GroupKind, GroupPartition, Storage
-from zkconsumer.status.series import History, LogEnds
+from zkconsumer.status.model import CommittedOffset, GroupKind, GroupPartition, Storage
+from zkconsumer.status.series import History, LogEndSeries
 
 TP = TopicPartition("t", 0)
 
@@ -26,7 +26,7 @@ def _partition(
     log_at_ms: int | None = 10,
     storage: Storage = "zookeeper",
 ) -> GroupPartition:
-    committed = () if offset is None else (Committed(offset, storage, 10),)
+    committed = () if offset is None else (CommittedOffset(offset, storage, 10),)
     return GroupPartition(
         TP, committed=committed, log_start=log_start, log_end=log_end, log_at_ms=log_at_ms
     )
@@ -67,7 +67,7 @@ def test_an_offset_stands_somewhere(partition: GroupPartition, standing: Standin
 
 def test_the_larger_of_both_storages_counts_for_a_zookeeper_group() -> None:
     """Kafka's alone for a coordinator's group."""
-    zookeeper, kafka = Committed(5, "zookeeper", 1), Committed(7, "kafka", 2)
+    zookeeper, kafka = CommittedOffset(5, "zookeeper", 1), CommittedOffset(7, "kafka", 2)
     both = GroupPartition(TP, committed=(zookeeper, kafka))
     assert both.effective(GroupKind.ZOOKEEPER) is kafka
     assert both.effective(GroupKind.COORDINATOR) is kafka
@@ -85,14 +85,14 @@ def test_the_larger_of_both_storages_counts_for_a_zookeeper_group() -> None:
 def test_no_lag_is_no_time() -> None:
     """Whatever the samples say, and even without any."""
     assert time_behind(10, 0, None, 99) == TimeLag(0)
-    assert time_behind(10, None, LogEnds(), 99) is None
+    assert time_behind(10, None, LogEndSeries(), 99) is None
     assert time_behind(10, 5, None, 99) is None
-    assert time_behind(10, 5, LogEnds(), 99) is None
+    assert time_behind(10, 5, LogEndSeries(), 99) is None
 
 
 def test_time_is_counted_from_now_and_never_negative() -> None:
     """The broker's answer can be newer than the time that is asked from."""
-    log_ends = LogEnds()
+    log_ends = LogEndSeries()
     log_ends.add(0, 1000)
     log_ends.add(100, 2000)
     assert time_behind(50, 50, log_ends, 4000) == TimeLag(2500, estimated=True)
@@ -105,8 +105,8 @@ def test_a_group_is_as_late_as_its_worst_partition() -> None:
     slow, busy, bare = (TopicPartition("t", n) for n in range(3))
     history = History()
     group = group_of(
-        GroupPartition(slow, committed=(Committed(5, "zookeeper", 0),), log_end=10),
-        GroupPartition(busy, committed=(Committed(500, "zookeeper", 0),), log_end=1000),
+        GroupPartition(slow, committed=(CommittedOffset(5, "zookeeper", 0),), log_end=10),
+        GroupPartition(busy, committed=(CommittedOffset(500, "zookeeper", 0),), log_end=1000),
         GroupPartition(bare, log_end=7),
     )
     for at_ms, grown in ((1000, 0), (2000, 0), (3000, 5)):

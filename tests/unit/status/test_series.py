@@ -6,14 +6,20 @@ import pytest
 
 from tests.support.status import group_of, snapshot_of
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.model import Committed, GroupPartition, PartitionStatus, Seen, TopicStatus
-from zkconsumer.status.series import Commits, CommitSample, History, LogEnds, Passing
+from zkconsumer.status.model import (
+    CommittedOffset,
+    GroupPartition,
+    PartitionStatus,
+    Seen,
+    TopicStatus,
+)
+from zkconsumer.status.series import Commits, CommitSample, History, LogEndSeries, Passing
 
 TP = TopicPartition("t", 0)
 
 
-def _log_ends(*samples: tuple[int, int], limit: int = 60) -> LogEnds:
-    series = LogEnds(limit)
+def _log_ends(*samples: tuple[int, int], limit: int = 60) -> LogEndSeries:
+    series = LogEndSeries(limit)
     for log_end, at_ms in samples:
         series.add(log_end, at_ms)
     return series
@@ -95,13 +101,13 @@ def test_recent_log_ends_are_those_since_a_time() -> None:
 def test_series_need_room(limit: int) -> None:
     """Less could not be thinned out."""
     with pytest.raises(ValueError, match="room for 4"):
-        LogEnds(limit)
+        LogEndSeries(limit)
     with pytest.raises(ValueError, match="room for 2"):
         Commits(1)
 
 
-def _commit(offset: int, seen_ms: int, committed_ms: int | None = None) -> Committed:
-    return Committed(offset, "zookeeper", seen_ms, committed_ms=committed_ms)
+def _commit(offset: int, seen_ms: int, committed_ms: int | None = None) -> CommittedOffset:
+    return CommittedOffset(offset, "zookeeper", seen_ms, committed_ms=committed_ms)
 
 
 def test_a_commit_is_new_by_its_time() -> None:
@@ -199,8 +205,10 @@ def test_a_log_end_without_its_time_is_no_sample() -> None:
 def test_zookeepers_times_are_told_by_our_clock() -> None:
     """Those of brokers are not: their clocks were not compared."""
     group = group_of(
-        GroupPartition(TP, committed=(Committed(1, "zookeeper", 0, "", 1000),)),
-        GroupPartition(TopicPartition("t", 1), committed=(Committed(1, "kafka", 0, "", 1000),)),
+        GroupPartition(TP, committed=(CommittedOffset(1, "zookeeper", 0, "", 1000),)),
+        GroupPartition(
+            TopicPartition("t", 1), committed=(CommittedOffset(1, "kafka", 0, "", 1000),)
+        ),
     )
     history = History()
     skewed = replace(snapshot_of(group, at_ms=0), clock_skew_ms=Seen(400, at_ms=0))

@@ -15,7 +15,7 @@ from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.finding import Code, Severity
 from zkconsumer.status.lag import group_lag
 from zkconsumer.status.model import (
-    Committed,
+    CommittedOffset,
     GroupPartition,
     GroupState,
     GroupStatus,
@@ -32,7 +32,7 @@ def left(
     committed_ms: int | None, *, storage: Storage = "zookeeper", unmoved_ms: int | None = None
 ) -> GroupStatus:
     """A group that nobody is in, behind by 60, as a snapshot shows it now."""
-    committed = Committed(40, storage, NOW_MS, "", committed_ms)
+    committed = CommittedOffset(40, storage, NOW_MS, "", committed_ms)
     one = GroupPartition(T0, committed=(committed,), log_start=50, log_end=100, log_at_ms=NOW_MS)
     return with_silence(
         replace(group_of(one), state=GroupState.EMPTY, seen_ms=NOW_MS),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.status import group_of, member, snapshot_of
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.status.causes import Cause, Look, Reason, reasons_between
+from zkconsumer.status.causes import RebalanceReason, ObservedGroup, Reason, reasons_between
 from zkconsumer.status.model import (
     GroupKey,
     GroupKind,
@@ -77,7 +77,7 @@ def test_a_rebalance_lasts_from_its_first_sign_until_all_is_at_rest() -> None:
         began_ms=2000,
         not_before_ms=1000,
         ended_ms=4000,
-        reasons=(Reason(Cause.JOINED, "g_b"),),
+        reasons=(Reason(RebalanceReason.JOINED, "g_b"),),
         moved=(Moved(P1, "g_a-0", "g_b-0"),),
     )
     assert ended.lasted_ms(9000) == 2000
@@ -107,7 +107,7 @@ def test_owners_that_change_soon_after_belong_to_it() -> None:
     assert (only.began_ms, only.ended_ms, only.reasons) == (
         2000,
         3000,
-        (Reason(Cause.JOINED, "g_b"),),
+        (Reason(RebalanceReason.JOINED, "g_b"),),
     )
     late = _timeline(ALONE, joined, _look(40_000, ("g_a-0", "g_b-0"), A, B))
     assert [one.began_ms for one in late.rebalances] == [2000, 40_000]
@@ -190,39 +190,45 @@ STATIC = MemberStatus(member_id="m-1", instance_id="i", client_id="c", host="h")
     ("before", "after", "reasons"),
     [
         ((A,), (A,), ()),
-        ((A,), (A, B), (Reason(Cause.JOINED, "g_b"),)),
-        ((A, B), (B,), (Reason(Cause.LEFT, "g_a"),)),
-        ((A,), (B,), (Reason(Cause.JOINED, "g_b"), Reason(Cause.LEFT, "g_a"))),
-        ((HOME,), (MOVED_HOME,), (Reason(Cause.RESTARTED, "g_h-2", "g_h-1"),)),
+        ((A,), (A, B), (Reason(RebalanceReason.JOINED, "g_b"),)),
+        ((A, B), (B,), (Reason(RebalanceReason.LEFT, "g_a"),)),
+        ((A,), (B,), (Reason(RebalanceReason.JOINED, "g_b"), Reason(RebalanceReason.LEFT, "g_a"))),
+        ((HOME,), (MOVED_HOME,), (Reason(RebalanceReason.RESTARTED, "g_h-2", "g_h-1"),)),
         (
             (HOME,),
             (MOVED_HOME, replace(MOVED_HOME, member_id="g_h-3")),
-            (Reason(Cause.RESTARTED, "g_h-2", "g_h-1"), Reason(Cause.JOINED, "g_h-3")),
+            (
+                Reason(RebalanceReason.RESTARTED, "g_h-2", "g_h-1"),
+                Reason(RebalanceReason.JOINED, "g_h-3"),
+            ),
         ),
-        ((A,), (replace(A, session_id=9),), (Reason(Cause.NEW_SESSION, "g_a"),)),
+        ((A,), (replace(A, session_id=9),), (Reason(RebalanceReason.NEW_SESSION, "g_a"),)),
         ((A,), (replace(A, session_id=None),), ()),
-        ((A,), (replace(A, streams={"t": 2}),), (Reason(Cause.SUBSCRIPTION, "g_a"),)),
-        ((A,), (replace(A, problem="?"),), (Reason(Cause.BROKEN_REGISTRATION, "g_a"),)),
+        ((A,), (replace(A, streams={"t": 2}),), (Reason(RebalanceReason.SUBSCRIPTION, "g_a"),)),
+        ((A,), (replace(A, problem="?"),), (Reason(RebalanceReason.BROKEN_REGISTRATION, "g_a"),)),
         ((replace(A, problem="!"),), (replace(A, problem="?"),), ()),
         (
             (),
             (replace(A, problem="?"),),
-            (Reason(Cause.JOINED, "g_a"), Reason(Cause.BROKEN_REGISTRATION, "g_a")),
+            (
+                Reason(RebalanceReason.JOINED, "g_a"),
+                Reason(RebalanceReason.BROKEN_REGISTRATION, "g_a"),
+            ),
         ),
         (
             (STATIC,),
             (replace(STATIC, member_id="m-2", host="other"),),
-            (Reason(Cause.RESTARTED, "m-2", "m-1"),),
+            (Reason(RebalanceReason.RESTARTED, "m-2", "m-1"),),
         ),
         (
             (STATIC,),
             (replace(STATIC, member_id="m-2", instance_id=None),),
-            (Reason(Cause.JOINED, "m-2"), Reason(Cause.LEFT, "m-1")),
+            (Reason(RebalanceReason.JOINED, "m-2"), Reason(RebalanceReason.LEFT, "m-1")),
         ),
         (
             (STATIC,),
             (replace(STATIC, member_id="m-2", instance_id="j"),),
-            (Reason(Cause.JOINED, "m-2"), Reason(Cause.LEFT, "m-1")),
+            (Reason(RebalanceReason.JOINED, "m-2"), Reason(RebalanceReason.LEFT, "m-1")),
         ),
     ],
 )
@@ -232,17 +238,17 @@ def test_members_give_reasons(
     reasons: tuple[Reason, ...],
 ) -> None:
     """By coming, going, and what their registrations say."""
-    looks = [Look(group_of(members=members), IDS) for members in (before, after)]
+    looks = [ObservedGroup(group_of(members=members), IDS) for members in (before, after)]
     assert reasons_between(*looks) == reasons
 
 
 @pytest.mark.parametrize(
     ("before", "after", "reasons"),
     [
-        ({"t": (0,)}, {"t": (0, 1)}, (Reason(Cause.TOPIC_GREW, "t"),)),
+        ({"t": (0,)}, {"t": (0, 1)}, (Reason(RebalanceReason.TOPIC_GREW, "t"),)),
         ({"t": (0, 1)}, {"t": (0,)}, ()),
-        ({"u": ()}, {"u": (), "t": ()}, (Reason(Cause.TOPIC_CREATED, "t"),)),
-        ({"t": (0,), "u": ()}, {"u": ()}, (Reason(Cause.TOPIC_GONE, "t"),)),
+        ({"u": ()}, {"u": (), "t": ()}, (Reason(RebalanceReason.TOPIC_CREATED, "t"),)),
+        ({"t": (0,), "u": ()}, {"u": ()}, (Reason(RebalanceReason.TOPIC_GONE, "t"),)),
         ({"t": (0,)}, {"t": (0,), "u": (0,)}, ()),
         ({}, {"t": (0,)}, ()),
         ({"t": (0,)}, {}, ()),
@@ -255,22 +261,23 @@ def test_topics_give_reasons_to_who_reads_them(
 ) -> None:
     """Where they were read at all."""
     group = group_of(members=(A,))
-    assert reasons_between(Look(group, before), Look(group, after)) == reasons
+    assert reasons_between(ObservedGroup(group, before), ObservedGroup(group, after)) == reasons
 
 
 def test_a_wildcard_that_reads_a_new_topic_has_not_changed_its_mind() -> None:
     """The topic is the reason."""
-    before = Look(group_of(members=(A,)), IDS)
+    before = ObservedGroup(group_of(members=(A,)), IDS)
     grown = replace(A, streams={"t": 1, "u": 1})
-    after = Look(group_of(members=(grown,)), {**IDS, "u": (0,)})
-    assert reasons_between(before, after) == (Reason(Cause.TOPIC_CREATED, "u"),)
+    after = ObservedGroup(group_of(members=(grown,)), {**IDS, "u": (0,)})
+    assert reasons_between(before, after) == (Reason(RebalanceReason.TOPIC_CREATED, "u"),)
 
 
 @pytest.mark.parametrize("kind", GroupKind)
 def test_another_coordinator_is_a_reason_where_there_is_one(kind: GroupKind) -> None:
     """A ZooKeeper group has one for its offsets only."""
     looks = [
-        Look(replace(group_of(kind=kind), coordinator=Broker(n, "h", 9092)), IDS) for n in (1, 2)
+        ObservedGroup(replace(group_of(kind=kind), coordinator=Broker(n, "h", 9092)), IDS)
+        for n in (1, 2)
     ]
     told = [str(one) for one in reasons_between(*looks)]
     moved = ["the coordinator is now broker 2 (h:9092)"]
@@ -279,7 +286,7 @@ def test_another_coordinator_is_a_reason_where_there_is_one(kind: GroupKind) -> 
 
 def test_a_restarted_member_is_told_with_its_former_id() -> None:
     """In one sentence."""
-    reason = Reason(Cause.RESTARTED, "g_h-2", "g_h-1")
+    reason = Reason(RebalanceReason.RESTARTED, "g_h-2", "g_h-1")
     assert str(reason) == "member g_h-2 was started anew (was g_h-1)"
 
 

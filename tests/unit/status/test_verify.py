@@ -8,14 +8,14 @@ from tests.support.status import group_of, member
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.group_state import coordinator_state, zookeeper_state
 from zkconsumer.status.model import (
-    Committed,
+    CommittedOffset,
     GroupKind,
     GroupPartition,
     GroupState,
     GroupStatus,
     MemberStatus,
 )
-from zkconsumer.status.verify import Expectation, Fault, Ownership, verify
+from zkconsumer.status.verify import Expectation, OwnershipFault, MisownedPartition, verify
 
 IDS = {"t": (0, 1, 2), "other": (0,), "bare": ()}
 
@@ -50,29 +50,29 @@ def test_a_healthy_group_is_sound() -> None:
 @pytest.mark.parametrize(
     ("partition", "fault", "member_session"),
     [
-        (_owned(2, None), Fault.UNOWNED, None),
-        (_owned(2, "garbage"), Fault.NO_THREAD_ID, None),
-        (_owned(2, ""), Fault.NO_THREAD_ID, None),
-        (_owned(2, "g_c-0", 2), Fault.NO_MEMBER, None),
-        (_owned(2, "g_b-1", 2), Fault.NO_STREAM, 2),
-        (_owned(2, "g_b-0", 1), Fault.OTHER_SESSION, 2),
-        (_owned(2, "g_b-0", 0), Fault.NO_SESSION, 2),
-        (_owned(2, "g_c-0", 0), Fault.NO_SESSION, None),
-        (_owned(2, "g_b-0", 9), Fault.DEAD_SESSION, 2),
-        (_owned(0, "g_a-0", 1, "other"), Fault.NOT_READ, 1),
-        (_owned(3, "g_a-0"), Fault.NO_PARTITION, 1),
-        (_owned(0, "g_a-0", 1, "gone"), Fault.NO_PARTITION, 1),
+        (_owned(2, None), OwnershipFault.UNOWNED, None),
+        (_owned(2, "garbage"), OwnershipFault.NO_THREAD_ID, None),
+        (_owned(2, ""), OwnershipFault.NO_THREAD_ID, None),
+        (_owned(2, "g_c-0", 2), OwnershipFault.NO_MEMBER, None),
+        (_owned(2, "g_b-1", 2), OwnershipFault.NO_STREAM, 2),
+        (_owned(2, "g_b-0", 1), OwnershipFault.OTHER_SESSION, 2),
+        (_owned(2, "g_b-0", 0), OwnershipFault.NO_SESSION, 2),
+        (_owned(2, "g_c-0", 0), OwnershipFault.NO_SESSION, None),
+        (_owned(2, "g_b-0", 9), OwnershipFault.DEAD_SESSION, 2),
+        (_owned(0, "g_a-0", 1, "other"), OwnershipFault.NOT_READ, 1),
+        (_owned(3, "g_a-0"), OwnershipFault.NO_PARTITION, 1),
+        (_owned(0, "g_a-0", 1, "gone"), OwnershipFault.NO_PARTITION, 1),
     ],
 )
 def test_a_fault_is_told_with_its_evidence(
-    partition: GroupPartition, fault: Fault, member_session: int | None
+    partition: GroupPartition, fault: OwnershipFault, member_session: int | None
 ) -> None:
     """One partition is not as it should be; all others are."""
     group = _with(partition)
     found = verify(group, IDS, frozenset({1, 2}))
     session = None if partition.owner is None else partition.owner_session
     assert found.faults == (
-        Ownership(
+        MisownedPartition(
             topic_partition=partition.topic_partition,
             fault=fault,
             owner=partition.owner,
@@ -96,7 +96,7 @@ def test_a_partition_without_any_node_is_unowned() -> None:
     group = group_of(_owned(0, "g_a-0"), members=(A,))
     found = verify(group, IDS)
     assert [one.topic_partition.partition for one in found.faults] == [1, 2]
-    assert {one.fault for one in found.faults} == {Fault.UNOWNED}
+    assert {one.fault for one in found.faults} == {OwnershipFault.UNOWNED}
 
 
 def test_a_malformed_registration_is_no_sound_group() -> None:
@@ -109,7 +109,7 @@ def test_a_malformed_registration_is_no_sound_group() -> None:
     assert not found.sound
     assert zookeeper_state(group, IDS) is GroupState.REBALANCING
     owned = _with(_owned(2, "g_x-0", 5), group)
-    assert [one.fault for one in verify(owned, IDS).faults] == [Fault.NO_STREAM]
+    assert [one.fault for one in verify(owned, IDS).faults] == [OwnershipFault.NO_STREAM]
 
 
 def test_topics_that_are_missing_are_named() -> None:
@@ -183,18 +183,18 @@ def test_a_coordinators_group_is_owned_by_members() -> None:
     assert found.sound
     assert found.expectations == {}
     stranger = _with(_owned(1, "c-2", None), group)
-    assert [one.fault for one in verify(stranger, IDS).faults] == [Fault.NO_MEMBER]
+    assert [one.fault for one in verify(stranger, IDS).faults] == [OwnershipFault.NO_MEMBER]
 
 
 def test_a_group_without_members_is_empty_or_dead() -> None:
     """Empty if it left offsets; its owner nodes are faults all the same."""
-    committed = (Committed(1, "zookeeper", 0),)
+    committed = (CommittedOffset(1, "zookeeper", 0),)
     left = group_of(GroupPartition(TopicPartition("t", 0), committed=committed))
     assert verify(left, IDS).sound
     assert zookeeper_state(left, IDS) is GroupState.EMPTY
     assert zookeeper_state(group_of(), None) is GroupState.DEAD
     orphan = group_of(_owned(0, "g_a-0"))
-    assert [one.fault for one in verify(orphan, IDS).faults] == [Fault.NOT_READ]
+    assert [one.fault for one in verify(orphan, IDS).faults] == [OwnershipFault.NOT_READ]
 
 
 def test_without_the_topics_nothing_can_be_said() -> None:

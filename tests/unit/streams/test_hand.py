@@ -14,11 +14,11 @@ from tests.support.native_chunks import native_queue, set_of
 from tests.support.queues import needs_native_engine
 from tests.support.record_sets import gzip_of, records, wrapper_around
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.streams.hand import Hand, PureHand
+from zkconsumer.streams.hand import ChunkCursor, PythonChunkCursor
 from zkconsumer.streams.lease import Lease
 from zkconsumer.streams.message import MessageAndMetadata
 
-AnyHand = Hand[bytes, bytes]
+AnyHand = ChunkCursor[bytes, bytes]
 
 
 class Maker:
@@ -34,7 +34,7 @@ class Maker:
         if self.native:
             made: Any = native_hand(consumes_in_hand=consumes_in_hand, lease=self.lease)
             return made  # type: ignore[no-any-return]
-        return PureHand(
+        return PythonChunkCursor(
             consumes_in_hand=consumes_in_hand,
             lease=self.lease,
             key_decoder=None,

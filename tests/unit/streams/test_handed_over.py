@@ -9,7 +9,7 @@ from tests.support.queues import new_queue
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import TopicPartition
-from zkconsumer.streams.batches import Piece
+from zkconsumer.streams.batches import BatchPiece
 from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
 
@@ -63,12 +63,12 @@ def test_what_is_given_up_in_hand_does_not_count() -> None:
     assert stream.handed_over() == {"t": 2}
 
 
-def gathered(stream: Stream, count: int) -> list[Piece[bytes, bytes]]:
+def gathered(stream: Stream, count: int) -> list[BatchPiece[bytes, bytes]]:
     """A batch of so many chunks that was not handed over yet."""
-    pieces: list[Piece[bytes, bytes]] = []
+    pieces: list[BatchPiece[bytes, bytes]] = []
     while not pieces:
         found = stream._reader.first_piece(100)
-        pieces += [found] if isinstance(found, Piece) else []
+        pieces += [found] if isinstance(found, BatchPiece) else []
     stream._reader.add_pieces(pieces, 100, 1 << 20)
     assert len(pieces) == count
     return pieces

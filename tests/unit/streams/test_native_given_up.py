@@ -7,8 +7,8 @@ from tests.support.manual_clock import ManualClock
 from tests.support.native_chunks import hand, native_queue, put, set_of
 from tests.support.queues import needs_native_engine
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.streams.hand import Hand
-from zkconsumer.streams.hands import Hands
+from zkconsumer.streams.hand import ChunkCursor
+from zkconsumer.streams.hands import StreamCursors
 from zkconsumer.streams.stream import KafkaStream
 
 pytestmark = needs_native_engine
@@ -59,14 +59,14 @@ def test_what_a_batch_came_to_may_be_discarded_while_it_is_taken_in_hand(
     stream: KafkaStream[bytes, bytes] = KafkaStream(queue, clock=ManualClock(), timeout_ms=0)
     batches = stream.batches(max_records=3, timeout_ms=0)
     assert len(next(batches)) == 3
-    choose = Hands.of
+    choose = StreamCursors.of
 
-    def discard(hands: Hands[bytes, bytes], chunk: Chunk) -> Hand[bytes, bytes]:
+    def discard(hands: StreamCursors[bytes, bytes], chunk: Chunk) -> ChunkCursor[bytes, bytes]:
         chosen = choose(hands, chunk)
         if chunk.claim is lost:
             lost.active = False
             chunk.records = ()
         return chosen
 
-    monkeypatch.setattr(Hands, "of", discard)
+    monkeypatch.setattr(StreamCursors, "of", discard)
     assert [(one.partition, one.offset) for one in next(batches)] == [(1, 2)]

@@ -10,7 +10,7 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.testing.fake_broker import BrokerConversation
 from zkconsumer.testing.fake_failures import failure
-from zkconsumer.testing.fake_script import Answer, Close, Cut, Fail, Hang, Raw, Reply
+from zkconsumer.testing.fake_script import DefaultReply, Close, Cut, Fail, Hang, Raw, ScriptedReply
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.codec import decode_response, encode_request
 from zkconsumer.wire.messages.fetch import FetchedPartition, FetchRequest, FetchResponse
@@ -92,7 +92,7 @@ def test_moved_leaders(net: FakeNet) -> None:
 def test_steps_are_taken_in_order(net: FakeNet) -> None:
     """Each step serves one request of its API; other APIs are not touched."""
     reply = FetchResponse(topics=())
-    net.brokers[0].script(ApiKey.FETCH, Fail(7), Answer(), Reply(reply), Close())
+    net.brokers[0].script(ApiKey.FETCH, Fail(7), DefaultReply(), ScriptedReply(reply), Close())
     connection = net.connect()
     question = MetadataRequest(topics=("t",))
     assert connection.request(question, version=0, timeout_ms=LONG_MS).topics[0].error_code == 0

@@ -18,7 +18,7 @@ from zkconsumer.scope import Mailbox
 from zkconsumer.status.doctor.finding import Code
 from zkconsumer.status.model import (
     ClusterSnapshot,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupKind,
     GroupPartition,
@@ -38,7 +38,7 @@ LONG_MS = 10_000
 def seen(at_ms: int, *, offset: int = 40, members: tuple[str, ...] = ("a",)) -> ClusterSnapshot:
     """A cluster with one group, as it is seen at a time."""
     partition = GroupPartition(
-        TP, committed=(Committed(offset, "zookeeper", at_ms),), log_end=100, log_at_ms=at_ms
+        TP, committed=(CommittedOffset(offset, "zookeeper", at_ms),), log_end=100, log_at_ms=at_ms
     )
     group = group_of(partition, members=tuple(member(one, {"t": 1}) for one in members))
     return snapshot_of(replace(group, seen_ms=at_ms), at_ms=at_ms, log_ends={TP: 100})
@@ -242,7 +242,7 @@ def stuck(at_ms: int, read_ms: int) -> ClusterSnapshot:
     partition = GroupPartition(
         TP,
         "a-0",
-        committed=(Committed(40, "zookeeper", read_ms, "", 500),),
+        committed=(CommittedOffset(40, "zookeeper", read_ms, "", 500),),
         log_start=0,
         log_end=100,
         log_at_ms=at_ms,

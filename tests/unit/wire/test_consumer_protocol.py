@@ -4,8 +4,8 @@ import pytest
 
 from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.wire.consumer_protocol import (
-    Assignment,
-    Subscription,
+    ConsumerAssignment,
+    ConsumerSubscription,
     TopicPartitions,
     decode_assignment,
     decode_subscription,
@@ -21,26 +21,26 @@ OWNED_BYTES = "00000001 0001 61 00000002 00000000 00000002"
 @pytest.mark.parametrize(
     ("subscription", "version", "hexa"),
     [
-        (Subscription(topics=("a",)), 0, f"0000 {TOPICS} ffffffff"),
-        (Subscription(topics=("a",), user_data=b""), 0, f"0000 {TOPICS} 00000000"),
+        (ConsumerSubscription(topics=("a",)), 0, f"0000 {TOPICS} ffffffff"),
+        (ConsumerSubscription(topics=("a",), user_data=b""), 0, f"0000 {TOPICS} 00000000"),
         (
-            Subscription(topics=("a",), user_data=b"x", owned_partitions=OWNED),
+            ConsumerSubscription(topics=("a",), user_data=b"x", owned_partitions=OWNED),
             1,
             f"0001 {TOPICS} 00000001 78 {OWNED_BYTES}",
         ),
         (
-            Subscription(topics=("a",), owned_partitions=OWNED, generation_id=7),
+            ConsumerSubscription(topics=("a",), owned_partitions=OWNED, generation_id=7),
             2,
             f"0002 {TOPICS} ffffffff {OWNED_BYTES} 00000007",
         ),
         (
-            Subscription(topics=("a",), rack_id="r"),
+            ConsumerSubscription(topics=("a",), rack_id="r"),
             3,
             f"0003 {TOPICS} ffffffff 00000000 ffffffff 0001 72",
         ),
     ],
 )
-def test_subscriptions(subscription: Subscription, version: int, hexa: str) -> None:
+def test_subscriptions(subscription: ConsumerSubscription, version: int, hexa: str) -> None:
     """The oldest version that carries all is written, and reads as what was said."""
     data = encode_subscription(subscription)
     assert data.hex() == bytes.fromhex(hexa).hex()
@@ -52,9 +52,11 @@ def test_subscriptions(subscription: Subscription, version: int, hexa: str) -> N
 
 def test_older_versions_leave_out_what_they_lack() -> None:
     """A caller that asks for version 0 gets it, whatever the subscription says."""
-    whole = Subscription(topics=("a",), owned_partitions=OWNED, generation_id=7, rack_id="r")
+    whole = ConsumerSubscription(
+        topics=("a",), owned_partitions=OWNED, generation_id=7, rack_id="r"
+    )
     _, read = decode_subscription(encode_subscription(whole, version=0))
-    assert read == Subscription(topics=("a",))
+    assert read == ConsumerSubscription(topics=("a",))
 
 
 def test_versions_to_come() -> None:
@@ -64,13 +66,16 @@ def test_versions_to_come() -> None:
     assert version == 9
     assert (read.owned_partitions, read.generation_id, read.rack_id) == (OWNED, 7, "r")
     data = bytes.fromhex(f"0009 {OWNED_BYTES} 00000002 6869 ff")
-    assert decode_assignment(data) == (9, Assignment(assigned_partitions=OWNED, user_data=b"hi"))
+    assert decode_assignment(data) == (
+        9,
+        ConsumerAssignment(assigned_partitions=OWNED, user_data=b"hi"),
+    )
 
 
 @pytest.mark.parametrize("version", range(4))
 def test_assignments(version: int) -> None:
     """All versions of an assignment have the same bytes behind their number."""
-    assignment = Assignment(assigned_partitions=OWNED)
+    assignment = ConsumerAssignment(assigned_partitions=OWNED)
     data = encode_assignment(assignment, version=version)
     assert data == bytes.fromhex(f"{version:04x} {OWNED_BYTES} ffffffff")
     assert decode_assignment(memoryview(data)) == (version, assignment)
@@ -78,7 +83,7 @@ def test_assignments(version: int) -> None:
 
 def test_no_assignment_at_all() -> None:
     """A member of whom the leader said nothing has nothing."""
-    assert decode_assignment(b"") == (0, Assignment(assigned_partitions=()))
+    assert decode_assignment(b"") == (0, ConsumerAssignment(assigned_partitions=()))
 
 
 @pytest.mark.parametrize(
@@ -96,14 +101,14 @@ def test_broken_subscriptions(hexa: str, field: str, position: int) -> None:
     """What is no subscription says where it goes wrong."""
     with pytest.raises(DecodeError) as caught:
         decode_subscription(bytes.fromhex(hexa))
-    assert caught.value.message.startswith("Subscription")
+    assert caught.value.message.startswith("ConsumerSubscription")
     assert (caught.value.field, caught.value.position) == (field, position)
 
 
 def test_what_cannot_be_sent() -> None:
     """Values and versions that the bytes can't carry are our error."""
     with pytest.raises(LocalProtocolError, match=r"Subscription v0: .*\(field topics\[0\]\)"):
-        encode_subscription(Subscription(topics=("t" * 40000,)))
+        encode_subscription(ConsumerSubscription(topics=("t" * 40000,)))
     for version in (-1, 4):
         with pytest.raises(LocalProtocolError, match=f"no version {version}, only 0 to 3"):
-            encode_assignment(Assignment(assigned_partitions=()), version=version)
+            encode_assignment(ConsumerAssignment(assigned_partitions=()), version=version)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from zkconsumer.zk.cluster_nodes import (
     BrokerFacts,
-    PartitionState,
+    PartitionStateNode,
     parse_broker_facts,
     parse_controller,
     parse_partition_state,
@@ -20,14 +20,14 @@ STATE_0_8_2 = b'{"controller_epoch":1,"leader":2,"version":1,"leader_epoch":5,"i
 
 def test_the_state_of_a_partition() -> None:
     """As the controller of 0.8.2 writes it."""
-    assert parse_partition_state(STATE_0_8_2) == PartitionState(2, (2, 0), 5)
+    assert parse_partition_state(STATE_0_8_2) == PartitionStateNode(2, (2, 0), 5)
 
 
 @pytest.mark.parametrize("leader", [b"-1", b"-2"])
 def test_nobody_leads_a_partition(leader: bytes) -> None:
     """-1: there is no leader; -2: its topic goes away."""
     data = STATE_0_8_2.replace(b'"leader":2', b'"leader":' + leader)
-    assert parse_partition_state(data) == PartitionState(None, (2, 0), 5)
+    assert parse_partition_state(data) == PartitionStateNode(None, (2, 0), 5)
 
 
 @pytest.mark.parametrize(

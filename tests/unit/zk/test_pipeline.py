@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from zkconsumer.errors import RegistryError, SessionLost
-from zkconsumer.zk.pipeline import MAX_IN_FLIGHT, Answer, Pipeline
+from zkconsumer.zk.pipeline import MAX_IN_FLIGHT, PendingResponse, Pipeline
 from zkconsumer.zk.session import SessionState
 from zkconsumer.zk.session_tracker import SessionTracker
 
@@ -111,7 +111,7 @@ def pipeline(tracker: SessionTracker, clock: ManualClock) -> Pipeline:
     return Pipeline(tracker, clock, timeout_ms=2_000)
 
 
-def values(answers: list[Answer]) -> list[object]:
+def values(answers: list[PendingResponse]) -> list[object]:
     """What the answers say."""
     return [answer.get_nowait() for answer in answers]
 
@@ -177,10 +177,10 @@ def test_the_whole_batch_is_bounded_in_time(
     assert clock.ms == 2_000
 
 
-def failing_after(count: int, wire: Wire, act: Callable[[], None]) -> Callable[[], Answer]:
+def failing_after(count: int, wire: Wire, act: Callable[[], None]) -> Callable[[], PendingResponse]:
     """Sends that do something to the session once ``count`` of them are out."""
 
-    def send() -> Answer:
+    def send() -> PendingResponse:
         if len(wire.sent) == count:
             act()
         return wire.send()

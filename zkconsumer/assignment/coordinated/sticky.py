@@ -51,7 +51,7 @@ def rightful_owners(view: CoordinatedView) -> dict[TopicPartition, str]:
     return owners
 
 
-class _Hand:
+class _MemberPartitions:
     """What one member holds at the moment: what was its own of old by topic, and the rest."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class _Deal:
         self._rank = {member: rank for rank, member in enumerate(view.ordered_members())}
         self._home = rightful_owners(view)
         self._keeper: dict[TopicPartition, str] = {}
-        self._hands = {member_id: _Hand() for member_id in self._rank}
+        self._hands = {member_id: _MemberPartitions() for member_id in self._rank}
 
     def shares(self) -> dict[str, tuple[TopicPartition, ...]]:
         return {member_id: hand.all() for member_id, hand in self._hands.items()}
@@ -153,7 +153,7 @@ class _Deal:
             gave = True
         return gave
 
-    def _gift(self, hand: _Hand, taker: str) -> TopicPartition:
+    def _gift(self, hand: _MemberPartitions, taker: str) -> TopicPartition:
         """What was the taker's, or else what was not the giver's, or else the giver's own.
 
         Of these, one of the topic of which the giver has most.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from zkconsumer.cli.consume.copying import Copier, Hand
+from zkconsumer.cli.consume.copying import Copier, CurrentMessage
 from zkconsumer.cli.consume.settings import (
     ConsoleSettings,
     console_settings,
@@ -19,16 +19,16 @@ from zkconsumer.cli.consume.settings import (
     key_and_value,
 )
 from zkconsumer.cli.group_arguments import add_group_argument
-from zkconsumer.cli.group_nodes import GroupNodes, open_store
+from zkconsumer.cli.group_nodes import GroupNodeAccess, open_store
 from zkconsumer.cli.measured import (
-    Measures,
+    CommandMeasures,
     add_metrics_arguments,
     serving_metrics,
     tracers,
 )
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.pipes import stop_ourselves, watching_reader
-from zkconsumer.cli.signals import Stop, StopAsked, stop_signals
+from zkconsumer.cli.signals import StopSignals, StopRequested, stop_signals
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.errors import ConfigError, ConsumerTimeout, ZkConsumerError
@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
             else:
                 with _made_up_group(console.settings) as config:
                     consume(console, config, output, stop, measures)
-    except StopAsked:
+    except StopRequested:
         log.debug("stopped by a signal")
     except OutputClosed:
         discard_standard_output()
@@ -161,20 +161,20 @@ def consume(
     console: ConsoleSettings,
     config: ConsumerConfig,
     output: Output,
-    stop: Stop,
-    measures: Measures,
+    stop: StopSignals,
+    measures: CommandMeasures,
 ) -> None:
     """Join the group and print until the end.
 
     Raises:
-        StopAsked: by a signal.
+        StopRequested: by a signal.
         OutputClosed: nobody reads our output any more.
         ZkConsumerError: something failed.
     """
     with open_store(config) as store:
         require_cluster(store, config.zookeeper_connect)
         if console.delete_offsets or console.from_beginning:
-            _prepare(console, GroupNodes(store, config.group_id), config.group_id)
+            _prepare(console, GroupNodeAccess(store, config.group_id), config.group_id)
     copier = Copier(console.formatter, output.write)
     stop.in_hand = copier.in_hand
     with ZookeeperConsumerConnector(config, observers=tracers()) as connector:
@@ -187,12 +187,12 @@ def consume(
         finally:
             stop.leave()
             # Leaving commits what has a successor; the last line has none.
-            if copier.hand is Hand.WRITTEN and copier.count and config.auto_commit_enable:
+            if copier.hand is CurrentMessage.WRITTEN and copier.count and config.auto_commit_enable:
                 connector.commit_offsets()
             print(f"Consumed {copier.count} messages", file=sys.stderr)
 
 
-def _prepare(console: ConsoleSettings, nodes: GroupNodes, group_id: str) -> None:
+def _prepare(console: ConsoleSettings, nodes: GroupNodeAccess, group_id: str) -> None:
     if console.delete_offsets:
         nodes.delete()
     elif nodes.have_offsets():
@@ -207,14 +207,14 @@ def _made_up_group(settings: Mapping[str, str]) -> Iterator[ConsumerConfig]:
     """A configuration with a new group, of which nothing stays behind."""
     config = ConsumerConfig.from_properties({**settings, "group.id": "console-consumer"})
     with open_store(config) as store:
-        group_id = free_group(lambda one: GroupNodes(store, one).exist(), random.randrange)
+        group_id = free_group(lambda one: GroupNodeAccess(store, one).exist(), random.randrange)
     config = replace(config, group_id=group_id, client_id=settings.get("client.id", group_id))
     try:
         yield config
     finally:
         try:
             with open_store(config) as store:
-                GroupNodes(store, group_id).delete()
+                GroupNodeAccess(store, group_id).delete()
         except ZkConsumerError as error:
             log.warning("/consumers/%s stays behind: %s", group_id, error)
 

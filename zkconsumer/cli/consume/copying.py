@@ -6,7 +6,7 @@ from enum import Enum, auto
 from zkconsumer.cli.consume.format import Formatter, Message
 
 
-class Hand(Enum):
+class CurrentMessage(Enum):
     """What is in our hand between two messages."""
 
     ASKING = auto()
@@ -36,20 +36,20 @@ class Copier:
         self._formatter = formatter
         self._write = write
         self.count = 0
-        self.hand = Hand.WRITTEN
+        self.hand = CurrentMessage.WRITTEN
 
     def in_hand(self) -> int | None:
         """Which message is in hand, by its number from 0, and not wholly accounted for; or None."""
-        return self.count if self.hand is Hand.HOLDING else None
+        return self.count if self.hand is CurrentMessage.HOLDING else None
 
     def copy(self, messages: Iterator[Message], limit: int | None = None) -> None:
         """Copy up to ``limit`` messages; what the iterator and the output raise comes through."""
         while limit is None or self.count < limit:
-            self.hand = Hand.ASKING
+            self.hand = CurrentMessage.ASKING
             message = next(messages, None)
             if message is None:
                 return
-            self.hand = Hand.HOLDING
+            self.hand = CurrentMessage.HOLDING
             self._write(self._formatter(message))
             self.count += 1
-            self.hand = Hand.WRITTEN
+            self.hand = CurrentMessage.WRITTEN

@@ -9,11 +9,11 @@ import sys
 import uuid
 from collections.abc import Collection, Iterator
 
-from zkconsumer.cli.consume.copying import Copier, Hand
+from zkconsumer.cli.consume.copying import Copier, CurrentMessage
 from zkconsumer.cli.consume.settings import ConsoleSettings
-from zkconsumer.cli.measured import Measures
+from zkconsumer.cli.measured import CommandMeasures
 from zkconsumer.cli.output import Output
-from zkconsumer.cli.signals import Stop
+from zkconsumer.cli.signals import StopSignals
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def consume_polled(
-    console: ConsoleSettings, output: Output, stop: Stop, measures: Measures
+    console: ConsoleSettings, output: Output, stop: StopSignals, measures: CommandMeasures
 ) -> None:
     """Join the group and print until the end.
 
@@ -53,7 +53,9 @@ def consume_polled(
         measures.add(us)
         if console.from_beginning:
             _refuse_offsets(us, console, config.group_id or "")
-        written = Written(us, interval_ms=config.auto_commit_interval_ms if commits else None)
+        written = WrittenRecords(
+            us, interval_ms=config.auto_commit_interval_ms if commits else None
+        )
         # Nothing must tear the consumer's own calls: a signal wakes it instead.
         stop.wake = written.stop
         _subscribe(us, console, written)
@@ -61,7 +63,7 @@ def consume_polled(
             copier.copy(written.records(config.consumer_timeout_ms), console.max_messages)
         finally:
             stop.leave()
-            written.finish(last_too=copier.hand is Hand.WRITTEN)
+            written.finish(last_too=copier.hand is CurrentMessage.WRITTEN)
             print(f"Consumed {copier.count} messages", file=sys.stderr)
 
 
@@ -69,7 +71,7 @@ def _made_up_group() -> str:
     return f"console-consumer-{uuid.uuid4().hex[:8]}"
 
 
-def _subscribe(us: KafkaConsumer, console: ConsoleSettings, written: "Written") -> None:
+def _subscribe(us: KafkaConsumer, console: ConsoleSettings, written: "WrittenRecords") -> None:
     if console.topic is not None:
         us.subscribe([console.topic], listener=written)
     else:
@@ -93,7 +95,7 @@ def _refuse_offsets(us: KafkaConsumer, console: ConsoleSettings, group_id: str) 
                 )
 
 
-class Written(ConsumerRebalanceListener):
+class WrittenRecords(ConsumerRebalanceListener):
     """Gives records one by one; who asks for the next one has written the last.
 
     Args:

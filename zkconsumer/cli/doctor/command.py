@@ -5,7 +5,7 @@ import sys
 from collections.abc import Collection, Sequence
 
 from zkconsumer.assignment.strategy import Strategy
-from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster, required
+from zkconsumer.cli.cluster_access import CommandCluster, open_cluster, required
 from zkconsumer.cli.cluster_answers import find_group
 from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
@@ -15,7 +15,7 @@ from zkconsumer.cli.cluster_arguments import (
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.doctor.fix import Treated, repair, undo_repairs
-from zkconsumer.cli.doctor.report import Report, as_json, as_text
+from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text
 from zkconsumer.cli.doctor.undo_file import UndoFile, read_undo_file
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
@@ -162,13 +162,13 @@ def _require_zookeeper(args: argparse.Namespace, flag: str) -> None:
         raise ConfigError(f"{flag} needs a --zookeeper: repairs are written there alone")
 
 
-def _treat(args: argparse.Namespace, access: ClusterAccess, report: Report) -> Treated:
+def _treat(args: argparse.Namespace, access: CommandCluster, report: DoctorReport) -> Treated:
     now_ms = access.clock.wall_ms()
     undo = UndoFile(args.undo_file, zookeeper=args.zookeeper, made_ms=now_ms)
     return repair(access.store, report.findings, undo, yes=args.yes)
 
 
-def _look(args: argparse.Namespace, access: ClusterAccess) -> Report:
+def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
     reader = access.reader(with_sessions=True)
     first = required(reader.read(args.group))
     keys = _wanted(args, first)
@@ -195,7 +195,7 @@ def _look(args: argparse.Namespace, access: ClusterAccess) -> Report:
         strategies=settings.strategies,
     )
     seen = about(snapshot, keys) if args.group else snapshot
-    return Report(
+    return DoctorReport(
         snapshot=seen,
         apart_ms=None if earlier is None else around.elapsed_ms(snapshot),
         unsure=[f"{one.key}: {one.why}" for one in doubts] if earlier is None else (),

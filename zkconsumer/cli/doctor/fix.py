@@ -15,7 +15,7 @@ from zkconsumer.cli.doctor.undo_file import UndoFile
 from zkconsumer.cli.tables import shows_colour
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
-from zkconsumer.status.doctor.finding import Finding, Severity
+from zkconsumer.status.doctor.finding import Diagnosis, Severity
 from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.doctor.fixing import FixPlan, PlannedWrite, plan_fix
 from zkconsumer.status.doctor.incidents import unfolded
@@ -37,12 +37,12 @@ class Treated:
         failed: whether a write failed that had been said yes to.
     """
 
-    repaired: tuple[Finding, ...]
+    repaired: tuple[Diagnosis, ...]
     failed: bool
 
-    def left(self, findings: Sequence[Finding]) -> list[Finding]:
+    def left(self, findings: Sequence[Diagnosis]) -> list[Diagnosis]:
         """What is still bad; what follows from something goes with it, if it has no own repair."""
-        left: list[Finding] = []
+        left: list[Diagnosis] = []
         for one in findings:
             if one not in self.repaired:
                 left += [one] if one.severity >= Severity.WARNING else []
@@ -51,7 +51,7 @@ class Treated:
         return left
 
 
-def repair(store: ZkStore, findings: Sequence[Finding], undo: UndoFile, *, yes: bool) -> Treated:
+def repair(store: ZkStore, findings: Sequence[Diagnosis], undo: UndoFile, *, yes: bool) -> Treated:
     """Go through the findings that can be repaired, and ask about each.
 
     Args:
@@ -65,7 +65,7 @@ def repair(store: ZkStore, findings: Sequence[Finding], undo: UndoFile, *, yes: 
         OSError: it can't be written; nothing more was done.
         RegistryError: ZooKeeper does not answer. The undo file names what may have been written.
     """
-    repaired: list[Finding] = []
+    repaired: list[Diagnosis] = []
     failed = False
     try:
         for finding in unfolded(list(findings)):
@@ -122,7 +122,7 @@ def undo_repairs(
     return whole
 
 
-def _wanted(finding: Finding, fix: Fix, *, yes: bool) -> bool:
+def _wanted(finding: Diagnosis, fix: Fix, *, yes: bool) -> bool:
     lines = [
         "",
         *finding_lines(finding, coloured=shows_colour(sys.stderr)),

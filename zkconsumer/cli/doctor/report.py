@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from zkconsumer.cli.tables import Colour, instant, json_text, paint
 from zkconsumer.printable import printable
-from zkconsumer.status.doctor.finding import Finding, Severity, counted
+from zkconsumer.status.doctor.finding import Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import DeleteNode, Write
 from zkconsumer.status.model import ClusterSnapshot
 
@@ -19,7 +19,7 @@ _COLOURS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class DoctorReport:
     """Everything that there is to say.
 
     Attributes:
@@ -32,16 +32,16 @@ class Report:
     snapshot: ClusterSnapshot
     apart_ms: int | None
     unsure: Sequence[str]
-    findings: Sequence[Finding]
+    findings: Sequence[Diagnosis]
 
 
-def as_text(report: Report, *, coloured: bool) -> str:
+def as_text(report: DoctorReport, *, coloured: bool) -> str:
     """All findings, then how many there are; nothing is cut where it is an id or a path."""
     blocks = ["\n".join(finding_lines(one, coloured=coloured)) for one in report.findings]
     return "\n\n".join([*blocks, _summary(report)]) + "\n"
 
 
-def finding_lines(finding: Finding, *, coloured: bool) -> Iterator[str]:
+def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
     """One finding: what it is, what was seen, what helps."""
     whose = str(finding.group) if finding.group is not None else "the cluster"
     severity = paint(finding.severity.name, _COLOURS[finding.severity], coloured=coloured)
@@ -67,7 +67,7 @@ def write_text(write: Write) -> str:
     return f"set {printable(write.path)} to {printable(write.data.decode('utf-8', 'replace'))}"
 
 
-def as_json(report: Report) -> str:
+def as_json(report: DoctorReport) -> str:
     """One object; see ``docs/doctor.md``."""
     alone = report.snapshot.brokers_alone
     return json_text(
@@ -84,7 +84,7 @@ def as_json(report: Report) -> str:
     )
 
 
-def _finding_json(finding: Finding) -> dict[str, object]:
+def _finding_json(finding: Diagnosis) -> dict[str, object]:
     fix, group = finding.fix, finding.group
     return {
         "code": finding.code.value,
@@ -114,7 +114,7 @@ def _finding_json(finding: Finding) -> dict[str, object]:
     }
 
 
-def _summary(report: Report) -> str:
+def _summary(report: DoctorReport) -> str:
     numbers = [
         counted(number, severity.name.lower())
         for severity in sorted(Severity, reverse=True)

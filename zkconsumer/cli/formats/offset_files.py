@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from zkconsumer.cli.formats.zk_offsets import BadLine, Imported, parse_export
+from zkconsumer.cli.formats.zk_offsets import InvalidOffset, Imported, parse_export
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.zk.nodes import Malformed, parse_offset
@@ -100,14 +100,14 @@ def _parse_csv(text: str, group_id: str | None) -> Imported:
                 continue
             found = _parse_row([cell.strip() for cell in row], group_id)
             if isinstance(found, str):
-                bad.append(BadLine(reader.line_num, found))
+                bad.append(InvalidOffset(reader.line_num, found))
                 continue
             whose, tp, offset = found
             before = offsets.setdefault(whose, {}).setdefault(tp, offset)
             if before != offset:
-                bad.append(BadLine(reader.line_num, f"{tp} was {before} further up"))
+                bad.append(InvalidOffset(reader.line_num, f"{tp} was {before} further up"))
     except csv.Error as error:
-        bad.append(BadLine(reader.line_num, str(error)))
+        bad.append(InvalidOffset(reader.line_num, str(error)))
     return Imported(offsets, tuple(bad))
 
 
@@ -138,7 +138,7 @@ def _parse_row(cells: list[str], group_id: str | None) -> tuple[str, TopicPartit
     return whose, TopicPartition(topic, number), offset
 
 
-def _told(bad: Iterable[BadLine]) -> str:
+def _told(bad: Iterable[InvalidOffset]) -> str:
     lines = [f"line {number}: {reason}" for number, reason in bad]
     more = f"; and {len(lines) - _TOLD} more" if len(lines) > _TOLD else ""
     return "; ".join(lines[:_TOLD]) + more

@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Fate, Move, Offset, Outcome, Place, offset_in
+from zkconsumer.offsets.migration.plan import (
+    Fate,
+    PartitionMove,
+    Offset,
+    Outcome,
+    OffsetStorage,
+    offset_in,
+)
 from zkconsumer.offsets.planning import OffsetPlan
 from zkconsumer.printable import printable
 
@@ -18,7 +25,7 @@ _FATES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlaceReport:
+class OffsetStoreReport:
     """One place of one group.
 
     Attributes:
@@ -29,12 +36,12 @@ class PlaceReport:
     """
 
     group_id: str
-    place: Place
+    place: OffsetStorage
     plan: OffsetPlan
     outcome: Outcome | None = None
 
 
-def plans_text(reports: Sequence[PlaceReport], roll_back_file: str | None = None) -> str:
+def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None = None) -> str:
     """Tables, a line a partition; below each its notes, refusals and doubts, and how it stands.
 
     Args:
@@ -58,7 +65,7 @@ def plans_text(reports: Sequence[PlaceReport], roll_back_file: str | None = None
     return "\n".join(parts) + undo
 
 
-def plans_json(reports: Sequence[PlaceReport], roll_back_file: str | None = None) -> str:
+def plans_json(reports: Sequence[OffsetStoreReport], roll_back_file: str | None = None) -> str:
     """The same as one object."""
     overall = _overall(reports)
     value = {
@@ -69,7 +76,7 @@ def plans_json(reports: Sequence[PlaceReport], roll_back_file: str | None = None
     return json.dumps(value, indent=1) + "\n"
 
 
-def _report_json(one: PlaceReport, overall: str) -> dict[str, object]:
+def _report_json(one: OffsetStoreReport, overall: str) -> dict[str, object]:
     return {
         "group": one.group_id,
         "storage": one.place.value,
@@ -109,7 +116,7 @@ def _partitions_json(plan: OffsetPlan, outcome: Outcome | None) -> list[dict[str
     return entries
 
 
-def _overall(reports: Sequence[PlaceReport]) -> str:
+def _overall(reports: Sequence[OffsetStoreReport]) -> str:
     """How all of it stands."""
     if any(one.plan.plan.refusals for one in reports):
         return "refused"
@@ -119,13 +126,13 @@ def _overall(reports: Sequence[PlaceReport]) -> str:
     return "done" if all(one is not None and one.verified for one in outcomes) else "not verified"
 
 
-def _status(one: PlaceReport, overall: str) -> str:
+def _status(one: OffsetStoreReport, overall: str) -> str:
     if one.outcome is not None:
         return "done" if one.outcome.verified else "not verified"
     return "not begun" if overall == "not verified" else overall
 
 
-def _summary(one: PlaceReport, overall: str) -> str:
+def _summary(one: OffsetStoreReport, overall: str) -> str:
     count, total = len(one.plan.plan.writes), len(one.plan.plan.moves)
     if one.outcome is not None:
         verdict = "verified" if one.outcome.verified else "NOT verified"
@@ -138,7 +145,7 @@ def _summary(one: PlaceReport, overall: str) -> str:
 
 
 def _row(
-    move: Move, plan: OffsetPlan, failed: Mapping[TopicPartition, str] | None
+    move: PartitionMove, plan: OffsetPlan, failed: Mapping[TopicPartition, str] | None
 ) -> Sequence[str]:
     """One partition; ``failed``: None where nothing was written."""
     tp = move.topic_partition
@@ -155,7 +162,7 @@ def _row(
     return [f"{tp}", *cells, _said(move, failed)]
 
 
-def _said(move: Move, failed: Mapping[TopicPartition, str] | None) -> str:
+def _said(move: PartitionMove, failed: Mapping[TopicPartition, str] | None) -> str:
     if failed is not None and move.topic_partition in failed:
         return f"NOT SET: {failed[move.topic_partition]}"
     if move.fate is Fate.WRITE:

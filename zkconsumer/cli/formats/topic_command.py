@@ -7,7 +7,7 @@ from zkconsumer.cli.formats.java_text import properties_order
 from zkconsumer.status.model import PartitionStatus, TopicStatus
 
 
-class Only(Enum):
+class DescriptionFilter(Enum):
     """What to leave out of a description; the names are those of the options."""
 
     EVERYTHING = ""
@@ -28,7 +28,7 @@ def describe_text(
     topics: Iterable[TopicStatus],
     *,
     live_brokers: Collection[int],
-    only: Only = Only.EVERYTHING,
+    only: DescriptionFilter = DescriptionFilter.EVERYTHING,
 ) -> str:
     """The topics with their partitions, or what is asked for of them.
 
@@ -39,9 +39,11 @@ def describe_text(
     """
     lines = []
     for topic in topics:
-        if only is Only.EVERYTHING or (only is Only.OVERRIDDEN and topic.config):
+        if only is DescriptionFilter.EVERYTHING or (
+            only is DescriptionFilter.OVERRIDDEN and topic.config
+        ):
             lines.append(_topic_line(topic))
-        if only is not Only.OVERRIDDEN:
+        if only is not DescriptionFilter.OVERRIDDEN:
             lines += [
                 _partition_line(one)
                 for one in topic.partitions
@@ -50,10 +52,12 @@ def describe_text(
     return "".join(line + "\n" for line in lines)
 
 
-def _is_told(partition: PartitionStatus, only: Only, live_brokers: Collection[int]) -> bool:
-    if only is Only.UNDER_REPLICATED:
+def _is_told(
+    partition: PartitionStatus, only: DescriptionFilter, live_brokers: Collection[int]
+) -> bool:
+    if only is DescriptionFilter.UNDER_REPLICATED:
         return partition.under_replicated
-    return only is not Only.UNAVAILABLE or partition.leader not in live_brokers
+    return only is not DescriptionFilter.UNAVAILABLE or partition.leader not in live_brokers
 
 
 def _topic_line(topic: TopicStatus) -> str:

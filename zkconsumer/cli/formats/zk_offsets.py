@@ -24,7 +24,7 @@ class OffsetNode(NamedTuple):
     text: str
 
 
-class BadLine(NamedTuple):
+class InvalidOffset(NamedTuple):
     """A line that can't be imported: its number from 1 on, and why."""
 
     number: int
@@ -35,7 +35,7 @@ class Imported(NamedTuple):
     """What a file asks for: offsets by group, and the lines that make no sense."""
 
     offsets: Mapping[str, Mapping[TopicPartition, int]]
-    bad: tuple[BadLine, ...]
+    bad: tuple[InvalidOffset, ...]
 
 
 def export_text(nodes: Iterable[OffsetNode]) -> str:
@@ -93,12 +93,12 @@ def parse_export(text: str) -> Imported:
             continue
         found = _parse_line(line.strip())
         if isinstance(found, str):
-            bad.append(BadLine(number, found))
+            bad.append(InvalidOffset(number, found))
             continue
         group_id, tp, offset = found
         before = offsets.setdefault(group_id, {}).setdefault(tp, offset)
         if before != offset:
-            bad.append(BadLine(number, f"{tp} of group {group_id} was {before} further up"))
+            bad.append(InvalidOffset(number, f"{tp} of group {group_id} was {before} further up"))
     return Imported(offsets, tuple(bad))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from zkconsumer.cli.actions import add_action, add_action_flags
-from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
+from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.cluster_answers import find_group, settled, tell_failures
 from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
@@ -18,7 +18,7 @@ from zkconsumer.cli.formats.group_command import describe_group_text, group_list
 from zkconsumer.cli.groups.delete import delete_groups
 from zkconsumer.cli.groups.show import by_name, description, group_json, list_json, list_table
 from zkconsumer.cli.groups.watch import (
-    GroupWatch,
+    GroupChanges,
     appended_lines,
     change_json,
     group_screen,
@@ -139,7 +139,7 @@ def _chosen(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Sequence[Gro
     return by_name(one for one in snapshot.groups.values() if args.kind in {None, one.kind})
 
 
-def _list(args: argparse.Namespace, access: ClusterAccess) -> int:
+def _list(args: argparse.Namespace, access: CommandCluster) -> int:
     snapshot = access.snapshot()
     tell_failures(snapshot)
     tell_unknown(snapshot, args.kind)
@@ -151,7 +151,7 @@ def _list(args: argparse.Namespace, access: ClusterAccess) -> int:
     return settled(0, snapshot)
 
 
-def _describe(args: argparse.Namespace, access: ClusterAccess) -> int:
+def _describe(args: argparse.Namespace, access: CommandCluster) -> int:
     snapshot = access.snapshot(args.group)
     tell_failures(snapshot)
     groups = [find_group(snapshot, group_id, args.kind) for group_id in args.group]
@@ -163,7 +163,7 @@ def _describe(args: argparse.Namespace, access: ClusterAccess) -> int:
     return settled(0, snapshot)
 
 
-def _as_original(action: str, args: argparse.Namespace, access: ClusterAccess) -> str:
+def _as_original(action: str, args: argparse.Namespace, access: CommandCluster) -> str:
     """What the original prints; groups in the order of their names, not as ZooKeeper has them."""
     kind = usual_kind(args)
     if action == "list" and kind is GroupKind.ZOOKEEPER:
@@ -184,12 +184,12 @@ def _as_original(action: str, args: argparse.Namespace, access: ClusterAccess) -
     return text
 
 
-def _watch(args: argparse.Namespace, access: ClusterAccess) -> int:
+def _watch(args: argparse.Namespace, access: CommandCluster) -> int:
     snapshot = access.snapshot(args.group or [])
     key = None
     if args.group:
         key = find_group(snapshot, args.group[0], args.kind).key
-    watch = GroupWatch(key)
+    watch = GroupChanges(key)
     screen = Screen()
     for number in looks(args.interval_ms, args.count):
         if number:
@@ -202,7 +202,7 @@ def _watch(args: argparse.Namespace, access: ClusterAccess) -> int:
 def _looked(
     args: argparse.Namespace,
     snapshot: ClusterSnapshot,
-    watch: GroupWatch,
+    watch: GroupChanges,
     key: GroupKey | None,
     *,
     redraws: bool,

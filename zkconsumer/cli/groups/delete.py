@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from zkconsumer.cli.cluster_access import ClusterAccess
+from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.cluster_answers import find_group
 from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.formats.group_command import (
@@ -47,7 +47,7 @@ class _Step(NamedTuple):
         return printable(f"{self.kind} group {self.group_id}{of}")
 
 
-def delete_groups(args: argparse.Namespace, access: ClusterAccess) -> int:
+def delete_groups(args: argparse.Namespace, access: CommandCluster) -> int:
     """Delete what is asked for, after a question; gives the exit status.
 
     Raises:
@@ -89,7 +89,7 @@ def _act(args: argparse.Namespace, steps: Sequence[_Step]) -> int:
 
 
 def _steps(
-    args: argparse.Namespace, access: ClusterAccess, snapshot: ClusterSnapshot
+    args: argparse.Namespace, access: CommandCluster, snapshot: ClusterSnapshot
 ) -> list[_Step]:
     topics: Sequence[str | None] = args.topic or [None]
     scala = args.format == "scala"
@@ -130,7 +130,7 @@ def _in_zookeeper(
     return _Step(group_id, GroupKind.ZOOKEEPER, topic, act)
 
 
-def _at_coordinator(access: ClusterAccess, group_id: str, topic: str | None) -> _Step:
+def _at_coordinator(access: CommandCluster, group_id: str, topic: str | None) -> _Step:
     if topic is not None:
         raise ConfigError(
             f"group {group_id} is at a coordinator, which forgets whole groups only: "

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from zkconsumer.cli.tables import Cell, Colour, Column, Painted, counted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, TableColumn, Painted, counted, instant, table
 from zkconsumer.model import ConsumerThreadId
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import records_behind
@@ -18,31 +18,31 @@ from zkconsumer.status.model import (
 from zkconsumer.status.verify import verify
 
 _LIST = (
-    Column("GROUP"),
-    Column("KIND"),
-    Column("STATE"),
-    Column("MEMBERS", right=True),
-    Column("PARTITIONS", right=True),
-    Column("LAG", right=True),
-    Column("TOPICS"),
+    TableColumn("GROUP"),
+    TableColumn("KIND"),
+    TableColumn("STATE"),
+    TableColumn("MEMBERS", right=True),
+    TableColumn("PARTITIONS", right=True),
+    TableColumn("LAG", right=True),
+    TableColumn("TOPICS"),
 )
 _MEMBERS = (
-    Column("MEMBER"),
-    Column("HOST"),
-    Column("READS"),
-    Column("PARTITIONS", right=True),
-    Column("LAG", right=True),
-    Column("NOTE"),
+    TableColumn("MEMBER"),
+    TableColumn("HOST"),
+    TableColumn("READS"),
+    TableColumn("PARTITIONS", right=True),
+    TableColumn("LAG", right=True),
+    TableColumn("NOTE"),
 )
 _PARTITIONS = (
-    Column("TOPIC"),
-    Column("PARTITION", right=True),
-    Column("OFFSET", right=True),
-    Column("IN"),
-    Column("LOG END", right=True),
-    Column("LAG", right=True),
-    Column("OWNER"),
-    Column("NOTE"),
+    TableColumn("TOPIC"),
+    TableColumn("PARTITION", right=True),
+    TableColumn("OFFSET", right=True),
+    TableColumn("IN"),
+    TableColumn("LOG END", right=True),
+    TableColumn("LAG", right=True),
+    TableColumn("OWNER"),
+    TableColumn("NOTE"),
 )
 _STATES = {
     GroupState.STABLE: Colour.GOOD,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.cli.groups.show import lag_text, total_lag
-from zkconsumer.cli.tables import Cell, Colour, Column, Painted, counted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, TableColumn, Painted, counted, instant, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import records_behind
@@ -12,23 +12,23 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus
 from zkconsumer.status.timeline import Rebalance, Timelines
 
 _ROWS = (
-    Column("TOPIC"),
-    Column("PARTITION", right=True),
-    Column("OFFSET", right=True),
-    Column("READ", right=True),
-    Column("LOG END", right=True),
-    Column("LAG", right=True),
-    Column("OWNER"),
-    Column("CHANGE"),
+    TableColumn("TOPIC"),
+    TableColumn("PARTITION", right=True),
+    TableColumn("OFFSET", right=True),
+    TableColumn("READ", right=True),
+    TableColumn("LOG END", right=True),
+    TableColumn("LAG", right=True),
+    TableColumn("OWNER"),
+    TableColumn("CHANGE"),
 )
 _GROUPS = (
-    Column("GROUP"),
-    Column("KIND"),
-    Column("STATE"),
-    Column("MEMBERS", right=True),
-    Column("LAG", right=True),
-    Column("READ", right=True),
-    Column("CHANGE"),
+    TableColumn("GROUP"),
+    TableColumn("KIND"),
+    TableColumn("STATE"),
+    TableColumn("MEMBERS", right=True),
+    TableColumn("LAG", right=True),
+    TableColumn("READ", right=True),
+    TableColumn("CHANGE"),
 )
 _REBALANCES_SHOWN = 5
 
@@ -59,7 +59,7 @@ class Change:
         return sum(self.read.values())
 
 
-class GroupWatch:
+class GroupChanges:
     """Compares looks. Thread: one.
 
     Args:

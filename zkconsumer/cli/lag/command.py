@@ -5,7 +5,7 @@ import sys
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
+from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.cluster_answers import COULD_NOT, find_group, settled, tell_failures
 from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
@@ -165,7 +165,7 @@ def run(args: argparse.Namespace) -> int:
     return settled(_status(args, rows, snapshot), snapshot)
 
 
-def _snapshot(args: argparse.Namespace, access: ClusterAccess) -> ClusterSnapshot:
+def _snapshot(args: argparse.Namespace, access: CommandCluster) -> ClusterSnapshot:
     """One look; a second one where a coordinator could not tell the groups' offsets."""
     snapshot = access.snapshot(args.group)
     untold = {f"offsets of group {one} in Kafka" for one in args.group}
@@ -263,7 +263,7 @@ def _unknown(row: LagRow, untold: Collection[str], max_seconds: int | None) -> s
     return None
 
 
-def _watch(args: argparse.Namespace, access: ClusterAccess, seconds: LagSeconds) -> int:
+def _watch(args: argparse.Namespace, access: CommandCluster, seconds: LagSeconds) -> int:
     screen = Screen()
     status = 0
     for _ in looks(args.interval_ms, args.count):
@@ -283,7 +283,7 @@ def _heading(args: argparse.Namespace, snapshot: ClusterSnapshot) -> str:
     return f"{instant(snapshot.taken_ms)}\n{failing_lines(snapshot)}"
 
 
-def _run_scala(args: argparse.Namespace, access: ClusterAccess) -> int:
+def _run_scala(args: argparse.Namespace, access: CommandCluster) -> int:
     """As the original: its topics are what the group's ``owners`` node names."""
     snapshot = _snapshot(args, access)
     (name,) = args.group

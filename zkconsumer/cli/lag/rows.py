@@ -3,27 +3,27 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Cell, Colour, Column, Painted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, TableColumn, Painted, instant, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import Standing, TimeLag, records_behind, standing_of
 from zkconsumer.status.model import (
     ClusterSnapshot,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupPartition,
     GroupStatus,
 )
 
 _COLUMNS = (
-    Column("GROUP"),
-    Column("TOPIC"),
-    Column("PARTITION", right=True),
-    Column("OFFSET", right=True),
-    Column("LOG END", right=True),
-    Column("LAG", right=True),
-    Column("SECONDS", right=True),
-    Column("OWNER"),
+    TableColumn("GROUP"),
+    TableColumn("TOPIC"),
+    TableColumn("PARTITION", right=True),
+    TableColumn("OFFSET", right=True),
+    TableColumn("LOG END", right=True),
+    TableColumn("LAG", right=True),
+    TableColumn("SECONDS", right=True),
+    TableColumn("OWNER"),
 )
 _ASTRAY = {
     Standing.BEFORE_START: "before the start of its log: what was there is deleted",
@@ -46,7 +46,7 @@ class LagRow(NamedTuple):
 
     group: GroupStatus
     partition: GroupPartition
-    committed: Committed | None
+    committed: CommittedOffset | None
     records: int | None
     time: TimeLag | None
     standing: Standing

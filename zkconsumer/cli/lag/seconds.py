@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from zkconsumer.cli.cluster_access import ClusterAccess
+from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.lag.rows import LagRow, with_times
 from zkconsumer.cli.live import pause
 from zkconsumer.model import TopicPartition
@@ -27,7 +27,7 @@ class LagSeconds:
         access: the cluster.
     """
 
-    def __init__(self, access: ClusterAccess) -> None:
+    def __init__(self, access: CommandCluster) -> None:
         self._access = access
         self._history = History()
 

@@ -19,10 +19,10 @@ from zkconsumer.cli.mirror.metrics import mirror_families
 from zkconsumer.cli.mirror.report import json_of, summary_table
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.cli.tables import shows_colour
 from zkconsumer.errors import ConfigError
-from zkconsumer.mirror.mirror import Mirror, Progress
+from zkconsumer.mirror.mirror import Mirror, MirrorProgress
 from zkconsumer.mirror.routing import Partitioning
 from zkconsumer.mirror.settings import (
     BATCH_RECORDS,
@@ -316,7 +316,7 @@ def _mirror(args: argparse.Namespace, mirror: Mirror) -> int:
             with progress("mirrored", None, unit="messages") as advance:
                 done = 0
 
-                def tell(now: Progress) -> None:
+                def tell(now: MirrorProgress) -> None:
                     nonlocal done
                     count = now.total.acknowledged
                     advance(count - done)
@@ -328,7 +328,7 @@ def _mirror(args: argparse.Namespace, mirror: Mirror) -> int:
                     mirror.run(tell)
                 finally:
                     stop.leave()
-    except StopAsked:
+    except StopRequested:
         return 0
     finally:
         _report(mirror.progress(), as_json=args.json)
@@ -339,14 +339,14 @@ def _end(mirror: Mirror) -> None:
     """What a signal asks for: the end in order, or at once while nothing is in hand.
 
     Raises:
-        StopAsked: nothing is.
+        StopRequested: nothing is.
     """
     if not mirror.is_copying:
-        raise StopAsked
+        raise StopRequested
     mirror.stop()
 
 
-def _report(end: Progress, *, as_json: bool) -> None:
+def _report(end: MirrorProgress, *, as_json: bool) -> None:
     """What became of everything: also behind an error, which says why it ended."""
     if as_json:
         _print_json(end, ended=True)
@@ -355,5 +355,5 @@ def _report(end: Progress, *, as_json: bool) -> None:
         sys.stdout.flush()
 
 
-def _print_json(now: Progress, *, ended: bool) -> None:
+def _print_json(now: MirrorProgress, *, ended: bool) -> None:
     print(json.dumps(json_of(now, ended=ended), separators=(",", ":")), flush=True)

@@ -5,17 +5,17 @@ from typing import Final
 
 from zkconsumer.metrics.families import Family, Kind, Measure, Sample
 from zkconsumer.mirror.accounts import PartitionAccount
-from zkconsumer.mirror.mirror import Progress
+from zkconsumer.mirror.mirror import MirrorProgress
 
 _LABELS: Final = ("source", "topic", "partition")
 
 
 def _measure(
     name: str, text: str, value: Callable[[PartitionAccount], int | None], kind: Kind = "counter"
-) -> Measure[Progress]:
+) -> Measure[MirrorProgress]:
     """A number for each partition that has one."""
 
-    def find(now: Progress) -> Iterator[Sample]:
+    def find(now: MirrorProgress) -> Iterator[Sample]:
         for source, partitions in now.sources.items():
             for tp, account in partitions.items():
                 found = value(account)
@@ -69,7 +69,7 @@ MEASURES: Final = (
 )
 
 
-def mirror_families(now: Progress) -> Iterator[Family]:
+def mirror_families(now: MirrorProgress) -> Iterator[Family]:
     """All of them; ``source`` is where the source cluster is."""
     for measure in MEASURES:
         yield measure.of(now)

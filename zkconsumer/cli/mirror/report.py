@@ -3,25 +3,25 @@
 from dataclasses import asdict
 from typing import Final
 
-from zkconsumer.cli.tables import Cell, Colour, Column, Painted, table
+from zkconsumer.cli.tables import Cell, Colour, TableColumn, Painted, table
 from zkconsumer.mirror.accounts import PartitionAccount
-from zkconsumer.mirror.mirror import Progress
+from zkconsumer.mirror.mirror import MirrorProgress
 
 _COLUMNS: Final = (
-    Column("TOPIC"),
-    Column("PARTITION", right=True),
-    Column("READ", right=True),
-    Column("ACKNOWLEDGED", right=True),
-    Column("AGAIN", right=True),
-    Column("DROPPED", right=True),
-    Column("GAPS", right=True),
-    Column("POSITION", right=True),
-    Column("COMMITTED", right=True),
+    TableColumn("TOPIC"),
+    TableColumn("PARTITION", right=True),
+    TableColumn("READ", right=True),
+    TableColumn("ACKNOWLEDGED", right=True),
+    TableColumn("AGAIN", right=True),
+    TableColumn("DROPPED", right=True),
+    TableColumn("GAPS", right=True),
+    TableColumn("POSITION", right=True),
+    TableColumn("COMMITTED", right=True),
 )
 _COUNTS: Final = ("read", "acknowledged", "again", "dropped", "gap")
 
 
-def summary_table(now: Progress, *, coloured: bool) -> str:
+def summary_table(now: MirrorProgress, *, coloured: bool) -> str:
     """A row for each partition, and the sum; the source is named where there are several."""
     several = len(now.sources) > 1
     rows: list[list[Cell]] = [
@@ -34,7 +34,7 @@ def summary_table(now: Progress, *, coloured: bool) -> str:
     ]
     if len(rows) > 1:
         rows.append([*([""] if several else []), "(all)", "", *_cells(now.total), "", ""])
-    columns = [Column("SOURCE"), *_COLUMNS] if several else _COLUMNS
+    columns = [TableColumn("SOURCE"), *_COLUMNS] if several else _COLUMNS
     return table(columns, rows, coloured=coloured)
 
 
@@ -45,7 +45,7 @@ def _cells(account: PartitionAccount) -> list[Cell]:
     return [account.read, account.acknowledged, account.again, dropped, account.gap]
 
 
-def json_of(now: Progress, *, ended: bool) -> dict[str, object]:
+def json_of(now: MirrorProgress, *, ended: bool) -> dict[str, object]:
     """One line of ``--json``."""
     total = asdict(now.total)
     return {

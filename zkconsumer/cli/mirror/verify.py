@@ -13,7 +13,7 @@ from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
-    Column,
+    TableColumn,
     Painted,
     add_format_arguments,
     json_text,
@@ -21,9 +21,9 @@ from zkconsumer.cli.tables import (
     table,
 )
 from zkconsumer.config_security import SECURITY_PREFIXES
-from zkconsumer.mirror.proof import PartitionProof
+from zkconsumer.mirror.proof import MirroredPartition
 from zkconsumer.mirror.settings import consumer_settings
-from zkconsumer.mirror.verify import Proof, verify
+from zkconsumer.mirror.verify import MirrorProof, verify
 from zkconsumer.properties_file import load_properties
 
 _FAULTS_STATUS: Final = 3
@@ -118,20 +118,20 @@ def _target(args: argparse.Namespace) -> Mapping[str, object]:
 
 
 _COLUMNS: Final = (
-    Column("TOPIC"),
-    Column("PARTITION", right=True),
-    Column("FROM", right=True),
-    Column("UNTIL", right=True),
-    Column("MESSAGES", right=True),
-    Column("MIRRORED", right=True),
-    Column("COPIES", right=True),
-    Column("MISSING", right=True),
-    Column("DIFFERENT", right=True),
-    Column("UNPROVEN", right=True),
+    TableColumn("TOPIC"),
+    TableColumn("PARTITION", right=True),
+    TableColumn("FROM", right=True),
+    TableColumn("UNTIL", right=True),
+    TableColumn("MESSAGES", right=True),
+    TableColumn("MIRRORED", right=True),
+    TableColumn("COPIES", right=True),
+    TableColumn("MISSING", right=True),
+    TableColumn("DIFFERENT", right=True),
+    TableColumn("UNPROVEN", right=True),
 )
 
 
-def text_of(proof: Proof, *, coloured: bool) -> str:
+def text_of(proof: MirrorProof, *, coloured: bool) -> str:
     """A row for each partition, then where the faults are, and the verdict."""
     lines = [table(_COLUMNS, map(_row, proof.partitions), coloured=coloured)]
     for one in proof.partitions:
@@ -154,7 +154,7 @@ def text_of(proof: Proof, *, coloured: bool) -> str:
     return "".join(lines)
 
 
-def _row(one: PartitionProof) -> list[Cell]:
+def _row(one: MirroredPartition) -> list[Cell]:
     bad = (one.missing, one.different, one.unproven)
     return [
         *(one.source.topic, one.source.partition, one.start, one.until),
@@ -163,7 +163,7 @@ def _row(one: PartitionProof) -> list[Cell]:
     ]
 
 
-def json_of(proof: Proof) -> dict[str, object]:
+def json_of(proof: MirrorProof) -> dict[str, object]:
     """The same for programs."""
     return {
         "proven": proof.is_proven,

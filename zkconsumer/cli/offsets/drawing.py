@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from zkconsumer.cli.formats.offset_plan import PlaceReport
-from zkconsumer.cli.offsets.opening import GroupPlaces, OffsetsCluster
+from zkconsumer.cli.formats.offset_plan import OffsetStoreReport
+from zkconsumer.cli.offsets.opening import GroupOffsetStores, OffsetsCluster
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.placing import Stored, merged, places_in_use, plan_of_place
 from zkconsumer.offsets.planning import (
     Aim,
@@ -20,15 +20,15 @@ from zkconsumer.offsets.planning import (
 )
 
 STORAGES: Final = {
-    "zookeeper": (Place.ZOOKEEPER,),
-    "kafka": (Place.KAFKA,),
-    "both": (Place.ZOOKEEPER, Place.KAFKA),
+    "zookeeper": (OffsetStorage.ZOOKEEPER,),
+    "kafka": (OffsetStorage.KAFKA,),
+    "both": (OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA),
 }
 """What users write, and the places that it means."""
 
 
 @dataclass(frozen=True, slots=True)
-class AtTime:
+class ResetToTime:
     """To the first record that is not older than this, in ms since the epoch."""
 
     time_ms: int
@@ -41,11 +41,11 @@ class ToOffset:
     offset: int
 
 
-Goal: TypeAlias = Aim | AtTime | ToOffset
+Goal: TypeAlias = Aim | ResetToTime | ToOffset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class GroupOffsetTarget:
     """What is to become of one group's offsets.
 
     Attributes:
@@ -76,13 +76,13 @@ class Job:
         force: whether it is done although somebody was.
     """
 
-    places: GroupPlaces
-    reports: tuple[PlaceReport, ...]
+    places: GroupOffsetStores
+    reports: tuple[OffsetStoreReport, ...]
     members: tuple[str, ...] = ()
     force: bool = False
 
 
-def draw(cluster: OffsetsCluster, group_id: str, wish: Wish) -> Job:
+def draw(cluster: OffsetsCluster, group_id: str, wish: GroupOffsetTarget) -> Job:
     """Read what there is, and plan; nothing is written.
 
     Raises:
@@ -90,7 +90,7 @@ def draw(cluster: OffsetsCluster, group_id: str, wish: Wish) -> Job:
         ZkConsumerError: something could not be read.
     """
     wanted_places = STORAGES.get(wish.storage or "", ())
-    places = cluster.of(group_id, with_kafka=Place.KAFKA in wanted_places)
+    places = cluster.of(group_id, with_kafka=OffsetStorage.KAFKA in wanted_places)
     members = tuple(places.group.members())
     stored = places.stored()
     chosen = wanted_places or places_in_use(stored) or STORAGES.get(wish.storage_of_new or "", ())
@@ -108,7 +108,7 @@ def draw(cluster: OffsetsCluster, group_id: str, wish: Wish) -> Job:
         here[place] |= targets[place].fetch(unread)
     overall = _plan(cluster, wish, merged(here), scope, members)
     reports = tuple(
-        PlaceReport(
+        OffsetStoreReport(
             group_id=group_id,
             place=place,
             plan=plan_of_place(overall, found, leads=place is chosen[0]),
@@ -118,7 +118,7 @@ def draw(cluster: OffsetsCluster, group_id: str, wish: Wish) -> Job:
     return Job(places=places, reports=reports, members=members, force=wish.force)
 
 
-def _scope(wish: Wish, stored: Stored) -> list[TopicPartition]:
+def _scope(wish: GroupOffsetTarget, stored: Stored) -> list[TopicPartition]:
     if wish.scope is not None:
         return sorted(wish.scope)
     if isinstance(wish.goal, ToOffsets):
@@ -128,7 +128,7 @@ def _scope(wish: Wish, stored: Stored) -> list[TopicPartition]:
 
 def _plan(
     cluster: OffsetsCluster,
-    wish: Wish,
+    wish: GroupOffsetTarget,
     stored: Stored,
     scope: Sequence[TopicPartition],
     members: Sequence[str],
@@ -137,7 +137,7 @@ def _plan(
     present = Present(stored=stored, partitions=cluster.partitions, logs=logs, members=members)
     goal = wish.goal
     match goal:
-        case AtTime(time_ms):
+        case ResetToTime(time_ms):
             aim: Aim = cluster.at_time(time_ms, logs)
         case ToOffset(offset):
             aim = ToOffsets(dict.fromkeys(scope, offset))

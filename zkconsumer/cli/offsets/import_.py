@@ -8,7 +8,7 @@ from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import parse_offset_file
 from zkconsumer.cli.formats.zk_offsets import OffsetNode, export_text, read_as_original
-from zkconsumer.cli.offsets.drawing import Job, Wish, draw
+from zkconsumer.cli.offsets.drawing import Job, GroupOffsetTarget, draw
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.progress import progress
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     with open_offsets(args) as cluster:
         with progress("planning", len(offsets), unit="groups") as advance:
             for group_id, of_group in sorted(offsets.items()):
-                wish = Wish(
+                wish = GroupOffsetTarget(
                     goal=ToOffsets(of_group),
                     outside=outside,
                     storage=storage,

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from zkconsumer.cli.formats.offset_plan import PlaceReport, plans_json, plans_text
+from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.cli.offsets.drawing import STORAGES, Job
 from zkconsumer.cli.offsets.opening import OffsetsCluster
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
@@ -30,7 +30,7 @@ _TOLD = 5
 
 def carry(
     cluster: OffsetsCluster, jobs: Sequence[Job], file_name: str | None
-) -> tuple[Sequence[PlaceReport], str | None]:
+) -> tuple[Sequence[OffsetStoreReport], str | None]:
     """Do all jobs, one place after the other, up to the first that can't be verified.
 
     Args:
@@ -61,14 +61,14 @@ def carry(
         return write_all(jobs), name
 
 
-def write_all(jobs: Sequence[Job]) -> list[PlaceReport]:
+def write_all(jobs: Sequence[Job]) -> list[OffsetStoreReport]:
     """Do all jobs, one place after the other, up to the first that can't be verified.
 
     Raises:
         MigrationRefused: somebody came; nothing was written.
         ZkConsumerError: whether anybody came could not be asked; nothing was written.
     """
-    done: list[PlaceReport] = []
+    done: list[OffsetStoreReport] = []
     stopped = False
     for job in jobs:
         for report in job.reports:
@@ -78,7 +78,7 @@ def write_all(jobs: Sequence[Job]) -> list[PlaceReport]:
     return done
 
 
-def _carry_one(job: Job, report: PlaceReport, *, begun: bool) -> Outcome:
+def _carry_one(job: Job, report: OffsetStoreReport, *, begun: bool) -> Outcome:
     target = job.places.places[report.place]
     although = job.members if job.force else None
     plan = report.plan.plan
@@ -100,7 +100,7 @@ def finish(
     cluster: OffsetsCluster,
     jobs: Sequence[Job],
     *,
-    scala: Callable[[Sequence[PlaceReport]], str] | None = None,
+    scala: Callable[[Sequence[OffsetStoreReport]], str] | None = None,
 ) -> int:
     """Do the jobs unless that was not asked for or is refused; print; gives the exit status.
 
@@ -115,7 +115,7 @@ def finish(
         ZkConsumerError: it could not be begun.
         OSError: the roll-back file can't be written.
     """
-    reports: Sequence[PlaceReport] = [report for job in jobs for report in job.reports]
+    reports: Sequence[OffsetStoreReport] = [report for job in jobs for report in job.reports]
     tell_unseen(cluster)
     refused = any(report.plan.plan.refusals for report in reports)
     name = None
@@ -152,7 +152,7 @@ def tell_unseen(cluster: OffsetsCluster) -> None:
         print(f"zkconsumer: {unseen}", file=sys.stderr)
 
 
-def status_of(reports: Sequence[PlaceReport], *, refused: bool) -> int:
+def status_of(reports: Sequence[OffsetStoreReport], *, refused: bool) -> int:
     """The exit status of what was done, or was not."""
     if refused:
         return REFUSED

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.group_arguments import add_group_argument
-from zkconsumer.cli.offsets.migration_report import Report, as_json, as_text
+from zkconsumer.cli.offsets.migration_report import MigrationReport, as_json, as_text
 from zkconsumer.cli.offsets.places import open_places
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import discard_standard_output
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
-from zkconsumer.offsets.migration.migrate import Migration, Undoing, Wish
-from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, Place
+from zkconsumer.offsets.migration.migrate import Migration, Undoing, MigrationRequest
+from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back
 
 _NOT_VERIFIED, _REFUSED = 1, 2
@@ -44,7 +44,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def _add_places(parser: argparse.ArgumentParser) -> None:
-    places = [place.value for place in Place]
+    places = [place.value for place in OffsetStorage]
     parser.add_argument(
         "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
     )
@@ -120,13 +120,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _migrate(args: argparse.Namespace) -> int:
     _check_wishes(args)
-    group_id, target = args.group, Place(args.target)
+    group_id, target = args.group, OffsetStorage(args.target)
     with open_places(args, group_id, args.zookeeper) as places:
         migration = Migration(
-            places.group, places.of(Place(args.source)), places.of(target), places.partitions()
+            places.group,
+            places.of(OffsetStorage(args.source)),
+            places.of(target),
+            places.partitions(),
         )
         plan = migration.plan(_wish(args))
-        report = Report(
+        report = MigrationReport(
             group_id=group_id,
             source=args.source,
             target=args.target,
@@ -165,7 +168,7 @@ def _undo(args: argparse.Namespace) -> int:
         undoing = Undoing(places.group, places.of(back.target), back)
         plan = undoing.plan(_wish(args))
         outcome = None if args.dry_run or plan.refusals else undoing.carry_out(plan)
-        report = Report(
+        report = MigrationReport(
             group_id=back.group_id,
             source="the file",
             target=back.target.value,
@@ -189,13 +192,13 @@ def _check_wishes(args: argparse.Namespace) -> None:
         raise ConfigError(f"--from and --to are both {args.source}: there is nothing to carry")
 
 
-def _wish(args: argparse.Namespace) -> Wish:
+def _wish(args: argparse.Namespace) -> MigrationRequest:
     ahead = Ahead.SET_BACK if args.force else Ahead.KEEP if args.keep_ahead else Ahead.REFUSE
     topics = None if args.topic is None else frozenset(args.topic)
-    return Wish(topics=topics, ahead=ahead, wait_limit_ms=args.wait_ms)
+    return MigrationRequest(topics=topics, ahead=ahead, wait_limit_ms=args.wait_ms)
 
 
-def _print(args: argparse.Namespace, report: Report) -> int:
+def _print(args: argparse.Namespace, report: MigrationReport) -> int:
     try:
         print((as_json if args.json else as_text)(report), end="", flush=True)
     except BrokenPipeError:

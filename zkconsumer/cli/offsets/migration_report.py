@@ -4,11 +4,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zkconsumer.offsets.migration.plan import Fate, Move, Offset, Outcome, Plan, offset_in
+from zkconsumer.offsets.migration.plan import (
+    Fate,
+    PartitionMove,
+    Offset,
+    Outcome,
+    MigrationPlan,
+    offset_in,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class MigrationReport:
     """Everything that there is to say.
 
     Attributes:
@@ -24,7 +31,7 @@ class Report:
     group_id: str
     source: str
     target: str
-    plan: Plan
+    plan: MigrationPlan
     outcome: Outcome | None = None
     notes: tuple[str, ...] = ()
     roll_back_file: str | None = None
@@ -37,7 +44,7 @@ class Report:
         return "done" if self.outcome.verified else "not verified"
 
 
-def as_json(report: Report) -> str:
+def as_json(report: MigrationReport) -> str:
     """One object."""
     outcome, plan = report.outcome, report.plan
     failed = {} if outcome is None else outcome.failed
@@ -73,7 +80,7 @@ def as_json(report: Report) -> str:
     return json.dumps(value, indent=1) + "\n"
 
 
-def as_text(report: Report) -> str:
+def as_text(report: MigrationReport) -> str:
     """A table, a line a partition, and what there is to say about the whole."""
     plan, outcome = report.plan, report.outcome
     head = ("PARTITION", f"IN {report.source.upper()}", f"IN {report.target.upper()}", "RESULT")
@@ -91,11 +98,11 @@ def as_text(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(move: Move, outcome: Outcome | None) -> tuple[str, str, str, str]:
+def _row(move: PartitionMove, outcome: Outcome | None) -> tuple[str, str, str, str]:
     return f"{move.topic_partition}", _shown(move.wanted), _shown(move.before), _said(move, outcome)
 
 
-def _said(move: Move, outcome: Outcome | None) -> str:
+def _said(move: PartitionMove, outcome: Outcome | None) -> str:
     tp = move.topic_partition
     said = {
         Fate.NO_SUCH_PARTITION: "left out: the cluster has no such partition",
@@ -107,7 +114,7 @@ def _said(move: Move, outcome: Outcome | None) -> str:
     return said if failed is None else f"NOT {_shown(move.wanted)}: {failed}"
 
 
-def _summary(report: Report) -> str:
+def _summary(report: MigrationReport) -> str:
     plan, outcome = report.plan, report.outcome
     count = len(plan.writes)
     if outcome is None:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
-from zkconsumer.cli.log_lookup import LogLookup
+from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
+from zkconsumer.cli.log_lookup import CommandLogLookup
 from zkconsumer.error_codes import explained
 from zkconsumer.errors import BrokerError, ConfigError
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.offsets.migration.group import Group
-from zkconsumer.offsets.migration.in_kafka import PATIENCE, KafkaPlace
-from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace, partitions_in
-from zkconsumer.offsets.migration.place import OffsetPlace
-from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.migration.group import MigratedGroup
+from zkconsumer.offsets.migration.in_kafka import PATIENCE, KafkaGroupOffsets
+from zkconsumer.offsets.migration.in_zookeeper import ZookeeperGroupOffsets, partitions_in
+from zkconsumer.offsets.migration.place import GroupOffsetStore
+from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.planning import LogRange, ToTime
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.wire.api import ApiKey
@@ -33,7 +33,7 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupPlaces:
+class GroupOffsetStores:
     """A group, and where it may have offsets.
 
     Attributes:
@@ -48,18 +48,18 @@ class GroupPlaces:
     """
 
     group_id: str
-    places: Mapping[Place, OffsetPlace]
-    group: Group
+    places: Mapping[OffsetStorage, GroupOffsetStore]
+    group: MigratedGroup
     with_zookeeper: bool = True
     hang_up: Callable[[], None] = _nothing
 
-    def place(self, name: Place) -> OffsetPlace:
+    def place(self, name: OffsetStorage) -> GroupOffsetStore:
         """One of them.
 
         Raises:
             ConfigError: the group can't have anything there, or nobody said where it is.
         """
-        if name is Place.ZOOKEEPER and not self.with_zookeeper:
+        if name is OffsetStorage.ZOOKEEPER and not self.with_zookeeper:
             raise ConfigError(
                 f"offsets of group {self.group_id} in ZooKeeper need a --zookeeper; "
                 "--storage kafka goes without; nothing was written"
@@ -69,7 +69,7 @@ class GroupPlaces:
             raise ConfigError(f"group {self.group_id} has nothing in {name.value}")
         return self.places[name]
 
-    def stored(self) -> dict[Place, dict[TopicPartition, FetchedOffset]]:
+    def stored(self) -> dict[OffsetStorage, dict[TopicPartition, FetchedOffset]]:
         """Every offset that it has.
 
         Raises:
@@ -85,7 +85,7 @@ class OffsetsCluster:
         access: the cluster.
     """
 
-    def __init__(self, access: ClusterAccess) -> None:
+    def __init__(self, access: CommandCluster) -> None:
         self._access = access
         self._closing = ExitStack()
         self._limit_ms = access.timeout_ms * _TRIES
@@ -107,8 +107,8 @@ class OffsetsCluster:
         return self._access.clock.wall_ms()
 
     @cached_property
-    def _lookup(self) -> LogLookup:
-        return LogLookup(self._access.client, timeout_ms=self._limit_ms)
+    def _lookup(self) -> CommandLogLookup:
+        return CommandLogLookup(self._access.client, timeout_ms=self._limit_ms)
 
     @cached_property
     def partitions(self) -> frozenset[TopicPartition]:
@@ -130,7 +130,7 @@ class OffsetsCluster:
 
     def of(
         self, group_id: str, *, with_kafka: bool = False, without_kafka: bool = False
-    ) -> GroupPlaces:
+    ) -> GroupOffsetStores:
         """One group.
 
         Args:
@@ -141,25 +141,25 @@ class OffsetsCluster:
         Raises:
             ConfigError: nobody takes it.
         """
-        places: dict[Place, OffsetPlace] = {}
+        places: dict[OffsetStorage, GroupOffsetStore] = {}
         # Who wants ZooKeeper's alone hears what that needs.
         store = self._access.store if without_kafka else self._access.zookeeper
         if store is not None and is_segment(group_id):
-            places[Place.ZOOKEEPER] = ZookeeperPlace(store, group_id)
+            places[OffsetStorage.ZOOKEEPER] = ZookeeperGroupOffsets(store, group_id)
         hang_up: Callable[[], None] = _nothing
         if not without_kafka and (
             with_kafka or any(tp.topic == OFFSETS_TOPIC for tp in self.partitions)
         ):
             timeout_ms, limit_ms = self._access.timeout_ms, self._limit_ms
             settings = replace(PATIENCE, timeout_ms=timeout_ms, limit_ms=limit_ms)
-            kafka = KafkaPlace(self._access.client, self._access.dialer, group_id, settings)
+            kafka = KafkaGroupOffsets(self._access.client, self._access.dialer, group_id, settings)
             self._closing.callback(kafka.close)
-            places[Place.KAFKA] = kafka
+            places[OffsetStorage.KAFKA] = kafka
             hang_up = kafka.close
         if not places and store is not None:
             GroupPaths(group_id)
-        group = Group.of(group_id, *places.values(), clock=self._access.clock)
-        return GroupPlaces(
+        group = MigratedGroup.of(group_id, *places.values(), clock=self._access.clock)
+        return GroupOffsetStores(
             group_id=group_id,
             places=places,
             group=group,
@@ -187,7 +187,7 @@ class OffsetsCluster:
         return self._lookup.logs([tp for tp in partitions if tp in self.partitions])
 
     def at_time(self, time_ms: int, logs: Mapping[TopicPartition, LogRange]) -> ToTime:
-        """Where the first record is that is not older than a time; see ``LogLookup.since``.
+        """Where the first record is that is not older than a time; see ``CommandLogLookup.since``.
 
         Raises:
             ZkConsumerError: it can't be asked.

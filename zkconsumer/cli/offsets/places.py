@@ -13,11 +13,11 @@ from zkconsumer.cli.cluster_access import (
 )
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.in_kafka import KafkaPlace
-from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace
-from zkconsumer.offsets.migration.migrate import Group
-from zkconsumer.offsets.migration.place import OffsetPlace
-from zkconsumer.offsets.migration.plan import Place, Plan, outside_the_log
+from zkconsumer.offsets.migration.in_kafka import KafkaGroupOffsets
+from zkconsumer.offsets.migration.in_zookeeper import ZookeeperGroupOffsets
+from zkconsumer.offsets.migration.migrate import MigratedGroup
+from zkconsumer.offsets.migration.place import GroupOffsetStore
+from zkconsumer.offsets.migration.plan import OffsetStorage, MigrationPlan, outside_the_log
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 
@@ -25,23 +25,23 @@ _SESSION_MS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class OpenOffsetStores:
     """Both places of one group, open."""
 
     group_id: str
-    zookeeper: ZookeeperPlace
-    kafka: KafkaPlace
+    zookeeper: ZookeeperGroupOffsets
+    kafka: KafkaGroupOffsets
 
     @property
-    def group(self) -> Group:
+    def group(self) -> MigratedGroup:
         """The group, whose members either place may know of."""
-        return Group.of(self.group_id, self.zookeeper, self.kafka)
+        return MigratedGroup.of(self.group_id, self.zookeeper, self.kafka)
 
-    def of(self, place: Place) -> OffsetPlace:
+    def of(self, place: OffsetStorage) -> GroupOffsetStore:
         """The one of this name."""
-        return self.zookeeper if place is Place.ZOOKEEPER else self.kafka
+        return self.zookeeper if place is OffsetStorage.ZOOKEEPER else self.kafka
 
-    def notes(self, plan: Plan) -> tuple[str, ...]:
+    def notes(self, plan: MigrationPlan) -> tuple[str, ...]:
         """What the user should know of the offsets that are carried."""
         return tuple(outside_the_log(plan, self.kafka.logs(plan.expected)))
 
@@ -55,7 +55,9 @@ class Places:
 
 
 @contextmanager
-def open_places(args: argparse.Namespace, group_id: str, zookeeper: str) -> Iterator[Places]:
+def open_places(
+    args: argparse.Namespace, group_id: str, zookeeper: str
+) -> Iterator[OpenOffsetStores]:
     """Connect to ZooKeeper; brokers are connected to when they are asked.
 
     Raises:
@@ -71,12 +73,12 @@ def open_places(args: argparse.Namespace, group_id: str, zookeeper: str) -> Iter
             security=zookeeper_security(args),
         )
         stack.callback(store.close)
-        in_zookeeper = ZookeeperPlace(store, group_id)
+        in_zookeeper = ZookeeperGroupOffsets(store, group_id)
         dialer = stack.enter_context(open_dialer(settings))
         require_cluster(store, zookeeper)
         brokers = settings.bootstrap or live_brokers(store, zookeeper, settings.security.protocol)
         client = client_of(dialer, brokers, DEFAULT_TIMEOUT_MS)
         stack.callback(client.stop)
-        in_kafka = KafkaPlace(client, dialer, group_id)
+        in_kafka = KafkaGroupOffsets(client, dialer, group_id)
         stack.callback(in_kafka.close)
-        yield Places(group_id, in_zookeeper, in_kafka)
+        yield OpenOffsetStores(group_id, in_zookeeper, in_kafka)

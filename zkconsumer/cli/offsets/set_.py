@@ -9,7 +9,7 @@ from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_f
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_duration, parse_instant
 from zkconsumer.cli.offsets import undo
-from zkconsumer.cli.offsets.drawing import AtTime, Goal, ToOffset, Wish, draw
+from zkconsumer.cli.offsets.drawing import ResetToTime, Goal, ToOffset, GroupOffsetTarget, draw
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.refusal import refusing
@@ -140,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--topic and --all-topics are two different wishes: give one of them")
     goal = _goal(args)
     with open_offsets(args) as cluster:
-        wish = Wish(
+        wish = GroupOffsetTarget(
             goal=goal,
             scope=named_partitions(args.topic, cluster.partitions) if args.topic else None,
             outside=None if args.outside is None else Outside(args.outside),
@@ -169,9 +169,9 @@ def _goal(args: argparse.Namespace) -> Goal:
     if args.to_current:
         return ToCurrent()
     if args.to_time is not None:
-        return AtTime(_instant(args.to_time))
+        return ResetToTime(_instant(args.to_time))
     if args.by_duration is not None:
-        return AtTime(max(0, SystemClock().wall_ms() - parse_duration(args.by_duration)))
+        return ResetToTime(max(0, SystemClock().wall_ms() - parse_duration(args.by_duration)))
     if args.shift_by is not None:
         return ShiftBy(args.shift_by)
     if args.to_offset is not None:

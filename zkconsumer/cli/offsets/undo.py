@@ -4,15 +4,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from zkconsumer.cli.formats.offset_plan import PlaceReport, plans_json, plans_text
+from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.cli.offsets.drawing import Job
 from zkconsumer.cli.offsets.jobs import REFUSED, status_of, write_all
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.output import show
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.errors import ConfigError
-from zkconsumer.offsets.migration.migrate import Undoing, Wish
-from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, Place
+from zkconsumer.offsets.migration.migrate import Undoing, MigrationRequest
+from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_backs
 from zkconsumer.offsets.planning import OffsetPlan
 from zkconsumer.printable import printable
@@ -54,20 +54,20 @@ def run(args: argparse.Namespace) -> int:
 
 def _undo(
     args: argparse.Namespace, cluster: OffsetsCluster, backs: Sequence[RollBack]
-) -> list[PlaceReport]:
+) -> list[OffsetStoreReport]:
     """Plan all of it, then do all of it unless that was not asked for, or any is refused."""
-    wish = Wish(
+    wish = MigrationRequest(
         topics=None if args.topic is None else frozenset(args.topic),
         ahead=Ahead.SET_BACK if args.force else Ahead.REFUSE,
     )
     jobs = []
     for back in backs:
-        places = cluster.of(back.group_id, with_kafka=back.target is Place.KAFKA)
+        places = cluster.of(back.group_id, with_kafka=back.target is OffsetStorage.KAFKA)
         members = tuple(places.group.members()) if args.force else ()
         target = places.place(back.target)
         plan = Undoing(places.group, target, back, with_members=args.force).plan(wish)
         shown = OffsetPlan(plan=plan, logs=cluster.logs(sorted(plan.expected)))
-        report = PlaceReport(group_id=back.group_id, place=back.target, plan=shown)
+        report = OffsetStoreReport(group_id=back.group_id, place=back.target, plan=shown)
         jobs.append(Job(places=places, reports=(report,), members=members, force=args.force))
     reports = [report for job in jobs for report in job.reports]
     if args.dry_run or any(report.plan.plan.refusals for report in reports):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
-from zkconsumer.cli.formats.offset_plan import PlaceReport
+from zkconsumer.cli.formats.offset_plan import OffsetStoreReport
 from zkconsumer.cli.formats.scala_lines import UPDATE_USAGE, updated_text
-from zkconsumer.cli.offsets.drawing import Goal, Wish, draw
+from zkconsumer.cli.offsets.drawing import Goal, GroupOffsetTarget, draw
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.output import show
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
                 show(updated_text({}))
                 return 0
             raise ConfigError(f"the cluster has no topic {args.topic!r}")
-        wish = Wish(
+        wish = GroupOffsetTarget(
             goal=goals[args.goal],
             scope=scope,
             outside=None if args.outside is None else Outside(args.outside),
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         return finish(args, cluster, [draw(cluster, group_id, wish)], scala=_as_original)
 
 
-def _as_original(reports: Sequence[PlaceReport]) -> str:
+def _as_original(reports: Sequence[OffsetStoreReport]) -> str:
     wanted = {
         move.topic_partition.partition: move.wanted.offset
         for report in reports

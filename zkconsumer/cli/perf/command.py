@@ -26,9 +26,9 @@ from zkconsumer.cli.perf.report import (
     scala_header,
     scala_row,
 )
-from zkconsumer.cli.perf.sources import PerfWishes, Source, polled_source, zookeeper_source
+from zkconsumer.cli.perf.sources import PerfOptions, PerfSource, polled_source, zookeeper_source
 from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
@@ -227,7 +227,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with stop_signals() as stop:
             found = measure(opening, limits, stop)
-    except StopAsked:
+    except StopRequested:
         return _INTERRUPTED
     _print(args, found, style)
     if found.unread is not None:
@@ -246,7 +246,7 @@ def _print(args: argparse.Namespace, found: Measurement, style: PerfStyle) -> No
         sys.stdout.write(scala_row(found, style))
 
 
-def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[Source]]:
+def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[PerfSource]]:
     """How to open what is to be read.
 
     Raises:
@@ -280,8 +280,8 @@ def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[So
     return lambda: polled_source(wishes)
 
 
-def _wishes(args: argparse.Namespace, settings: dict[str, str], streams: int) -> PerfWishes:
-    return PerfWishes(
+def _wishes(args: argparse.Namespace, settings: dict[str, str], streams: int) -> PerfOptions:
+    return PerfOptions(
         topic=args.topic,
         streams=streams,
         timeout_ms=args.idle_ms,

@@ -15,8 +15,8 @@ from zkconsumer.cli.perf.measure import (
     StreamResult,
     StreamTally,
 )
-from zkconsumer.cli.perf.sources import Lists, Source
-from zkconsumer.cli.signals import Stop
+from zkconsumer.cli.perf.sources import Lists, PerfSource
+from zkconsumer.cli.signals import StopSignals
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.scope import Mailbox, ThreadScope
@@ -45,9 +45,9 @@ class PerfLimits:
 
 
 def measure(
-    opening: Callable[[], AbstractContextManager[Source]],
+    opening: Callable[[], AbstractContextManager[PerfSource]],
     limits: PerfLimits,
-    stop: Stop,
+    stop: StopSignals,
     *,
     clock: Clock | None = None,
     terminal: TextIO | None = None,
@@ -69,7 +69,7 @@ def measure(
     opened_ms = times.now_ms()
     with opening() as source:
         join_ms = times.now_ms() - opened_ms
-        measuring = _Measuring(source, limits, times, RateLine(terminal or sys.stderr))
+        measuring = _Measuring(source, limits, times, RateDisplay(terminal or sys.stderr))
         stop.wake = measuring.stop
         try:
             found = measuring.run(join_ms)
@@ -78,7 +78,7 @@ def measure(
             stop.leave()
 
 
-def _checked(found: Measurement, source: Source) -> Measurement:
+def _checked(found: Measurement, source: PerfSource) -> Measurement:
     """What was found, if there is nothing else to read: else a rate of a part looks like all.
 
     Raises:
@@ -93,7 +93,7 @@ def _checked(found: Measurement, source: Source) -> Measurement:
     return found
 
 
-class RateLine:
+class RateDisplay:
     """One line that is written over and over, on a terminal alone.
 
     Args:
@@ -127,7 +127,9 @@ class RateLine:
 class _Measuring:
     """One measurement. Thread: the one that runs it, but for ``stop``."""
 
-    def __init__(self, source: Source, limits: PerfLimits, clock: Clock, line: RateLine) -> None:
+    def __init__(
+        self, source: PerfSource, limits: PerfLimits, clock: Clock, line: RateDisplay
+    ) -> None:
         self._source = source
         self._limits = limits
         self._clock = clock

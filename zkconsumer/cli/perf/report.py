@@ -10,15 +10,15 @@ from zkconsumer.cli.perf.measure import (
     per_second,
     percentile,
 )
-from zkconsumer.cli.tables import Cell, Colour, Column, Painted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, TableColumn, Painted, instant, table
 
 _COLUMNS = (
-    Column("STREAM"),
-    Column("SECONDS", right=True),
-    Column("MESSAGES", right=True),
-    Column("MB", right=True),
-    Column("MESSAGES/S", right=True),
-    Column("MB/S", right=True),
+    TableColumn("STREAM"),
+    TableColumn("SECONDS", right=True),
+    TableColumn("MESSAGES", right=True),
+    TableColumn("MB", right=True),
+    TableColumn("MESSAGES/S", right=True),
+    TableColumn("MB/S", right=True),
 )
 _PERCENTILES = (1, 50, 99)
 _ENDS = {

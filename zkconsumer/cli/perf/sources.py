@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from zkconsumer.cli.cluster_access import client_of
-from zkconsumer.cli.group_nodes import GroupNodes, open_store
+from zkconsumer.cli.group_nodes import GroupNodeAccess, open_store
 from zkconsumer.cli.perf.measure import HasValue
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import LATEST
@@ -30,7 +30,7 @@ _CHECK_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PerfWishes:
+class PerfOptions:
     """What to read, and how.
 
     Attributes:
@@ -50,7 +50,7 @@ class PerfWishes:
     settings: Mapping[str, str]
 
 
-class Source:
+class PerfSource:
     """Streams that are ready to be read, each in a thread of its own.
 
     Attributes:
@@ -75,8 +75,8 @@ class Source:
 
 @contextmanager
 def zookeeper_source(
-    wishes: PerfWishes, group_id: str | None, *, deleting: bool
-) -> Iterator[Source]:
+    wishes: PerfOptions, group_id: str | None, *, deleting: bool
+) -> Iterator[PerfSource]:
     """A member of a group of its own, which is gone afterwards.
 
     Args:
@@ -98,7 +98,7 @@ def zookeeper_source(
     config = ConsumerConfig.from_properties(settings)
     with open_store(config) as store:
         require_cluster(store, config.zookeeper_connect)
-        nodes = GroupNodes(store, config.group_id)
+        nodes = GroupNodeAccess(store, config.group_id)
         if deleting:
             nodes.delete()
         elif nodes.exist():
@@ -113,12 +113,12 @@ def zookeeper_source(
         yield _Connected(connector, streams, wishes)
 
 
-class _Connected(Source):
+class _Connected(PerfSource):
     def __init__(
         self,
         connector: ZookeeperConsumerConnector,
         streams: Sequence[KafkaStream[bytes, bytes]],
-        wishes: PerfWishes,
+        wishes: PerfOptions,
     ) -> None:
         self._connector = connector
         self._topic = wishes.topic
@@ -166,7 +166,7 @@ class _Connected(Source):
 
 
 @contextmanager
-def polled_source(wishes: PerfWishes, clock: Clock | None = None) -> Iterator[Source]:
+def polled_source(wishes: PerfOptions, clock: Clock | None = None) -> Iterator[PerfSource]:
     """All partitions of the topic, spread over so many consumers; no group is joined.
 
     Raises:
@@ -194,9 +194,9 @@ def polled_source(wishes: PerfWishes, clock: Clock | None = None) -> Iterator[So
         yield _Polled(consumers, wishes, clock or SystemClock())
 
 
-class _Polled(Source):
+class _Polled(PerfSource):
     def __init__(
-        self, consumers: Sequence[KafkaConsumer], wishes: PerfWishes, clock: Clock
+        self, consumers: Sequence[KafkaConsumer], wishes: PerfOptions, clock: Clock
     ) -> None:
         self._consumers = consumers
         self._wishes = wishes
@@ -236,4 +236,4 @@ def _no_topic(topic: str) -> ConfigError:
 
 def _delete_nodes(config: ConsumerConfig) -> None:
     with open_store(config) as store:
-        GroupNodes(store, config.group_id).delete()
+        GroupNodeAccess(store, config.group_id).delete()

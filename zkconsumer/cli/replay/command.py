@@ -13,14 +13,14 @@ from zkconsumer.cli.consume.format import Formatter, TextFormat, base64_line, js
 from zkconsumer.cli.consume.settings import key_and_value
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_instant
-from zkconsumer.cli.log_lookup import LogLookup
+from zkconsumer.cli.log_lookup import CommandLogLookup
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.progress import nothing, progress
 from zkconsumer.cli.refusal import REFUSED, refusing
 from zkconsumer.cli.replay.ranges import ReplayPlan, plan_replay
 from zkconsumer.cli.replay.replaying import Replay
 from zkconsumer.cli.replay.wish import TRIES, bounds_of, logs_of, offsets_of_file, partitions_of
-from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.cli.whole_file import whole_file
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import ConfigError, DataLost, ZkConsumerError
@@ -163,7 +163,7 @@ def run(args: argparse.Namespace) -> int:
     replay = None
     try:
         with stop_signals(), _open(args) as brokers:
-            lookup = LogLookup(brokers.client, timeout_ms=args.timeout_ms * TRIES)
+            lookup = CommandLogLookup(brokers.client, timeout_ms=args.timeout_ms * TRIES)
             logs = logs_of(lookup, partitions_of(args, brokers.client, starts))
             plan = plan_replay(
                 logs,
@@ -180,7 +180,7 @@ def run(args: argparse.Namespace) -> int:
             )
             replay = Replay(brokers.client, settings, formatter)
             _copy(args, replay, plan)
-    except StopAsked:
+    except StopRequested:
         return _tell(replay, _INTERRUPTED)
     except OutputClosed:
         discard_standard_output()

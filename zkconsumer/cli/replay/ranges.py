@@ -8,7 +8,7 @@ from zkconsumer.offsets.planning import LogRange
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class UnavailableOffsets:
     """Offsets that were asked for and are not in the log; and why."""
 
     stretch: OffsetRange
@@ -30,7 +30,7 @@ class ReplayPlan:
     """
 
     ranges: tuple[OffsetRange, ...]
-    gone: tuple[Gone, ...] = ()
+    gone: tuple[UnavailableOffsets, ...] = ()
     wrong: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -53,7 +53,7 @@ def plan_replay(
         ends: where to end, without that offset itself; one that is missing is read to its end.
     """
     ranges: list[OffsetRange] = []
-    gone: list[Gone] = []
+    gone: list[UnavailableOffsets] = []
     wrong: list[str] = []
     notes: list[str] = []
     for tp, log in sorted(logs.items()):
@@ -68,11 +68,13 @@ def plan_replay(
         if start < log.start and start < end:
             stretch = _stretch(tp, start, min(end, log.start))
             gone.append(
-                Gone(stretch, f"the log begins at {log.start} (older messages are deleted)")
+                UnavailableOffsets(
+                    stretch, f"the log begins at {log.start} (older messages are deleted)"
+                )
             )
         if end > log.end and start < end:
             stretch = _stretch(tp, max(start, log.end), end)
-            gone.append(Gone(stretch, f"the log ends at {log.end}"))
+            gone.append(UnavailableOffsets(stretch, f"the log ends at {log.end}"))
         if first < behind:
             ranges.append(_stretch(tp, first, behind))
     return ReplayPlan(tuple(ranges), tuple(gone), tuple(wrong), tuple(notes))

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
-from zkconsumer.cli.log_lookup import LogLookup, Logs, TimeFound
+from zkconsumer.cli.log_lookup import CommandLogLookup, Logs, TimeLookupResult
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import ConfigError, ZkConsumerError
@@ -69,7 +69,7 @@ def partitions_of(
     return sorted(wanted)
 
 
-def logs_of(lookup: LogLookup, partitions: Sequence[TopicPartition]) -> Logs:
+def logs_of(lookup: CommandLogLookup, partitions: Sequence[TopicPartition]) -> Logs:
     """Beginning and end of each log.
 
     Raises:
@@ -90,7 +90,7 @@ def bounds_of(
     time_ms: int | None,
     file: Mapping[TopicPartition, int] | None,
     logs: Logs,
-    look_up: Callable[[int, Logs], TimeFound],
+    look_up: Callable[[int, Logs], TimeLookupResult],
 ) -> dict[TopicPartition, int]:
     """One end of each range, as far as it is not that of the log.
 

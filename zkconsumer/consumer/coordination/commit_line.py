@@ -25,7 +25,7 @@ _OF_POSITION = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CommitBatch:
     """What goes out in one request.
 
     Attributes:
@@ -39,7 +39,7 @@ class Batch:
     signature: Signature
 
 
-class CommitLine:
+class CommitQueue:
     """The commits of one consumer.
 
     Args:
@@ -49,7 +49,7 @@ class CommitLine:
     def __init__(self, backoff: Backoff) -> None:
         self._backoff = backoff
         self._jobs: deque[CommitJob] = deque()
-        self._in_flight: Batch | None = None
+        self._in_flight: CommitBatch | None = None
         self._sent: dict[TopicPartition, tuple[int, OffsetAndMetadata]] = {}
         self._in_doubt: set[TopicPartition] = set()
         self._count = 0
@@ -93,7 +93,7 @@ class CommitLine:
             if gone or signature.generation < 0:
                 job.over(gone or sorted(job.left))
 
-    def batch(self, signature: Signature, claims: Claims, now_ms: int) -> Batch | None:
+    def batch(self, signature: Signature, claims: Claims, now_ms: int) -> CommitBatch | None:
         """What to send now; None where that is nothing.
 
         Args:
@@ -109,7 +109,7 @@ class CommitLine:
         if not jobs or now_ms < self._due_ms:
             return None
         by_member = jobs[0].stints is not None
-        self._in_flight = Batch(self._latest(jobs), jobs, signature if by_member else NOBODY)
+        self._in_flight = CommitBatch(self._latest(jobs), jobs, signature if by_member else NOBODY)
         return self._in_flight
 
     def _latest(self, jobs: tuple[CommitJob, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -230,7 +230,7 @@ class CommitLine:
             jobs.append(job)
         return tuple(jobs)
 
-    def _take(self) -> Batch:
+    def _take(self) -> CommitBatch:
         batch = self._in_flight
         assert batch is not None, "no commit is in flight"
         self._in_flight = None

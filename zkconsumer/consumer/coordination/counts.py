@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class GroupCounts:
+class CoordinatorGroupCounts:
     """What has happened since the start.
 
     Attributes:

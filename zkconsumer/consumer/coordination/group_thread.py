@@ -6,9 +6,9 @@ It sleeps until the core wants to look at the time, a commit is due, or somebody
 import logging
 
 from zkconsumer.consumer.coordination import requests
-from zkconsumer.consumer.coordination.lines import Cluster, Place
+from zkconsumer.consumer.coordination.lines import CoordinatorFinder, CoordinatorAddress
 from zkconsumer.consumer.coordination.offset_traffic import Located, OffsetTraffic
-from zkconsumer.consumer.coordination.seat import GroupOrder, Seat
+from zkconsumer.consumer.coordination.seat import GroupOrder, MemberSession
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -20,7 +20,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.group import events as ev
-from zkconsumer.group.error_table import Handling, Request, handling
+from zkconsumer.group.error_table import Handling, MembershipRequest, handling
 from zkconsumer.wire.messages.leave_group import LeaveGroupRequest, leave_request
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,9 @@ class GroupThread:
         request_timeout_ms: how long a broker may take for an answer.
     """
 
-    def __init__(self, seat: Seat, cluster: Cluster, *, request_timeout_ms: int) -> None:
+    def __init__(
+        self, seat: MemberSession, cluster: CoordinatorFinder, *, request_timeout_ms: int
+    ) -> None:
         self._seat = seat
         self._cluster = cluster
         # Who waits longer than the session for an answer is no member any more.
@@ -68,17 +70,17 @@ class GroupThread:
     def _look_at_the_time(self) -> None:
         due_ms = self._seat.deadline_ms()
         if due_ms is not None and self._seat.clock.now_ms() >= due_ms:
-            self._seat.tell(ev.Tick())
+            self._seat.tell(ev.TimerExpired())
 
     def _obey(self, order: GroupOrder) -> None:
         match order:
             case ev.FindCoordinator(round_):
                 found = self._locate()
-                if isinstance(found, Place):
-                    self._seat.tell(ev.CoordinatorFound(round_))
+                if isinstance(found, CoordinatorAddress):
+                    self._seat.tell(ev.CoordinatorLocated(round_))
                 else:
                     code = found if isinstance(found, int) else None
-                    self._seat.tell(ev.CoordinatorNotFound(round_, code))
+                    self._seat.tell(ev.CoordinatorUnknown(round_, code))
             case ev.SendHeartbeat():
                 self._beat(order)
             case ev.SendLeave():
@@ -113,7 +115,7 @@ class GroupThread:
             log.info("%s: nobody knows the coordinator: %s", self._seat.name, error)
             return error
 
-    def _find_coordinator(self) -> Place | int:
+    def _find_coordinator(self) -> CoordinatorAddress | int:
         group_id = self._seat.terms.group_id
         found = self._cluster.coordinator(group_id, timeout_ms=self._timeout_ms)
         if isinstance(found, int):
@@ -121,7 +123,7 @@ class GroupThread:
         log.info("%s: its coordinator is %s", self._seat.name, found)
         return self._seat.where.found(found)
 
-    def _find_keeper(self) -> Place | int:
+    def _find_keeper(self) -> CoordinatorAddress | int:
         try:
             return self._find_coordinator()
         except UnsupportedVersion:
@@ -150,15 +152,15 @@ class GroupThread:
             seat.lost(place, str(error))
         except ZkConsumerError as error:
             code = ErrorCode.UNSUPPORTED_VERSION
-            answer = ev.HeartbeatAnswered(order.member_id, order.generation, code)
+            answer = ev.HeartbeatCompleted(order.member_id, order.generation, code)
             seat.tell(answer, cause=error)
         else:
             seat.counts.heartbeats += 1
             seat.counts.last_heartbeat_ms = seat.clock.now_ms()
             answered = response.error_code
-            if handling(Request.HEARTBEAT, answered) is not Handling.RELOCATE:
+            if handling(MembershipRequest.HEARTBEAT, answered) is not Handling.RELOCATE:
                 seat.where.well()
-            seat.tell(ev.HeartbeatAnswered(order.member_id, order.generation, answered))
+            seat.tell(ev.HeartbeatCompleted(order.member_id, order.generation, answered))
 
     def _leave(self, order: ev.SendLeave) -> None:
         """Nobody can do anything about it if that fails: the session ends by itself."""

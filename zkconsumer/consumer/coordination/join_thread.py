@@ -8,8 +8,8 @@ import logging
 from collections.abc import Callable
 
 from zkconsumer.consumer.coordination import requests
-from zkconsumer.consumer.coordination.lines import Cluster, Connection, Place
-from zkconsumer.consumer.coordination.seat import JoinOrder, Seat
+from zkconsumer.consumer.coordination.lines import CoordinatorFinder, Connection, CoordinatorAddress
+from zkconsumer.consumer.coordination.seat import JoinOrder, MemberSession
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -46,8 +46,8 @@ class JoinThread:
 
     def __init__(
         self,
-        seat: Seat,
-        cluster: Cluster,
+        seat: MemberSession,
+        cluster: CoordinatorFinder,
         *,
         request_timeout_ms: int,
         on_group_topics: Callable[[frozenset[str]], None],
@@ -75,21 +75,21 @@ class JoinThread:
         self._seat.join_line.stop()
         self._seat.join_orders.put(None)
 
-    def _obey(self, order: JoinOrder, place: Place | None) -> None:
+    def _obey(self, order: JoinOrder, place: CoordinatorAddress | None) -> None:
         if isinstance(order, ev.Assign):
             self._seat.tell(self._assign(order))
         elif place is not None and self._seat.begin_join(order):
             event, cause = self._ask(order, place)
             wanted = self._seat.end_join(order)
             if event is not None:
-                if not (isinstance(event, ev.JoinAnswered) and event.code in _GOES_ON):
+                if not (isinstance(event, ev.JoinCompleted) and event.code in _GOES_ON):
                     self._seat.join_line.cut()
                 self._seat.tell(event, cause=cause)
             elif wanted:
                 self._seat.lost(place, str(cause))
 
     def _ask(
-        self, order: ev.SendJoin | ev.SendSync, place: Place
+        self, order: ev.SendJoin | ev.SendSync, place: CoordinatorAddress
     ) -> tuple[ev.Event | None, Exception | None]:
         """The answer, if there is one; and what went wrong."""
         try:
@@ -116,12 +116,12 @@ class JoinThread:
     @staticmethod
     def _refused(order: ev.SendJoin | ev.SendSync, code: ErrorCode) -> ev.Event:
         if isinstance(order, ev.SendJoin):
-            return ev.JoinAnswered(round=order.round, code=code)
-        return ev.SyncAnswered(order.round, code)
+            return ev.JoinCompleted(round=order.round, code=code)
+        return ev.SyncCompleted(order.round, code)
 
     # --- JoinGroup ----------------------------------------------------------------------
 
-    def _join(self, order: ev.SendJoin, connection: Connection) -> ev.JoinAnswered:
+    def _join(self, order: ev.SendJoin, connection: Connection) -> ev.JoinCompleted:
         least = requests.least_join_version(self._seat.terms)
         version = connection.version_of(JoinGroupRequest, at_least=least)
         self._agree(version)
@@ -170,7 +170,7 @@ class JoinThread:
             request, timeout_ms=self._waits_ms, at_least=version, at_most=version
         )
 
-    def _note_leader(self, answer: ev.JoinAnswered) -> None:
+    def _note_leader(self, answer: ev.JoinCompleted) -> None:
         if answer.code != ErrorCode.NONE:
             return
         if answer.leader_id != answer.member_id:
@@ -207,7 +207,7 @@ class JoinThread:
 
     # --- SyncGroup ----------------------------------------------------------------------
 
-    def _sync(self, order: ev.SendSync, connection: Connection) -> ev.SyncAnswered:
+    def _sync(self, order: ev.SendSync, connection: Connection) -> ev.SyncCompleted:
         least = requests.least_version(self._seat.terms, since=requests.STATIC_SYNC_SINCE)
         request = requests.sync_request(self._seat.terms, order)
         response = connection.call(request, timeout_ms=self._waits_ms, at_least=least)

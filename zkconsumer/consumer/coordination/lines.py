@@ -50,7 +50,7 @@ class Dialer(Protocol):
         ...
 
 
-class Cluster(Protocol):
+class CoordinatorFinder(Protocol):
     """What is needed of a ``ClusterClient``."""
 
     def coordinator(self, group_id: str, *, timeout_ms: int) -> Broker | int:
@@ -67,7 +67,7 @@ class Cluster(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CoordinatorAddress:
     """Where the coordinator is: a broker, and how many places there were before.
 
     Brokers of 0.8.1 don't coordinate: any of them carries offsets to ZooKeeper, and no more.
@@ -78,7 +78,7 @@ class Place:
     coordinates: bool = True
 
 
-class Line:
+class CoordinatorConnection:
     """A connection to the coordinator; it is made when it is needed.
 
     Thread: one, but for ``cut`` and ``stop``.
@@ -88,11 +88,11 @@ class Line:
         self._dialer = dialer
         # Reentrant: a signal handler may close the consumer in the middle of another call.
         self._lock = threading.RLock()
-        self._held: tuple[Place, Connection] | None = None
+        self._held: tuple[CoordinatorAddress, Connection] | None = None
         self._cuts = 0
         self._stopped = False
 
-    def connection(self, place: Place) -> Connection:
+    def connection(self, place: CoordinatorAddress) -> Connection:
         """The connection to that place.
 
         Raises:
@@ -129,7 +129,7 @@ class Line:
         self._stopped = True
         self.cut()
 
-    def _check(self, place: Place, cuts: int, fresh: Connection | None = None) -> None:
+    def _check(self, place: CoordinatorAddress, cuts: int, fresh: Connection | None = None) -> None:
         with self._lock:
             if self._stopped or self._cuts != cuts:
                 raise ConnectionLost(f"{place.broker}: the connection to it was given up")
@@ -137,7 +137,7 @@ class Line:
                 self._held = place, fresh
 
 
-class Whereabouts:
+class CoordinatorLocation:
     """Where the coordinator is, as far as is known. Thread: any.
 
     Args:
@@ -149,7 +149,7 @@ class Whereabouts:
         place: where it is; None where that is not known.
     """
 
-    def __init__(self, backoff: Backoff, clock: Clock, *lines: Line) -> None:
+    def __init__(self, backoff: Backoff, clock: Clock, *lines: CoordinatorConnection) -> None:
         self._backoff = backoff
         self._clock = clock
         self._lines = lines
@@ -157,7 +157,7 @@ class Whereabouts:
         self._count = 0
         self._failures = 0
         self._rests_until_ms = 0
-        self.place: Place | None = None
+        self.place: CoordinatorAddress | None = None
 
     @property
     def rests(self) -> bool:
@@ -168,14 +168,14 @@ class Whereabouts:
         """It answered, as the coordinator."""
         self._failures = 0
 
-    def found(self, broker: Broker, *, coordinates: bool = True) -> Place:
+    def found(self, broker: Broker, *, coordinates: bool = True) -> CoordinatorAddress:
         """It is there."""
         with self._lock:
             self._count += 1
-            self.place = Place(broker, self._count, coordinates)
+            self.place = CoordinatorAddress(broker, self._count, coordinates)
             return self.place
 
-    def lose(self, place: Place) -> bool:
+    def lose(self, place: CoordinatorAddress) -> bool:
         """It is not there any more; tells whether that is news."""
         with self._lock:
             if self.place != place:

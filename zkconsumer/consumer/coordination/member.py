@@ -9,12 +9,12 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.coordination import requests
 from zkconsumer.consumer.coordination.commit_job import CommitJob
-from zkconsumer.consumer.coordination.counts import GroupCounts
+from zkconsumer.consumer.coordination.counts import CoordinatorGroupCounts
 from zkconsumer.consumer.coordination.group_thread import GroupThread
 from zkconsumer.consumer.coordination.join_thread import JoinThread
-from zkconsumer.consumer.coordination.lines import Cluster, Dialer, Line
+from zkconsumer.consumer.coordination.lines import CoordinatorFinder, Dialer, CoordinatorConnection
 from zkconsumer.consumer.coordination.read_job import ReadJob
-from zkconsumer.consumer.coordination.seat import Seat
+from zkconsumer.consumer.coordination.seat import MemberSession
 from zkconsumer.consumer.coordination.terms import GroupTerms
 from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler
 from zkconsumer.errors import ConfigError, ConsumerClosed, GroupFailed
@@ -73,7 +73,7 @@ class GroupMember:
         terms: GroupTerms,
         *,
         dialer: Dialer,
-        cluster: Cluster,
+        cluster: CoordinatorFinder,
         view: Callable[[], ClusterView],
         handler: OwnershipHandler,
         scope: ThreadScope,
@@ -94,15 +94,15 @@ class GroupMember:
         self._closed = False
         self._running_callbacks = False
         self._dead: GroupFailed | None = None
-        self._seat = seat = Seat(
+        self._seat = seat = MemberSession(
             terms,
             clock=self._clock,
             random=random,
             wake=wake,
-            join_line=Line(dialer),
-            group_line=Line(dialer),
+            join_line=CoordinatorConnection(dialer),
+            group_line=CoordinatorConnection(dialer),
         )
-        self.counts: GroupCounts = seat.counts
+        self.counts: CoordinatorGroupCounts = seat.counts
         self._group = GroupThread(seat, cluster, request_timeout_ms=request_timeout_ms)
         self._join = JoinThread(
             seat, cluster, request_timeout_ms=request_timeout_ms, on_group_topics=on_group_topics
@@ -156,7 +156,7 @@ class GroupMember:
 
     def rejoin(self) -> None:
         """See ``Membership``."""
-        self._seat.hear(ev.Triggered(ev.Cause.ASKED))
+        self._seat.hear(ev.RejoinTriggered(ev.JoinReason.ASKED))
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``Membership``."""
@@ -227,7 +227,7 @@ class GroupMember:
         if failed is not None:
             raise failed
 
-    def _work_of(self, call: ev.GiveUp | ev.TakeOver) -> Callable[[], None]:
+    def _work_of(self, call: ev.RevokePartitions | ev.TakeOver) -> Callable[[], None]:
         if isinstance(call, ev.TakeOver):
             self._seat.take_over(call)
             return partial(self._handler.take_over, call.added, call.owned)

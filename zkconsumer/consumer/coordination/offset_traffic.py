@@ -4,10 +4,10 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from zkconsumer.backoff import Backoff
-from zkconsumer.consumer.coordination.commit_line import Batch
-from zkconsumer.consumer.coordination.lines import Place
+from zkconsumer.consumer.coordination.commit_line import CommitBatch
+from zkconsumer.consumer.coordination.lines import CoordinatorAddress
 from zkconsumer.consumer.coordination.read_job import ReadJob
-from zkconsumer.consumer.coordination.seat import Seat
+from zkconsumer.consumer.coordination.seat import MemberSession
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -20,10 +20,10 @@ from zkconsumer.errors import (
     without_frames,
 )
 from zkconsumer.group import events as ev
-from zkconsumer.group.error_table import Handling, Request, explain, handling
+from zkconsumer.group.error_table import Handling, MembershipRequest, explain, handling
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets import coordinator_requests as wire
-from zkconsumer.offsets.coordinator_state import Verdict, judge
+from zkconsumer.offsets.coordinator_state import ResponseOutcome, judge
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ One answer that is lost would hold up the heartbeats behind it, too.
 """
 
 
-Located = Place | int | ZkConsumerError
+Located = CoordinatorAddress | int | ZkConsumerError
 """Where the coordinator is; or the brokers' error code; or why nobody could say."""
 
 
@@ -48,7 +48,9 @@ class OffsetTraffic:
         timeout_ms: how long the coordinator may take.
     """
 
-    def __init__(self, seat: Seat, locate: Callable[[], Located], *, timeout_ms: int) -> None:
+    def __init__(
+        self, seat: MemberSession, locate: Callable[[], Located], *, timeout_ms: int
+    ) -> None:
         settings = seat.terms.settings
         self._seat = seat
         self._locate = locate
@@ -86,7 +88,7 @@ class OffsetTraffic:
             if not seat.commits.busy:
                 return
         place = self._place()
-        if not isinstance(place, Place):
+        if not isinstance(place, CoordinatorAddress):
             with seat.lock:
                 if isinstance(place, str):
                     seat.commits.waits(place, seat.clock.now_ms())
@@ -110,7 +112,7 @@ class OffsetTraffic:
         else:
             self._committed(batch, codes, place)
 
-    def _send(self, batch: Batch, place: Place) -> Mapping[TopicPartition, int]:
+    def _send(self, batch: CommitBatch, place: CoordinatorAddress) -> Mapping[TopicPartition, int]:
         static = batch.signature.instance_id is not None
         offsets = dict(sorted(batch.offsets.items()))
         least, most = wire.bounds(in_kafka=place.coordinates)
@@ -122,7 +124,9 @@ class OffsetTraffic:
         )
         return wire.commit_codes(response)
 
-    def _committed(self, batch: Batch, codes: Mapping[TopicPartition, int], place: Place) -> None:
+    def _committed(
+        self, batch: CommitBatch, codes: Mapping[TopicPartition, int], place: CoordinatorAddress
+    ) -> None:
         seat = self._seat
         signature = batch.signature
         with seat.lock:
@@ -130,7 +134,7 @@ class OffsetTraffic:
             seat.commits.answered(codes, seat.signature(), seat.clock.now_ms())
         if signature.generation >= 0:
             code = _telling(codes.values())
-            seat.tell(ev.CommitAnswered(signature.member_id, signature.generation, code))
+            seat.tell(ev.CommitCompleted(signature.member_id, signature.generation, code))
         self._judge(place, codes.values())
 
     # --- committed positions ------------------------------------------------------------
@@ -144,7 +148,7 @@ class OffsetTraffic:
         seat = self._seat
         code: int | None = None
         place = self._place()
-        if not isinstance(place, Place):
+        if not isinstance(place, CoordinatorAddress):
             if isinstance(place, str):
                 job.failed(place)
             else:
@@ -176,20 +180,20 @@ class OffsetTraffic:
         else:
             job.postpone(seat.clock.now_ms(), self._backoff)
 
-    def _place(self) -> Place | str | ZkConsumerError:
+    def _place(self) -> CoordinatorAddress | str | ZkConsumerError:
         """Where the coordinator is; or why that is not known; or why it never will be."""
         located = self._locate()
-        if isinstance(located, AuthenticationFailed | GroupFailed | Place):
+        if isinstance(located, AuthenticationFailed | GroupFailed | CoordinatorAddress):
             return located
         if isinstance(located, ZkConsumerError):
             return f"no broker could say who coordinates the group: {located}"
-        reason = explain(Request.FIND, located)
-        if handling(Request.FIND, located) is Handling.RETRY:
+        reason = explain(MembershipRequest.FIND, located)
+        if handling(MembershipRequest.FIND, located) is Handling.RETRY:
             return reason
         return GroupFailed(self._seat.terms.group_id, reason, code=located)
 
-    def _judge(self, place: Place, codes: Collection[int]) -> None:
-        if judge(codes) is Verdict.LOOK_UP:
+    def _judge(self, place: CoordinatorAddress, codes: Collection[int]) -> None:
+        if judge(codes) is ResponseOutcome.LOOK_UP:
             self._seat.lost(place, "it does not coordinate the group now")
         else:
             self._seat.where.well()
@@ -197,5 +201,5 @@ class OffsetTraffic:
 
 def _telling(codes: Iterable[int]) -> int:
     """The code that says most of our membership."""
-    telling = [one for one in codes if handling(Request.COMMIT, one) is not Handling.FINE]
+    telling = [one for one in codes if handling(MembershipRequest.COMMIT, one) is not Handling.FINE]
     return telling[0] if telling else int(ErrorCode.NONE)

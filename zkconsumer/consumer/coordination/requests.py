@@ -22,8 +22,8 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError, UnsupportedVersion
 from zkconsumer.group import events as ev
 from zkconsumer.wire.consumer_protocol import (
-    Assignment,
-    Subscription,
+    ConsumerAssignment,
+    ConsumerSubscription,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -87,14 +87,14 @@ def join_request(
     )
 
 
-def _subscription(terms: GroupTerms, strategy: str, action: ev.SendJoin) -> Subscription:
+def _subscription(terms: GroupTerms, strategy: str, action: ev.SendJoin) -> ConsumerSubscription:
     assignor = ASSIGNORS[strategy]
     user_data = None
     if assignor.remembers:
         user_data = sticky_data(action.remembered, action.generation)
     elif assignor.cooperative:
         user_data = cooperative_data(action.generation)
-    return Subscription(
+    return ConsumerSubscription(
         topics=tuple(sorted(action.topics)),
         user_data=user_data,
         owned_partitions=to_wire(action.owned),
@@ -105,7 +105,7 @@ def _subscription(terms: GroupTerms, strategy: str, action: ev.SendJoin) -> Subs
 
 def join_answer(
     action: ev.SendJoin, response: JoinGroupResponse
-) -> tuple[ev.JoinAnswered, dict[str, str]]:
+) -> tuple[ev.JoinCompleted, dict[str, str]]:
     """The answer, and which members' subscriptions can't be read, by member id."""
     unreadable: dict[str, str] = {}
     members: list[ev.JoinedMember] = []
@@ -120,7 +120,7 @@ def join_answer(
                     one.member_id, frozenset(), instance_id=one.group_instance_id or None
                 )
             )
-    answer = ev.JoinAnswered(
+    answer = ev.JoinCompleted(
         round=action.round,
         code=response.error_code,
         member_id=response.member_id,
@@ -189,24 +189,26 @@ def sync_request(terms: GroupTerms, action: ev.SendSync) -> SyncGroupRequest:
         assignments=tuple(
             SyncGroupAssignment(
                 member_id=member_id,
-                assignment=encode_assignment(Assignment(assigned_partitions=to_wire(share))),
+                assignment=encode_assignment(
+                    ConsumerAssignment(assigned_partitions=to_wire(share))
+                ),
             )
             for member_id, share in action.shares.items()
         ),
     )
 
 
-def sync_answer(action: ev.SendSync, response: SyncGroupResponse) -> ev.SyncAnswered:
+def sync_answer(action: ev.SendSync, response: SyncGroupResponse) -> ev.SyncCompleted:
     """The answer.
 
     Raises:
         DecodeError: the leader assigned what can't be read.
     """
     if response.error_code != ErrorCode.NONE:
-        return ev.SyncAnswered(action.round, response.error_code)
+        return ev.SyncCompleted(action.round, response.error_code)
     _, assignment = decode_assignment(response.assignment)
     share = from_wire(assignment.assigned_partitions)
-    return ev.SyncAnswered(action.round, 0, share, response.protocol_name or "")
+    return ev.SyncCompleted(action.round, 0, share, response.protocol_name or "")
 
 
 # --- being a member ----------------------------------------------------------------------------

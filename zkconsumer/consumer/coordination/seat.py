@@ -15,15 +15,19 @@ from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import CommitJob
-from zkconsumer.consumer.coordination.commit_line import CommitLine
-from zkconsumer.consumer.coordination.counts import GroupCounts
-from zkconsumer.consumer.coordination.lines import Line, Place, Whereabouts
+from zkconsumer.consumer.coordination.commit_line import CommitQueue
+from zkconsumer.consumer.coordination.counts import CoordinatorGroupCounts
+from zkconsumer.consumer.coordination.lines import (
+    CoordinatorConnection,
+    CoordinatorAddress,
+    CoordinatorLocation,
+)
 from zkconsumer.consumer.coordination.read_job import ReadJob
 from zkconsumer.consumer.coordination.terms import GroupTerms, changed
 from zkconsumer.errors import GroupFailed, ZkConsumerError, without_frames
 from zkconsumer.group import events as ev
 from zkconsumer.group.membership import MembershipCore
-from zkconsumer.group.states import State
+from zkconsumer.group.states import MembershipState
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.coordinator_requests import NOBODY, Signature
 from zkconsumer.scope import Mailbox
@@ -32,7 +36,7 @@ log = logging.getLogger(__name__)
 
 GroupOrder = ev.FindCoordinator | ev.SendHeartbeat | ev.SendLeave
 JoinOrder = ev.SendJoin | ev.Assign | ev.SendSync
-HandlerCall = ev.GiveUp | ev.TakeOver
+HandlerCall = ev.RevokePartitions | ev.TakeOver
 Topics = Mapping[str, tuple[int, ...]]
 
 
@@ -40,7 +44,7 @@ _ALIVE_MS = 10
 """So often at most the core hears that the caller polls: a quick loop polls every 100 us."""
 
 
-class Seat:
+class MemberSession:
     """One member of one group.
 
     Args:
@@ -65,25 +69,25 @@ class Seat:
         clock: Clock,
         random: Callable[[], float],
         wake: Callable[[], None],
-        join_line: Line,
-        group_line: Line,
+        join_line: CoordinatorConnection,
+        group_line: CoordinatorConnection,
     ) -> None:
         settings = terms.settings
         self.terms = terms
         self.clock = clock
         self.join_line, self.group_line = join_line, group_line
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0.0)
-        self.where = Whereabouts(backoff, clock, join_line, group_line)
+        self.where = CoordinatorLocation(backoff, clock, join_line, group_line)
         self.group_orders: Mailbox[GroupOrder | None] = Mailbox()
-        self.join_orders: Mailbox[tuple[JoinOrder, Place | None] | None] = Mailbox()
+        self.join_orders: Mailbox[tuple[JoinOrder, CoordinatorAddress | None] | None] = Mailbox()
         self.answers: Mailbox[None] = Mailbox()
         self.calls: deque[HandlerCall] = deque()
         self.handling = 0
-        self.counts = GroupCounts()
+        self.counts = CoordinatorGroupCounts()
         # Reentrant: a signal handler may close the consumer in the middle of another call.
         self.lock = threading.RLock()
         self.claims = Claims()
-        self.commits = CommitLine(backoff)
+        self.commits = CommitQueue(backoff)
         self.reads: list[ReadJob] = []
         self.ended: deque[CommitJob] = deque()
         self.subscribed = False
@@ -115,7 +119,7 @@ class Seat:
         return f"group {self.terms.group_id}"
 
     @property
-    def state(self) -> State:
+    def state(self) -> MembershipState:
         """Where the member stands."""
         return self._core.state
 
@@ -168,7 +172,7 @@ class Seat:
                 self._receive(event)
             self._cause = None
             self._news = True
-        if not isinstance(event, ev.Tick):
+        if not isinstance(event, ev.TimerExpired):
             self._wake()
 
     def hear(self, event: ev.Event) -> None:
@@ -207,7 +211,7 @@ class Seat:
         """The handler has done it."""
         with self.lock:
             self._begin()
-            if isinstance(call, ev.GiveUp):
+            if isinstance(call, ev.RevokePartitions):
                 self.claims.drop(call.partitions)
                 self._handed -= call.partitions
             if call.round:
@@ -257,7 +261,7 @@ class Seat:
                 self._failure = without_frames(error)
         self._wake()
 
-    def lost(self, place: Place, reason: str) -> None:
+    def lost(self, place: CoordinatorAddress, reason: str) -> None:
         """A connection to that place broke."""
         if self.where.lose(place):
             log.info("%s: lost the coordinator, %s: %s", self.name, place.broker, reason)
@@ -307,7 +311,7 @@ class Seat:
             if not changed(known, now):
                 return
             known.update(now)
-        self.tell(ev.Triggered(ev.Cause.TOPICS))
+        self.tell(ev.RejoinTriggered(ev.JoinReason.TOPICS))
 
     # --- the work of the join thread ------------------------------------------------------
 
@@ -351,7 +355,7 @@ class Seat:
         self.claims.void()
         self.calls.clear()
         if self._handed:
-            self.calls.append(ev.GiveUp(0, self._handed, ev.Why.LOST))
+            self.calls.append(ev.RevokePartitions(0, self._handed, ev.Why.LOST))
 
     def _receive(self, event: ev.Event) -> None:
         before = self._core.identity.generation
@@ -366,7 +370,7 @@ class Seat:
 
     def _dispatch(self, action: ev.Action) -> None:
         match action:
-            case ev.GiveUp() | ev.TakeOver():
+            case ev.RevokePartitions() | ev.TakeOver():
                 self._awaited_round = action.round
                 self.calls.append(action)
             case ev.SendLeave() if self._leaving:
@@ -381,7 +385,7 @@ class Seat:
             case ev.ForgetCoordinator(reason):
                 log.info("%s: looks for the coordinator again: %s", self.name, reason)
                 self.where.forget()
-            case ev.Fence(reason):
+            case ev.FenceMember(reason):
                 self.claims.void()
                 self.counts.lost += 1
                 log.warning("%s: its partitions are lost: %s", self.name, reason)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from zkconsumer.clock import Clock
-from zkconsumer.consumer.zookeeper.notices import HandOver, Lost, Notice, Started
+from zkconsumer.consumer.zookeeper.notices import PartitionsRequested, ClaimsLost, Notice, Started
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
@@ -56,7 +56,7 @@ class Bridge:
             for topic, numbers in ownership.items()
             for number in numbers
         )
-        hand_over = HandOver(partitions)
+        hand_over = PartitionsRequested(partitions)
         self._put(hand_over)
         self.control.attend(lambda: hand_over.done, self._clock.now_ms() + self._grace_ms)
         if hand_over.expire():
@@ -81,7 +81,7 @@ class Bridge:
 
     def lost(self, partitions: frozenset[TopicPartition]) -> None:
         """See ``ListenerCalls.on_lost``."""
-        self._put(Lost(partitions))
+        self._put(ClaimsLost(partitions))
 
     # --- as what fetches ------------------------------------------------------------------
 

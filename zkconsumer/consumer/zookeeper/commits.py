@@ -10,7 +10,7 @@ from zkconsumer.connector.commits import NOT_READ_HERE
 from zkconsumer.connector.messages import CommitRequest, Message
 from zkconsumer.connector.offset_wiring import OffsetSide
 from zkconsumer.consumer.membership import CommitDone, Offsets
-from zkconsumer.consumer.zookeeper.replies import HeardReply, errand
+from zkconsumer.consumer.zookeeper.replies import ObservedReply, errand
 from zkconsumer.errors import (
     CommitFailed,
     OffsetCommitFailed,
@@ -39,7 +39,7 @@ class _Pending:
     """A commit that nobody waits for."""
 
     offsets: Offsets
-    reply: HeardReply[int]
+    reply: ObservedReply[int]
     done: CommitDone | None
 
 
@@ -127,7 +127,7 @@ class CallersCommits:
             return {}
         deadline_ms = self._deadline(timeout_ms)
         while True:
-            reply: HeardReply[dict[TopicPartition, FetchedOffset]] = HeardReply(self._ring)
+            reply: ObservedReply[dict[TopicPartition, FetchedOffset]] = ObservedReply(self._ring)
             self._send(errand(lambda: self._offsets.unguarded.fetch(wanted), reply))
             failure = "no answer"
             try:
@@ -161,8 +161,8 @@ class CallersCommits:
         late = "no answer within the time: it may be committed all the same"
         return OffsetCommitTimedOut(self._group_id, dict.fromkeys(offsets, late))
 
-    def _sent(self, offsets: Offsets, claims: Claims) -> HeardReply[int]:
-        reply: HeardReply[int] = HeardReply(self._ring)
+    def _sent(self, offsets: Offsets, claims: Claims) -> ObservedReply[int]:
+        reply: ObservedReply[int] = ObservedReply(self._ring)
         wanted = dict(offsets)
         try:
             if claims is None:

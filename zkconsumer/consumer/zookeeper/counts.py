@@ -13,7 +13,7 @@ from zkconsumer.observe import (
 
 
 @dataclass(slots=True)
-class GroupCounts:
+class ZookeeperGroupCounts:
     """An observer that counts.
 
     Attributes:

@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.assembly import ConnectZooKeeper, new_consumer_id, rebalance_settings
+from zkconsumer.connector.assembly import OpenZookeeperSession, new_consumer_id, rebalance_settings
 from zkconsumer.connector.logging_observer import LoggingObserver
-from zkconsumer.connector.member import Member, MemberSettings, MemberWorld, build_member
+from zkconsumer.connector.member import MemberRuntime, MemberSettings, MemberWorld, build_member
 from zkconsumer.connector.offset_wiring import OffsetSide, wire_offsets
 from zkconsumer.connector.session_news import listen
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.membership import OwnershipHandler
 from zkconsumer.consumer.zookeeper.bridge import Bridge
-from zkconsumer.consumer.zookeeper.counts import GroupCounts
-from zkconsumer.consumer.zookeeper.member import MemberParts, ZookeeperMember
+from zkconsumer.consumer.zookeeper.counts import ZookeeperGroupCounts
+from zkconsumer.consumer.zookeeper.member import MemberComponents, ZookeeperMember
 from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
 from zkconsumer.consumer.zookeeper.settings import consumer_config, grace_ms
 from zkconsumer.forking import ForkGuard
@@ -70,7 +70,7 @@ class ZookeeperGroup:
         config, store, clock = self._config, self._store, self._clock
         consumer_id = new_consumer_id(config, clock)
         name = MemberName(config.group_id, consumer_id)
-        counts = GroupCounts()
+        counts = ZookeeperGroupCounts()
         observation = Observation(name, (LoggingObserver(), counts, *self._observers))
         info = build_info()
         observation.report(Created(**info.labels(), why=info.why))
@@ -103,7 +103,7 @@ class ZookeeperGroup:
         gate = self._gate(consumer_id, member, offsets, observation)
         gate.add_waker(ring)
         return ZookeeperMember(
-            MemberParts(
+            MemberComponents(
                 group_id=config.group_id,
                 consumer_id=consumer_id,
                 store=store,
@@ -127,7 +127,7 @@ class ZookeeperGroup:
         self._store.close()
 
     def _gate(
-        self, consumer_id: str, member: Member, offsets: OffsetSide, observation: Observation
+        self, consumer_id: str, member: MemberRuntime, offsets: OffsetSide, observation: Observation
     ) -> DeliveryGate:
         """The gate that shuts while ZooKeeper is silent; it hears of the session from now on."""
         config, store = self._config, self._store
@@ -149,7 +149,7 @@ def open_zookeeper_group(
     config: PollConfig,
     *,
     clock: Clock | None = None,
-    connect: ConnectZooKeeper = kazoo_store.connect,
+    connect: OpenZookeeperSession = kazoo_store.connect,
     observers: Sequence[Observer] = (),
     security: SecuritySettings = PLAINTEXT,
 ) -> ZookeeperGroup:

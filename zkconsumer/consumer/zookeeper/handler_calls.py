@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from zkconsumer.consumer.membership import OwnershipHandler, Partitions, Why
-from zkconsumer.consumer.zookeeper.notices import HandOver, Lost, Notice, Started
+from zkconsumer.consumer.zookeeper.notices import PartitionsRequested, ClaimsLost, Notice, Started
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 
@@ -73,9 +73,9 @@ class HandlerCalls:
 
     def _call(self, notice: Notice) -> None:
         match notice:
-            case HandOver():
+            case PartitionsRequested():
                 self._hand_over(notice)
-            case Lost(partitions):
+            case ClaimsLost(partitions):
                 self._give_up(partitions, Why.LOST)
             case Started(claims) if self.joined:
                 added = frozenset(one.topic_partition for one in claims) - self._taken.keys()
@@ -86,7 +86,7 @@ class HandlerCalls:
                 # The caller left before it came through; it is on its way back already.
                 pass
 
-    def _hand_over(self, notice: HandOver) -> None:
+    def _hand_over(self, notice: PartitionsRequested) -> None:
         in_time = notice.begin()
         if in_time:
             self._going = {

@@ -18,11 +18,11 @@ from zkconsumer.connector.rebalance import RebalanceCore
 from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler, Partitions
 from zkconsumer.consumer.zookeeper.bridge import Bridge
 from zkconsumer.consumer.zookeeper.commits import CallersCommits
-from zkconsumer.consumer.zookeeper.counts import GroupCounts
+from zkconsumer.consumer.zookeeper.counts import ZookeeperGroupCounts
 from zkconsumer.consumer.zookeeper.failures import FailureQueue
 from zkconsumer.consumer.zookeeper.handler_calls import HandlerCalls
 from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
-from zkconsumer.consumer.zookeeper.replies import HeardReply, errand
+from zkconsumer.consumer.zookeeper.replies import ObservedReply, errand
 from zkconsumer.consumer.zookeeper.subscription import PollSubscription
 from zkconsumer.errors import ConsumerClosed, GroupFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
@@ -37,7 +37,7 @@ _NAP_MS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberParts:
+class MemberComponents:
     """What a member is made of.
 
     Attributes:
@@ -52,7 +52,7 @@ class MemberParts:
     core: RebalanceCore
     bridge: Bridge
     watch: PollWatch
-    counts: GroupCounts
+    counts: ZookeeperGroupCounts
     gate: DeliveryGate
     offsets: OffsetSide
     scope: ThreadScope
@@ -72,7 +72,7 @@ class ZookeeperMember:
         counts: what has happened, for metrics.
     """
 
-    def __init__(self, parts: MemberParts, handler: OwnershipHandler) -> None:
+    def __init__(self, parts: MemberComponents, handler: OwnershipHandler) -> None:
         self._parts = parts
         self.counts = parts.counts
         self._calls = HandlerCalls(handler, parts.bridge.notices, self._nudge)
@@ -82,8 +82,8 @@ class ZookeeperMember:
         self._wanted: frozenset[str] | None = None
         self._asked: frozenset[str] | None = None
         self._join: JoinRequest | None = None
-        self._join_reply: HeardReply[None] = HeardReply(parts.ring)
-        self._left: HeardReply[None] | None = None
+        self._join_reply: ObservedReply[None] = ObservedReply(parts.ring)
+        self._left: ObservedReply[None] | None = None
         self._as_member = False
         self._closed = False
         self._commits = CallersCommits(
@@ -161,7 +161,7 @@ class ZookeeperMember:
 
     def rejoin(self) -> None:
         """See ``Membership``."""
-        self._parts.control.mailbox.put(ev.Triggered(ev.Cause.ASKED))
+        self._parts.control.mailbox.put(ev.RebalanceTriggered(ev.RebalanceCause.ASKED))
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``Membership``."""
@@ -186,7 +186,7 @@ class ZookeeperMember:
         try:
             if not parts.control.done:
                 parts.offsets.stop_fetching()
-                left: HeardReply[None] = HeardReply(parts.ring)
+                left: ObservedReply[None] = ObservedReply(parts.ring)
                 parts.control.mailbox.put(CloseRequest(left))
                 # Some of the time is for ending what does not leave in order.
                 failed = self._work_off(left, deadline_ms - min(1000, timeout_ms // 4))
@@ -229,7 +229,7 @@ class ZookeeperMember:
         if self._wanted == self._asked:
             return
         if join is not None:
-            self._left = HeardReply(self._parts.ring)
+            self._left = ObservedReply(self._parts.ring)
             control.mailbox.put(WithdrawRequest(join, self._left))
             self._join = None
         self._asked = self._wanted
@@ -237,11 +237,11 @@ class ZookeeperMember:
         self._calls.joined = bool(self._wanted)
         if self._wanted:
             subscription = PollSubscription(self._wanted, self._queue)
-            self._join_reply = HeardReply(self._parts.ring)
+            self._join_reply = ObservedReply(self._parts.ring)
             self._join = JoinRequest(subscription, self._join_reply)
             self._send(self._join)
 
-    def _work_off(self, answer: HeardReply[None], deadline_ms: int) -> Exception | None:
+    def _work_off(self, answer: ObservedReply[None], deadline_ms: int) -> Exception | None:
         """Call the handler until the answer is there; gives the first error."""
         failed: Exception | None = None
         while True:
@@ -309,7 +309,7 @@ class ZookeeperMember:
     def _nudge(self) -> None:
         """Have the control thread look around."""
         if not self._parts.control.done:
-            nobody: HeardReply[None] = HeardReply(lambda: None)
+            nobody: ObservedReply[None] = ObservedReply(lambda: None)
             self._parts.control.mailbox.put(errand(lambda: None, nobody))
 
     def _fail(self, error: ZkConsumerError) -> None:

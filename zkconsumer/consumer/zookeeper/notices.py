@@ -9,7 +9,7 @@ from zkconsumer.model import TopicPartition
 Partitions = frozenset[TopicPartition]
 
 
-class HandOver:
+class PartitionsRequested:
     """Partitions that others wait for: the caller may finish what he has of them, and commit.
 
     Either the caller begins with it in time, or it expires; never both.
@@ -42,7 +42,7 @@ class HandOver:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class ClaimsLost:
     """Partitions that are gone without a hand-over."""
 
     partitions: Partitions
@@ -55,4 +55,4 @@ class Started:
     claims: tuple[PartitionClaim, ...]
 
 
-Notice = HandOver | Lost | Started
+Notice = PartitionsRequested | ClaimsLost | Started

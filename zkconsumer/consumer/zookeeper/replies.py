@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from zkconsumer.connector.messages import Errand
+from zkconsumer.connector.messages import ControlTask
 from zkconsumer.connector.reply import Reply
 from zkconsumer.errors import ZkConsumerError, without_frames
 
 T = TypeVar("T")
 
 
-class HeardReply(Reply[T], Generic[T]):
+class ObservedReply(Reply[T], Generic[T]):
     """A ``Reply`` that can also be looked at without waiting.
 
     Args:
@@ -52,7 +52,7 @@ class HeardReply(Reply[T], Generic[T]):
         return self._given
 
 
-def errand(work: Callable[[], T], reply: Reply[T]) -> Errand:
+def errand(work: Callable[[], T], reply: Reply[T]) -> ControlTask:
     """Have this done by the control thread; its outcome is the reply."""
 
     def run() -> None:
@@ -65,4 +65,4 @@ def errand(work: Callable[[], T], reply: Reply[T]) -> Errand:
             reply.fail(error)
             raise
 
-    return Errand(run, reply.fail)
+    return ControlTask(run, reply.fail)

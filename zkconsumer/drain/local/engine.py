@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, beyond_local, scheme_of
 from zkconsumer.drain.engine import Ends
-from zkconsumer.drain.identity import Identity
+from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import FilesLanding
@@ -57,7 +57,7 @@ class LocalEngine:
         return LocalRows(self._files(storage), paths, file_format, self._shares)
 
     def mirrored(
-        self, storage: Storage, identity: Identity, last: int, options: Mapping[str, str]
+        self, storage: Storage, identity: DrainIdentity, last: int, options: Mapping[str, str]
     ) -> LocalRows:
         """See ``Engine``: refused."""
         del storage, last, options

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB
 from zkconsumer.drain.launch import run_drain
 from zkconsumer.drain.local.engine import LocalEngine
-from zkconsumer.drain.proving.proof import Proof
+from zkconsumer.drain.proving.proof import DrainProof
 from zkconsumer.drain.proving.verify import prove
 from zkconsumer.drain.runner import DrainReport
-from zkconsumer.drain.seams import Stop, Watch
+from zkconsumer.drain.seams import StopRequest, Watch
 from zkconsumer.drain.settings import DrainSettings
 
 
@@ -17,7 +17,7 @@ def drain_locally(
     *,
     memory_mb: int = DEFAULT_MEMORY_MB,
     watch: Watch | None = None,
-    stop: Stop | None = None,
+    stop: StopRequest | None = None,
 ) -> DrainReport:
     """Land topics exactly once, without Spark; else as ``drain``.
 
@@ -43,7 +43,7 @@ def verify_locally(
     cluster: Mapping[str, str] | None = None,
     target_options: Mapping[str, str] | None = None,
     memory_mb: int = DEFAULT_MEMORY_MB,
-) -> Proof:
+) -> DrainProof:
     """Look at a whole drain, without Spark; else as ``verify``.
 
     Args:

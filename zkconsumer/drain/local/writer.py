@@ -14,7 +14,7 @@ from zkconsumer.drain.local.reading import Piece, RangeRows
 from zkconsumer.drain.local.sums import Tally
 from zkconsumer.drain.local.workers import Desk
 from zkconsumer.drain.manifest import Absence, LandedPart
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.model import OffsetRange, TopicPartition
 
 
@@ -38,7 +38,7 @@ class LocalWriter:
         self._ends = ends
         self._format = file_format
 
-    def write(self, plan: Plan, folder: str) -> tuple[LandedPart, ...]:
+    def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """See ``RowWriter``."""
         landed = Tally()
         with told_by_arrow(f"batch {plan.number}"):
@@ -57,7 +57,7 @@ class LocalWriter:
             for wanted in plan.ranges
         )
 
-    def _piece(self, plan: Plan, folder: str, piece: Piece, desk: Desk) -> Tally:
+    def _piece(self, plan: BatchPlan, folder: str, piece: Piece, desk: Desk) -> Tally:
         place = Place(
             folder=folder,
             topic=piece.topic,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain import layout
 from zkconsumer.drain.fields import Fields, JsonValue, offsets_value
-from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.manifest import LandedPart, Manifest
-from zkconsumer.drain.mirroring.mirrored_rows import Target, read_rows, write_rows
+from zkconsumer.drain.mirroring.mirrored_rows import MirrorDestination, read_rows, write_rows
 from zkconsumer.drain.mirroring.target import TargetCluster
 from zkconsumer.drain.mirroring.translation import (
     Runs,
@@ -29,7 +29,7 @@ from zkconsumer.drain.mirroring.translation import (
 from zkconsumer.drain.on_spark.errors import told_by_spark
 from zkconsumer.drain.on_spark.landed import within
 from zkconsumer.drain.on_spark.offset_runs import runs_by
-from zkconsumer.drain.plan import Plan, Positions
+from zkconsumer.drain.plan import BatchPlan, Positions
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
@@ -66,8 +66,8 @@ class KafkaLanding:
         session: "SparkSession",
         options: Mapping[str, str],
         *,
-        read: "Callable[[Plan], DataFrame]",
-        count: "Callable[[Plan, DataFrame], tuple[LandedPart, ...]]",
+        read: "Callable[[BatchPlan], DataFrame]",
+        count: "Callable[[BatchPlan, DataFrame], tuple[LandedPart, ...]]",
         clock: Clock | None = None,
     ) -> None:
         self._storage = storage
@@ -84,7 +84,7 @@ class KafkaLanding:
         """See ``Landing``."""
         return FORMAT
 
-    def prepare(self, plan: Plan) -> Mapping[str, JsonValue]:
+    def prepare(self, plan: BatchPlan) -> Mapping[str, JsonValue]:
         """Make the topics that are missing, and note where their logs end before this batch."""
         counts: dict[str, int] = {}
         for topic, partition in plan.positions:
@@ -93,7 +93,7 @@ class KafkaLanding:
         ends = self._cluster.ends(wanted.topic_partition for wanted in plan.ranges)
         return {TARGET_ENDS: offsets_value(ends)}
 
-    def land(self, plan: Plan, attempt: str) -> Manifest:
+    def land(self, plan: BatchPlan, attempt: str) -> Manifest:
         """Write what is not there yet, and read back what is there then."""
         starts = target_ends(plan)
         if len(self._storage.names(layout.staging_folder(plan.number))) > 1:
@@ -102,7 +102,7 @@ class KafkaLanding:
             write_rows(self._left_of(plan, starts), self._target())
             return self._read_back(plan, attempt, starts)
 
-    def _read_back(self, plan: Plan, attempt: str, starts: Positions) -> Manifest:
+    def _read_back(self, plan: BatchPlan, attempt: str, starts: Positions) -> Manifest:
         mirrored = self._mirrored(plan, starts)
         found = translated_runs(mirrored)
         runs = {tp: first_copies(of_tp) for tp, of_tp in found.items()}
@@ -118,17 +118,17 @@ class KafkaLanding:
             notes={TRANSLATION: table, COPIES: copies},
         )
 
-    def publish(self, plan: Plan, manifest: Manifest) -> None:
+    def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
         """What a cluster acknowledged is visible already."""
         del plan, manifest
 
-    def _target(self) -> Target:
-        identity = Journal(self._storage).identity()
+    def _target(self) -> MirrorDestination:
+        identity = BatchJournal(self._storage).identity()
         if identity is None:
             raise DrainError(f"{self._storage.uri('')}: the drain's identity is gone")
-        return Target(options=self._options, drain=identity.id)
+        return MirrorDestination(options=self._options, drain=identity.id)
 
-    def _mirrored(self, plan: Plan, starts: Positions) -> "DataFrame":
+    def _mirrored(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
         """What has arrived of a batch.
 
         A task of an earlier batch that was given up may have written so late that its copies lie
@@ -138,7 +138,7 @@ class KafkaLanding:
         ranges = {it.topic_partition: Run(it.from_offset, it.until_offset) for it in plan.ranges}
         return within(rows, ranges)
 
-    def _left_of(self, plan: Plan, starts: Positions) -> "DataFrame":
+    def _left_of(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
         """The plan's rows without those that an earlier try wrote."""
         rows = self._read(plan)
         if self._cluster.ends(starts) == starts:
@@ -180,7 +180,7 @@ class KafkaLanding:
             before = now
 
 
-def target_ends(plan: Plan) -> dict[TopicPartition, int]:
+def target_ends(plan: BatchPlan) -> dict[TopicPartition, int]:
     """Where the target's logs ended before a batch, as its plan notes it.
 
     A batch that reads nothing writes nothing, and has no such note.
@@ -218,7 +218,7 @@ def read_translation(storage: Storage) -> Translation:
         DrainError: one of them is missing or damaged.
     """
     tables = TableReader()
-    for manifest in Journal(storage).manifests():
+    for manifest in BatchJournal(storage).manifests():
         table = manifest.notes.get(TRANSLATION)
         if isinstance(table, str):
             data = storage.read(table)

@@ -32,7 +32,7 @@ _MAX_REQUEST_BYTES = str(64 << 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class MirrorDestination:
     """Where a drain mirrors to.
 
     Attributes:
@@ -52,7 +52,7 @@ _HEADERS = f"""array_compact(array(
 )) AS headers"""
 
 
-def write_rows(messages: "DataFrame", target: Target) -> None:
+def write_rows(messages: "DataFrame", target: MirrorDestination) -> None:
     """Write messages to the target, each task in the order of its rows.
 
     Args:
@@ -68,7 +68,7 @@ def write_rows(messages: "DataFrame", target: Target) -> None:
 
 
 def read_rows(
-    session: "SparkSession", target: Target, starts: Positions, ends: Positions
+    session: "SparkSession", target: MirrorDestination, starts: Positions, ends: Positions
 ) -> "DataFrame":
     """The drain's own messages between two offsets of the target, as they were in the source.
 

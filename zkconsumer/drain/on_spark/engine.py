@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 
 from zkconsumer.drain import layout
 from zkconsumer.drain.engine import Ends
-from zkconsumer.drain.identity import Identity
-from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.identity import DrainIdentity
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.on_spark.errors import told_by_spark
@@ -71,15 +71,15 @@ class SparkEngine:
         return SparkRows(read_files(self._session, storage.uri(""), paths, file_format))
 
     def mirrored(
-        self, storage: Storage, identity: Identity, last: int, options: Mapping[str, str]
+        self, storage: Storage, identity: DrainIdentity, last: int, options: Mapping[str, str]
     ) -> SparkRows:
         """See ``Engine``."""
         from zkconsumer.drain.mirroring.mirror import target_ends  # noqa: PLC0415 - loads much
-        from zkconsumer.drain.mirroring.mirrored_rows import Target, read_rows  # noqa: PLC0415
+        from zkconsumer.drain.mirroring.mirrored_rows import MirrorDestination, read_rows  # noqa: PLC0415
         from zkconsumer.drain.mirroring.target import TargetCluster  # noqa: PLC0415
 
-        journal = Journal(storage)
-        target = Target(
+        journal = BatchJournal(storage)
+        target = MirrorDestination(
             options={"kafka.bootstrap.servers": identity.target or "", **options},
             drain=identity.id,
         )

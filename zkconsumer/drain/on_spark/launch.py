@@ -6,10 +6,10 @@ from pyspark.sql import SparkSession
 
 from zkconsumer.drain.launch import run_drain
 from zkconsumer.drain.on_spark.engine import SparkEngine
-from zkconsumer.drain.proving.proof import Proof
+from zkconsumer.drain.proving.proof import DrainProof
 from zkconsumer.drain.proving.verify import prove
 from zkconsumer.drain.runner import DrainReport
-from zkconsumer.drain.seams import Stop, Watch
+from zkconsumer.drain.seams import StopRequest, Watch
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 
@@ -19,7 +19,7 @@ def drain(
     settings: DrainSettings,
     *,
     watch: Watch | None = None,
-    stop: Stop | None = None,
+    stop: StopRequest | None = None,
 ) -> DrainReport:
     """Land topics exactly once, then commit the group's offsets.
 
@@ -47,7 +47,7 @@ def verify(
     *,
     cluster: Mapping[str, str] | None = None,
     target_options: Mapping[str, str] | None = None,
-) -> Proof:
+) -> DrainProof:
     """Look at a whole drain.
 
     Args:

@@ -16,7 +16,7 @@ from zkconsumer.drain.on_spark.errors import told_by_spark
 from zkconsumer.drain.on_spark.landed import read_files
 from zkconsumer.drain.on_spark.offset_runs import found_runs
 from zkconsumer.drain.on_spark.sums import contents_by_partition
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
@@ -108,7 +108,7 @@ class RowCounter:
         self._rows = rows
         self._ends = ends
 
-    def count(self, plan: Plan, landed: DataFrame) -> tuple[LandedPart, ...]:
+    def count(self, plan: BatchPlan, landed: DataFrame) -> tuple[LandedPart, ...]:
         """What was landed of a plan.
 
         Args:
@@ -174,7 +174,7 @@ class SparkWriter:
         self._storage = storage
         self._format = file_format
 
-    def write(self, plan: Plan, folder: str) -> tuple[LandedPart, ...]:
+    def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """See ``RowWriter``."""
         with told_by_spark(f"batch {plan.number}"):
             self._write(plan, folder)
@@ -184,7 +184,7 @@ class SparkWriter:
         landed = read_files(self._rows.session, root, found, self._format)
         return self._counter.count(plan, landed)
 
-    def _write(self, plan: Plan, folder: str) -> None:
+    def _write(self, plan: BatchPlan, folder: str) -> None:
         rows = self._rows.read(plan.ranges)
         total = sum(wanted.count for wanted in plan.ranges)
         parallelism = self._rows.session.sparkContext.defaultParallelism

@@ -57,7 +57,7 @@ EXCUSED = frozenset({Kind.EXPIRED, Kind.COMPACTED})
 """What is no fault of whoever read the log."""
 
 
-class Stretch(NamedTuple):
+class CoveredRange(NamedTuple):
     """Neighbouring offsets that lie under the same number of runs, at least one."""
 
     run: Run
@@ -65,7 +65,7 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CoverageRanges:
     """All stretches of one kind.
 
     Attributes:
@@ -94,16 +94,16 @@ class Coverage:
 
     wanted: Run
     rows: int
-    findings: Mapping[Kind, Finding]
+    findings: Mapping[Kind, CoverageRanges]
 
     @property
     def complete(self) -> bool:
         """Whether every offset that isn't excused is there exactly once, and nothing else."""
         return not (self.findings.keys() - EXCUSED)
 
-    def of(self, kind: Kind) -> Finding:
+    def of(self, kind: Kind) -> CoverageRanges:
         """The finding of one kind, an empty one where there is nothing."""
-        return self.findings.get(kind, Finding())
+        return self.findings.get(kind, CoverageRanges())
 
 
 def runs_of(offsets: Iterable[int]) -> Iterator[Run]:
@@ -120,7 +120,7 @@ def runs_of(offsets: Iterable[int]) -> Iterator[Run]:
         yield Run(start, end)
 
 
-def sweep(found: Iterable[Run]) -> Iterator[Stretch]:
+def sweep(found: Iterable[Run]) -> Iterator[CoveredRange]:
     """How many runs lie over every stretch of offsets that has one, in order.
 
     Args:
@@ -145,16 +145,16 @@ def sweep(found: Iterable[Run]) -> Iterator[Stretch]:
         yield from _stretches(at, max(ends), ends)
 
 
-def _stretches(at: int, limit: int, ends: list[int]) -> Iterator[Stretch]:
+def _stretches(at: int, limit: int, ends: list[int]) -> Iterator[CoveredRange]:
     """What lies from ``at`` to ``limit`` under the open runs; those that end there are closed."""
     while ends and ends[0] <= limit:
         copies = len(ends)
         end = heapq.heappop(ends)
         if end > at:
-            yield Stretch(Run(at, end), copies)
+            yield CoveredRange(Run(at, end), copies)
             at = end
     if ends and limit > at:
-        yield Stretch(Run(at, limit), len(ends))
+        yield CoveredRange(Run(at, limit), len(ends))
 
 
 def cover(
@@ -251,8 +251,8 @@ class _Tally:
         elif shown[-1].until_offset == run.from_offset:
             shown[-1] = Run(shown[-1].from_offset, run.until_offset)
 
-    def findings(self) -> dict[Kind, Finding]:
+    def findings(self) -> dict[Kind, CoverageRanges]:
         return {
-            kind: Finding(offsets, self._stretches[kind], tuple(self._shown[kind]))
+            kind: CoverageRanges(offsets, self._stretches[kind], tuple(self._shown[kind]))
             for kind, offsets in sorted(self._offsets.items())
         }

@@ -18,7 +18,7 @@ _OF_DAY = re.compile(r"topic=[^/]+/date=[^/]+/[^/]+")
 
 
 @dataclass(frozen=True, slots=True)
-class FilesFound:
+class LandedFiles:
     """What there is to read.
 
     Attributes:
@@ -32,7 +32,7 @@ class FilesFound:
 
 def compare_files(
     noted: Mapping[str, LandedFile], stored: Iterable[StoredFile], *, since: Collection[int]
-) -> FilesFound:
+) -> LandedFiles:
     """Hold the files that are there against those that the batches noted.
 
     Args:
@@ -59,10 +59,10 @@ def compare_files(
     ]
     # Elsewhere Spark could not tell what topic and date a file is of: it is foreign anyway.
     readable = tuple(path for path in visible if _OF_DAY.fullmatch(path))
-    return FilesFound(readable, tuple(problems))
+    return LandedFiles(readable, tuple(problems))
 
 
-def delta_files(noted: Iterable[str], stored: Iterable[StoredFile]) -> FilesFound:
+def delta_files(noted: Iterable[str], stored: Iterable[StoredFile]) -> LandedFiles:
     """Hold the files that the log of a Delta table names against those that are there.
 
     Whoever tends the table may have written its rows anew, into other files than the drain's. So
@@ -76,7 +76,7 @@ def delta_files(noted: Iterable[str], stored: Iterable[StoredFile]) -> FilesFoun
     named = list(noted)
     missing = [path for path in named if path not in there]
     readable = tuple(path for path in named if path in there)
-    return FilesFound(readable, tuple(_said("files of the Delta table are missing", missing)))
+    return LandedFiles(readable, tuple(_said("files of the Delta table are missing", missing)))
 
 
 def _visible(path: str) -> bool:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
 from zkconsumer.drain.checksum import Contents
-from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, Finding, Kind, Run
+from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, CoverageRanges, Kind, Run
 from zkconsumer.drain.proving.record import PartitionRecord
 from zkconsumer.model import TopicPartition
 
 
-class Verdict(Enum):
+class ProofOutcome(Enum):
     """What a verification says, worst last; the value is the command's exit status."""
 
     PROVEN = 0
@@ -59,7 +59,7 @@ class ClusterCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionProof:
+class PartitionCoverage:
     """What was found of one topic-partition.
 
     Attributes:
@@ -116,7 +116,7 @@ class PartitionProof:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class DrainProof:
     """What was found of a whole drain.
 
     Attributes:
@@ -131,7 +131,7 @@ class Proof:
     path: str
     format: str
     batches: int
-    partitions: tuple[PartitionProof, ...]
+    partitions: tuple[PartitionCoverage, ...]
     file_problems: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
 
@@ -148,11 +148,11 @@ class Proof:
         return [*self.obstacles, *of_partitions]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ProofOutcome:
         """What follows."""
         if self.problems:
-            return Verdict.NOT_PROVEN
-        return Verdict.UNKNOWN if self.doubts else Verdict.PROVEN
+            return ProofOutcome.NOT_PROVEN
+        return ProofOutcome.UNKNOWN if self.doubts else ProofOutcome.PROVEN
 
 
 _WORDS = {
@@ -163,11 +163,11 @@ _WORDS = {
 _SHOWN = 5
 
 
-def _offsets(finding: Finding) -> str:
+def _offsets(finding: CoverageRanges) -> str:
     return "1 offset is" if finding.offsets == 1 else f"{finding.offsets} offsets are"
 
 
-def _stretches(finding: Finding) -> str:
+def _stretches(finding: CoverageRanges) -> str:
     shown = ", ".join(map(format, finding.shown[:_SHOWN]))
     more = finding.stretches - _SHOWN
     return f"{shown} and {more} stretches more" if more > 0 else shown

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.manifest import Absence, AbsenceKind, LandedFile, Manifest
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.proving.coverage import Kind, Run
 from zkconsumer.model import TopicPartition
 
@@ -52,7 +52,7 @@ class PartitionRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class VerificationRecord:
     """All batches.
 
     Attributes:
@@ -66,7 +66,7 @@ class Record:
     files: dict[str, LandedFile]
 
 
-def read_record(landed: Iterable[tuple[Plan, Manifest]]) -> Record:
+def read_record(landed: Iterable[tuple[BatchPlan, Manifest]]) -> VerificationRecord:
     """Put the batches together.
 
     Args:
@@ -91,11 +91,11 @@ def read_record(landed: Iterable[tuple[Plan, Manifest]]) -> Record:
                 _note(entry, absence)
             entry.end = wanted.until_offset
         files.update((file.path, file) for file in manifest.files)
-    return Record(batches=batches, partitions=partitions, files=files)
+    return VerificationRecord(batches=batches, partitions=partitions, files=files)
 
 
 def _entry(
-    partitions: dict[TopicPartition, PartitionRecord], plan: Plan, tp: TopicPartition, at: int
+    partitions: dict[TopicPartition, PartitionRecord], plan: BatchPlan, tp: TopicPartition, at: int
 ) -> PartitionRecord:
     """The record of a partition that a batch goes on with at this offset."""
     entry = partitions.get(tp)

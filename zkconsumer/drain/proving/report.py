@@ -6,8 +6,14 @@ The JSON is one object; its fields are described in ``docs/drain-verify.md``. Ne
 import json
 from collections.abc import Sequence
 
-from zkconsumer.drain.proving.coverage import Coverage, Finding, Kind, Run
-from zkconsumer.drain.proving.proof import ClusterCheck, Difference, PartitionProof, Proof, Verdict
+from zkconsumer.drain.proving.coverage import Coverage, CoverageRanges, Kind, Run
+from zkconsumer.drain.proving.proof import (
+    ClusterCheck,
+    Difference,
+    PartitionCoverage,
+    DrainProof,
+    ProofOutcome,
+)
 
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
@@ -27,13 +33,13 @@ _HEADS = (
 )
 _LEFT = (0, len(_HEADS) - 2, len(_HEADS) - 1)
 _VERDICTS = {
-    Verdict.PROVEN: "PROVEN: every offset that the log had is there exactly once",
-    Verdict.NOT_PROVEN: "NOT PROVEN",
-    Verdict.UNKNOWN: "COULD NOT TELL: nothing is wrong, but not everything could be looked at",
+    ProofOutcome.PROVEN: "PROVEN: every offset that the log had is there exactly once",
+    ProofOutcome.NOT_PROVEN: "NOT PROVEN",
+    ProofOutcome.UNKNOWN: "COULD NOT TELL: nothing is wrong, but not everything could be looked at",
 }
 
 
-def as_text(proof: Proof) -> str:
+def as_text(proof: DrainProof) -> str:
     """The whole report in lines of text, the verdict last."""
     lines = [f"{proof.path}: {proof.format}, {proof.batches} batches", ""]
     lines += _table([_HEADS, *map(_row, proof.partitions)])
@@ -44,7 +50,7 @@ def as_text(proof: Proof) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(proof: Proof) -> str:
+def as_json(proof: DrainProof) -> str:
     """The same as JSON, with every stretch that was kept."""
     value: Json = {
         "path": proof.path,
@@ -58,7 +64,7 @@ def as_json(proof: Proof) -> str:
     return json.dumps(value, indent=1) + "\n"
 
 
-def _row(proof: PartitionProof) -> tuple[str, ...]:
+def _row(proof: PartitionCoverage) -> tuple[str, ...]:
     coverage = proof.coverage
     kinds = (Kind.GAP, Kind.DUPLICATE, Kind.STRAY, Kind.COMPACTED, Kind.EXPIRED)
     return (
@@ -102,7 +108,7 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _partition(proof: PartitionProof) -> Json:
+def _partition(proof: PartitionCoverage) -> Json:
     return {
         "topic": proof.topic_partition.topic,
         "partition": proof.topic_partition.partition,
@@ -122,7 +128,7 @@ def _findings(coverage: Coverage) -> dict[str, Json]:
     return {f"{kind}": _finding(coverage.of(kind)) for kind in Kind}
 
 
-def _finding(finding: Finding) -> Json:
+def _finding(finding: CoverageRanges) -> Json:
     return {
         "offsets": finding.offsets,
         "stretches": finding.stretches,

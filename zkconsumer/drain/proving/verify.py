@@ -10,10 +10,10 @@ from typing import NamedTuple
 from zkconsumer.drain import layout
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Engine, LandedRows
-from zkconsumer.drain.identity import Identity
-from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.identity import DrainIdentity
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.proving.against_cluster import check_cluster
 from zkconsumer.drain.proving.coverage import Coverage, cover
 from zkconsumer.drain.proving.delta_log import active_files
@@ -23,8 +23,8 @@ from zkconsumer.drain.proving.landed_rows import (
     is_of,
     visible_files,
 )
-from zkconsumer.drain.proving.proof import ClusterCheck, PartitionProof, Proof
-from zkconsumer.drain.proving.record import PartitionRecord, Record, read_record
+from zkconsumer.drain.proving.proof import ClusterCheck, PartitionCoverage, DrainProof
+from zkconsumer.drain.proving.record import PartitionRecord, VerificationRecord, read_record
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
@@ -53,8 +53,8 @@ class _Seen(NamedTuple):
 
     engine: Engine
     storage: Storage
-    journal: Journal
-    identity: Identity
+    journal: BatchJournal
+    identity: DrainIdentity
     published: Published
     target_options: Mapping[str, str]
 
@@ -65,7 +65,7 @@ def prove(
     *,
     cluster: Mapping[str, str] | None = None,
     target_options: Mapping[str, str] | None = None,
-) -> Proof:
+) -> DrainProof:
     """Look at a whole drain.
 
     Args:
@@ -79,7 +79,7 @@ def prove(
         DrainError: there is no drain at this path, or its own files are damaged.
         ZkConsumerError: the storage or the cluster can't be read.
     """
-    journal = Journal(storage)
+    journal = BatchJournal(storage)
     identity = journal.identity()
     if identity is None:
         raise DrainError(f"there is no drain at {journal.path}: {layout.IDENTITY} is not there")
@@ -97,7 +97,7 @@ def prove(
         partitions = _proofs(rows, record, checks)
     if published.lost:
         problems.append(_lost(published.lost))
-    return Proof(
+    return DrainProof(
         path=journal.path,
         format=identity.format,
         batches=record.batches,
@@ -135,13 +135,13 @@ def published_batches(storage: Storage) -> Published:
     return Published(last, tuple(sorted(set(range(1, last + 1)) - set(landed))), pending)
 
 
-def _landed(journal: Journal, published: Published) -> Iterator[tuple[Plan, Manifest]]:
+def _landed(journal: BatchJournal, published: Published) -> Iterator[tuple[BatchPlan, Manifest]]:
     for number in range(1, published.last + 1):
         if number not in published.lost:
             yield journal.plan(number), journal.manifest(number)
 
 
-def _created(journal: Journal, published: Published) -> Creations:
+def _created(journal: BatchJournal, published: Published) -> Creations:
     """What told the topics from others of their names, as of the last batch that is there."""
     there = [one for one in range(1, published.last + 1) if one not in published.lost]
     return journal.plan(there[-1]).created if there else {}
@@ -153,7 +153,7 @@ def _lost(numbers: tuple[int, ...]) -> str:
     return f"{len(numbers)} batches have no manifest: {shown}{more}"
 
 
-def _rows(seen: _Seen, record: Record) -> tuple[LandedRows, list[str]]:
+def _rows(seen: _Seen, record: VerificationRecord) -> tuple[LandedRows, list[str]]:
     """What a reader of the landing sees of these batches, and what is wrong with its files."""
     if seen.identity.format == _MIRROR:
         last = seen.published.last
@@ -187,8 +187,8 @@ def _landed_since(seen: _Seen) -> set[int]:
 
 
 def _proofs(
-    rows: LandedRows, record: Record, checks: Mapping[TopicPartition, ClusterCheck]
-) -> tuple[PartitionProof, ...]:
+    rows: LandedRows, record: VerificationRecord, checks: Mapping[TopicPartition, ClusterCheck]
+) -> tuple[PartitionCoverage, ...]:
     contents = rows.contents()
     coverages: dict[TopicPartition, Coverage] = {}
     for tp, runs in rows.runs():
@@ -199,7 +199,7 @@ def _proofs(
         entry = record.partitions.get(tp, _UNKNOWN)
         coverage = coverages.get(tp) or cover(entry.wanted, [], excuses=entry.excuses)
         proofs.append(
-            PartitionProof(
+            PartitionCoverage(
                 topic_partition=tp,
                 record=entry,
                 coverage=coverage,

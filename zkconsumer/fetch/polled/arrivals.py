@@ -17,12 +17,12 @@ from zkconsumer.errors import (
     PartitionFailed,
     TopicAuthorizationFailed,
 )
-from zkconsumer.fetch.polled.completed import Asked, Unpacked
+from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked
 from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, Question, Trouble
+from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, PositionLookup, Trouble
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, NO_EPOCH, PositionView
-from zkconsumer.fetch.polled.truncation import AheadGone, Gone, Sound, judge
+from zkconsumer.fetch.polled.truncation import AheadGone, Truncated, Sound, judge
 from zkconsumer.records.offset_order import BeyondEnd
 from zkconsumer.wire.messages.fetch import NO_BROKER, NO_DIVERGENCE, FetchedPartition
 
@@ -46,7 +46,11 @@ class Arrivals:
     effects: Effects
 
     def fetched(
-        self, state: PartitionState, asked: Asked, answer: FetchedPartition, unpacked: Unpacked
+        self,
+        state: PartitionState,
+        asked: PartitionRequest,
+        answer: FetchedPartition,
+        unpacked: Unpacked,
     ) -> None:
         """Take a broker's answer to a fetch, with what its records came to."""
         code = answer.error_code
@@ -76,7 +80,7 @@ class Arrivals:
         state.start_at(PositionView(found.offset, epoch))
         self._restarted(state)
 
-    def edges(self, state: PartitionState, question: Question, start: int, end: int) -> None:
+    def edges(self, state: PartitionState, question: PositionLookup, start: int, end: int) -> None:
         """Take where the log begins and ends, while it is doubtful that it has the offset."""
         state.question = None
         fetched = question.fetched
@@ -100,7 +104,7 @@ class Arrivals:
             self.leave(state)
 
     def epoch_end(
-        self, state: PartitionState, question: Question, end: EpochEnd | int | None
+        self, state: PartitionState, question: PositionLookup, end: EpochEnd | int | None
     ) -> None:
         """Take where the epoch ended of what was fetched last; None where nobody can say."""
         state.question = None
@@ -145,7 +149,11 @@ class Arrivals:
             self.effects.ask_positions = True
 
     def _sound(
-        self, state: PartitionState, asked: Asked, answer: FetchedPartition, unpacked: Unpacked
+        self,
+        state: PartitionState,
+        asked: PartitionRequest,
+        answer: FetchedPartition,
+        unpacked: Unpacked,
     ) -> None:
         state.succeed()
         state.doubts = 0
@@ -200,7 +208,7 @@ class Arrivals:
         state.get_stuck(Trouble(failed))
         self.effects.tell_caller = True
 
-    def _out_of_range(self, state: PartitionState, asked: Asked) -> None:
+    def _out_of_range(self, state: PartitionState, asked: PartitionRequest) -> None:
         if asked.broker != state.leader:
             # A replica may lag behind: the leader knows.
             state.replica = None
@@ -227,7 +235,7 @@ class Arrivals:
             case AheadGone(start):
                 self._note(f"{tp}: the log was cut back to {end.offset}, not below the position")
                 state.step_back(start)
-            case Gone(common_end):
+            case Truncated(common_end):
                 self._note(
                     f"{tp}: the log was cut back to {end.offset}, below the position "
                     f"{position.offset}"

@@ -12,20 +12,20 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import TopicAuthorizationFailed, ZkConsumerError, without_frames
 from zkconsumer.fetch.polled.arrivals import Arrivals
-from zkconsumer.fetch.polled.completed import Asked, Unpacked
+from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked
 from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, Question, Trouble
+from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, PositionLookup, Trouble
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import NO_EPOCH, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.topic_checked import former_topic_warnings
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
-Arrived = tuple[Asked, FetchedPartition, Unpacked]
+Arrived = tuple[PartitionRequest, FetchedPartition, Unpacked]
 """A partition's part of an answer: what was asked, what came, and what it was unpacked to."""
 
 
-class Board:
+class PartitionStates:
     """Thread: one at a time.
 
     Args:
@@ -141,7 +141,7 @@ class Board:
             state.answered()
             self.touch(state)
 
-    def unanswered(self, all_asked: Iterable[Asked]) -> None:
+    def unanswered(self, all_asked: Iterable[PartitionRequest]) -> None:
         """No answer about these, or none with news: they may be asked again."""
         for asked in all_asked:
             state = self.states.get(asked.topic_partition)
@@ -150,7 +150,7 @@ class Board:
             elif state is not None and state.early is asked:
                 state.early = None
 
-    def counts(self, asked: Asked) -> bool:
+    def counts(self, asked: PartitionRequest) -> bool:
         """Whether an answer to it would still be taken."""
         state = self.states.get(asked.topic_partition)
         return state is not None and state.asked is asked
@@ -169,35 +169,39 @@ class Board:
         self.failures[broker] = without_frames(error)
         self.effects.tell_caller = True
 
-    def answer_reset(self, question: Question, found: TimedOffset | int, now_ms: int) -> None:
+    def answer_reset(self, question: PositionLookup, found: TimedOffset | int, now_ms: int) -> None:
         """Take where a policy points, or an error code."""
         state = self._asking(question)
         if state is not None:
             self._arrivals(now_ms).reset(state, found)
             self._changed(state)
 
-    def answer_edges(self, question: Question, start: int, end: int, now_ms: int) -> None:
+    def answer_edges(self, question: PositionLookup, start: int, end: int, now_ms: int) -> None:
         """Take where a log begins and ends."""
         state = self._asking(question)
         if state is not None:
             self._arrivals(now_ms).edges(state, question, start, end)
             self._changed(state)
 
-    def answer_epoch(self, question: Question, end: EpochEnd | int | None, now_ms: int) -> None:
+    def answer_epoch(
+        self, question: PositionLookup, end: EpochEnd | int | None, now_ms: int
+    ) -> None:
         """Take where an epoch ended."""
         state = self._asking(question)
         if state is not None:
             self._arrivals(now_ms).epoch_end(state, question, end)
             self._changed(state)
 
-    def answer_code(self, question: Question, code: int, now_ms: int) -> None:
+    def answer_code(self, question: PositionLookup, code: int, now_ms: int) -> None:
         """Take an error code instead of any of these."""
         state = self._asking(question)
         if state is not None:
             self._arrivals(now_ms).refused(state, code)
             self._changed(state)
 
-    def give_up_question(self, question: Question, error: ZkConsumerError, now_ms: int) -> None:
+    def give_up_question(
+        self, question: PositionLookup, error: ZkConsumerError, now_ms: int
+    ) -> None:
         """Whoever was asked will not say it: the caller is to hear that, before the next try."""
         state = self._asking(question)
         if state is not None:
@@ -239,7 +243,7 @@ class Board:
         if self.fresh.pop(state.topic_partition, None) is not None:
             self.effects.tell_caller = True
 
-    def _asking(self, question: Question) -> PartitionState | None:
+    def _asking(self, question: PositionLookup) -> PartitionState | None:
         state = self.states.get(question.topic_partition)
         return state if state is not None and state.question is question else None
 

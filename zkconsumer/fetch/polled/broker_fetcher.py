@@ -6,7 +6,7 @@ It asks for whatever may be asked while the caller works with what came before.
 from collections.abc import Callable
 
 from zkconsumer.clock import Clock
-from zkconsumer.fetch.polled.fetch_line import FetchLine, Rest
+from zkconsumer.fetch.polled.fetch_line import FetchConnection, Rest
 from zkconsumer.scope import Mailbox
 
 _WAKE = "look again"
@@ -27,7 +27,7 @@ class BrokerFetcher:
         line: the same.
     """
 
-    def __init__(self, line: FetchLine, clock: Clock, retire: Callable[[], bool]) -> None:
+    def __init__(self, line: FetchConnection, clock: Clock, retire: Callable[[], bool]) -> None:
         self.line = line
         self._clock = clock
         self._retire = retire

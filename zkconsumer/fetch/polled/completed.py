@@ -19,7 +19,7 @@ from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class PartitionRequest:
     """What a request said of one partition; an answer counts while the partition still holds it.
 
     Attributes:
@@ -57,7 +57,7 @@ class Frame(NamedTuple):
     size_bytes: int
 
 
-class Chunk:
+class BufferedChunk:
     """Records that wait for the caller, and how far they reach.
 
     Attributes:
@@ -100,7 +100,7 @@ class Unpacked:
         count: the records.
     """
 
-    chunk: Chunk | None = None
+    chunk: BufferedChunk | None = None
     needed_bytes: int = 0
     corrupt: CorruptRecord | None = None
     too_large: MessageTooLarge | None = None
@@ -109,7 +109,7 @@ class Unpacked:
 
 
 def unpack(
-    asked: Asked,
+    asked: PartitionRequest,
     data: memoryview,
     aborted: Iterable[AbortedTransaction] | None,
     settings: PollFetchSettings,
@@ -172,7 +172,7 @@ def _frame_of(data: memoryview) -> Frame | None:
     return None
 
 
-def _chunk(fetched: FetchedRecords, reading: Reading, frame: Frame | None) -> Chunk:
+def _chunk(fetched: FetchedRecords, reading: Reading, frame: Frame | None) -> BufferedChunk:
     """What waits, up to where reading goes on; in front of damage nobody knows the epoch."""
     epoch = fetched.last_leader_epoch if reading.damage is None else NO_EPOCH
-    return Chunk(fetched, PositionView(reading.next_offset, epoch), frame)
+    return BufferedChunk(fetched, PositionView(reading.next_offset, epoch), frame)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.effects import Effects
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.repeats import Repeats
@@ -38,7 +38,7 @@ Follow = Callable[[Effects], None]
 """Acts on what a change leads to: wakes whom it concerns. Thread: any, without the lock."""
 
 
-class Desk:
+class SharedFetchState:
     """Thread: any.
 
     Args:
@@ -59,11 +59,11 @@ class Desk:
         self.repeats = Repeats(log, clock)
         self._clock = clock
         self._follow = follow
-        self._board = Board(settings)
+        self._board = PartitionStates(settings)
         # Reentrant: a signal handler of the caller's thread may call while it is held there.
         self._lock = threading.RLock()
 
-    def change(self, do: Callable[[Board, int], R]) -> R:
+    def change(self, do: Callable[[PartitionStates, int], R]) -> R:
         """Run something on the board, at the present time, and act on what follows."""
         try:
             with self._lock:
@@ -85,7 +85,7 @@ class Desk:
                 self._board.effects.add(effects)
             raise
 
-    def look(self, at: Callable[[Board], R]) -> R:
+    def look(self, at: Callable[[PartitionStates], R]) -> R:
         """Look at the board, without changing it."""
         with self._lock:
             return at(self._board)

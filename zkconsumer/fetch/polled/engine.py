@@ -11,18 +11,18 @@ from typing import TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.keeper import MetadataManager
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.polled import turns
-from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
-from zkconsumer.fetch.polled.desk import Desk
+from zkconsumer.fetch.polled.desk import SharedFetchState
 from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.fetch_line import FetchLine
+from zkconsumer.fetch.polled.fetch_line import FetchConnection
 from zkconsumer.fetch.polled.gathering import gather_ms
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
-from zkconsumer.fetch.polled.positions import PositionAsker
+from zkconsumer.fetch.polled.positions import PositionResolver
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import PositionView, Start
 from zkconsumer.model import Broker, TopicPartition
@@ -79,7 +79,7 @@ class PollEngine:
         wake: called from the engine's threads when ``ready`` may have become true; must only set
             a flag or put into a mailbox.
         clock: for pauses and time-outs.
-        fetched: see ``Desk``.
+        fetched: see ``SharedFetchState``.
     """
 
     def __init__(  # noqa: PLR0913 - each is another part of the consumer
@@ -87,7 +87,7 @@ class PollEngine:
         *,
         dialer: BrokerDialer,
         client: ClusterClient,
-        keeper: MetadataKeeper,
+        keeper: MetadataManager,
         settings: PollFetchSettings,
         scope: ThreadScope,
         wake: Callable[[], None],
@@ -101,10 +101,10 @@ class PollEngine:
         self._wake = wake
         self._clock = clock
         self._view = NOTHING_KNOWN
-        self._desk = Desk(settings, clock, self._follow)
+        self._desk = SharedFetchState(settings, clock, self._follow)
         if fetched is not None:
             self._desk.fetched = fetched
-        self._asker = PositionAsker(self._desk, client, keeper, settings, clock)
+        self._asker = PositionResolver(self._desk, client, keeper, settings, clock)
         # Reentrant: a signal handler of the caller's thread may call while it is held there.
         self._lock = threading.RLock()
         self._fetchers: dict[Broker, BrokerFetcher] = {}
@@ -262,7 +262,7 @@ class PollEngine:
     def stats(self) -> EngineStats:
         """Counters."""
 
-        def numbers(board: Board) -> EngineStats:
+        def numbers(board: PartitionStates) -> EngineStats:
             waiting = [chunk for one in board.states.values() for chunk in one.waiting]
             return EngineStats(
                 **asdict(self._desk.counters),
@@ -320,7 +320,7 @@ class PollEngine:
         with self._lock:
             fetcher = self._fetchers.get(broker)
             if fetcher is None and not self._stopped:
-                line = FetchLine(
+                line = FetchConnection(
                     broker,
                     self._desk,
                     dialer=self._dialer,
@@ -335,10 +335,10 @@ class PollEngine:
             if fetcher is not None:
                 fetcher.wake()
 
-    def _retire(self, broker: Broker, line: FetchLine) -> bool:
+    def _retire(self, broker: Broker, line: FetchConnection) -> bool:
         """Whether a fetcher without partitions may end."""
 
-        def drop(board: Board) -> bool:
+        def drop(board: PartitionStates) -> bool:
             # No partition can come now; and who is to wake the fetcher for one waits for the lock.
             # (In this order only: a signal handler may interrupt who holds the desk's.)
             with self._lock:
@@ -366,6 +366,8 @@ class PollEngine:
         self._wake()
 
 
-def _state(board: Board, tp: TopicPartition, of: Callable[[PartitionState], R]) -> R | None:
+def _state(
+    board: PartitionStates, tp: TopicPartition, of: Callable[[PartitionState], R]
+) -> R | None:
     state = board.states.get(tp)
     return None if state is None else of(state)

@@ -15,12 +15,12 @@ from zkconsumer.clock import Clock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError, without_frames
 from zkconsumer.fetch.ahead import look_ahead
-from zkconsumer.fetch.polled.board import Board
-from zkconsumer.fetch.polled.completed import Asked, Unpacked, unpack
-from zkconsumer.fetch.polled.desk import Counters, Desk
+from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked, unpack
+from zkconsumer.fetch.polled.desk import Counters, SharedFetchState
 from zkconsumer.fetch.polled.incremental import (
     FIRST_VERSION,
-    FetchSessionBook,
+    FetchSessionState,
     SessionStep,
     without_session,
 )
@@ -87,7 +87,7 @@ class _Asking:
     sent: _Fetching
 
 
-class FetchLine:
+class FetchConnection:
     """Thread: its fetcher's, but for ``stop``.
 
     Args:
@@ -101,7 +101,7 @@ class FetchLine:
     def __init__(
         self,
         broker: Broker,
-        desk: Desk,
+        desk: SharedFetchState,
         *,
         dialer: BrokerDialer,
         settings: PollFetchSettings,
@@ -112,7 +112,7 @@ class FetchLine:
         self._dialer = dialer
         self._settings = settings
         self._clock = clock
-        self._book = FetchSessionBook()
+        self._book = FetchSessionState()
         self._connection: NegotiatedConnection | None = None
         self._second: NegotiatedConnection | None = None  # while a hedged request is under way
         self._early: _Asking | None = None
@@ -172,7 +172,7 @@ class FetchLine:
             )
         )
 
-    def _give_back(self, all_asked: Iterable[Asked]) -> None:
+    def _give_back(self, all_asked: Iterable[PartitionRequest]) -> None:
         """What was asked and is not answered may be asked again."""
         self._desk.change(lambda board, _: board.unanswered(all_asked))
 
@@ -308,7 +308,9 @@ class FetchLine:
         self._unpack_all(sets, duration_ms)
         return any(len(part.records) or part.error_code for part in answers.values())
 
-    def _ask_early(self, step: SessionStep, sets: Sequence[tuple[Asked, FetchedPartition]]) -> None:
+    def _ask_early(
+        self, step: SessionStep, sets: Sequence[tuple[PartitionRequest, FetchedPartition]]
+    ) -> None:
         """Ask for what follows, if headers tell what that is."""
         connection = self._connection
         if not sets or connection is None or not connection.is_idle:
@@ -321,7 +323,9 @@ class FetchLine:
         if plan.wanted:
             self._early = self._begin(connection, plan)
 
-    def _unpack_all(self, sets: Sequence[tuple[Asked, FetchedPartition]], duration_ms: int) -> None:
+    def _unpack_all(
+        self, sets: Sequence[tuple[PartitionRequest, FetchedPartition]], duration_ms: int
+    ) -> None:
         enough_bytes = 2 * self._settings.max_bytes
         size_bytes = records = 0
         for asked, part in sets:
@@ -334,10 +338,12 @@ class FetchLine:
             self._hand_over(asked, part, unpacked)
         self._desk.fetched(size_bytes, records, duration_ms)
 
-    def _counts(self, asked: Asked) -> bool:
+    def _counts(self, asked: PartitionRequest) -> bool:
         return self._desk.look(lambda board: board.counts(asked))
 
-    def _unpack(self, asked: Asked, part: FetchedPartition, enough_bytes: int) -> Unpacked:
+    def _unpack(
+        self, asked: PartitionRequest, part: FetchedPartition, enough_bytes: int
+    ) -> Unpacked:
         return unpack(
             asked,
             part.records,
@@ -347,8 +353,10 @@ class FetchLine:
             part.high_watermark,
         )
 
-    def _hand_over(self, asked: Asked, part: FetchedPartition, unpacked: Unpacked) -> None:
-        def take(board: Board, now_ms: int) -> None:
+    def _hand_over(
+        self, asked: PartitionRequest, part: FetchedPartition, unpacked: Unpacked
+    ) -> None:
+        def take(board: PartitionStates, now_ms: int) -> None:
             board.arrived(((asked, part, unpacked),), now_ms)
 
         self._desk.count(lambda counters: _brought(counters, unpacked))
@@ -385,7 +393,7 @@ class FetchLine:
         self._desk.change(lambda board, _: board.broker_refuses(self._broker, error))
         self._paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms
 
-    def _is_unheard(self, board: Board) -> bool:
+    def _is_unheard(self, board: PartitionStates) -> bool:
         return board.failures.get(self._broker) is self._refusal
 
     def _pause(self) -> None:
@@ -406,7 +414,7 @@ def _has_set(part: FetchedPartition) -> bool:
     return part.error_code == ErrorCode.NONE and len(part.records) > 0
 
 
-def _arriving(asked: Asked, part: FetchedPartition) -> Arriving:
+def _arriving(asked: PartitionRequest, part: FetchedPartition) -> Arriving:
     """What came of a partition, as long as it is packed."""
     ahead = look_ahead(part.records, asked.start.offset)
     if ahead is not None and ahead.next_offset > part.high_watermark:

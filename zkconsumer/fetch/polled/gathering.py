@@ -8,14 +8,14 @@ merely slow holds up the others for ``MOST_MS``, once; later polls wait for nobo
 
 from typing import Final
 
-from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.partition_state import PartitionState
 
 MOST_MS: Final = 250
 """How long records wait for the first answers about other partitions, counted from the first."""
 
 
-def gather_ms(board: Board, now_ms: int, *, enough: int) -> int:
+def gather_ms(board: PartitionStates, now_ms: int, *, enough: int) -> int:
     """How much longer to wait before handing out what is there; 0: no longer.
 
     Args:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.polled.completed import Asked
+from zkconsumer.fetch.polled.completed import PartitionRequest
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import FIRST_EPOCH, NO_SESSION, SESSIONLESS_EPOCH
 from zkconsumer.wire.messages.metadata import NO_TOPIC_ID
@@ -42,9 +42,9 @@ class SessionStep:
 
     session_id: int
     epoch: int
-    send: Mapping[TopicPartition, Asked]
+    send: Mapping[TopicPartition, PartitionRequest]
     forget: tuple[TopicPartition, ...]
-    all_asked: Mapping[TopicPartition, Asked]
+    all_asked: Mapping[TopicPartition, PartitionRequest]
     topic_ids: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
@@ -63,7 +63,7 @@ class SessionStep:
 
 
 def without_session(
-    wanted: Mapping[TopicPartition, Asked], topic_ids: Mapping[str, bytes]
+    wanted: Mapping[TopicPartition, PartitionRequest], topic_ids: Mapping[str, bytes]
 ) -> SessionStep:
     """Return a request about all these partitions that is no part of any session.
 
@@ -74,7 +74,7 @@ def without_session(
     return SessionStep(NO_SESSION, SESSIONLESS_EPOCH, wanted, (), wanted, topic_ids)
 
 
-class FetchSessionBook:
+class FetchSessionState:
     """What one broker knows of our wishes. Thread: one."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class FetchSessionBook:
 
     def next(
         self,
-        wanted: Mapping[TopicPartition, Asked],
+        wanted: Mapping[TopicPartition, PartitionRequest],
         *,
         has_sessions: bool = True,
         by_id: bool = False,
@@ -183,6 +183,6 @@ class FetchSessionBook:
         self._topic_ids = {}
 
 
-def _terms(asked: Asked) -> Terms:
+def _terms(asked: PartitionRequest) -> Terms:
     start = asked.start
     return start.offset, asked.max_bytes, asked.leader_epoch, start.leader_epoch

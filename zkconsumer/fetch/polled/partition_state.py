@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.fetch.polled.completed import Asked, Chunk
-from zkconsumer.fetch.polled.starts import NO_EPOCH, At, PositionView, ResetPolicy, Start
+from zkconsumer.fetch.polled.completed import PartitionRequest, BufferedChunk
+from zkconsumer.fetch.polled.starts import NO_EPOCH, AtOffset, PositionView, ResetPolicy, Start
 from zkconsumer.model import Broker, TopicPartition
 
 
@@ -56,7 +56,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class PositionLookup:
     """What the positions thread asks about a partition; an answer counts while it is held.
 
     Attributes:
@@ -109,7 +109,7 @@ class PartitionState:
     phase: Phase = Phase.LACKING
     position: PositionView | None = None
     fetched: PositionView | None = None
-    waiting: deque[Chunk] = field(default_factory=deque)
+    waiting: deque[BufferedChunk] = field(default_factory=deque)
     policy: ResetPolicy | None = None
     trouble: Trouble | None = None
     is_paused: bool = False
@@ -121,9 +121,9 @@ class PartitionState:
     replica_until_ms: int = 0
     source: Broker | None = None
     unproven: bool = False
-    asked: Asked | None = None
-    early: Asked | None = None
-    question: Question | None = None
+    asked: PartitionRequest | None = None
+    early: PartitionRequest | None = None
+    question: PositionLookup | None = None
     needed_bytes: int = 0
     suspect_offset: int | None = None
     doubts: int = 0
@@ -164,7 +164,7 @@ class PartitionState:
 
     def seek(self, start: Start) -> None:
         """Read on from somewhere else."""
-        if isinstance(start, At):
+        if isinstance(start, AtOffset):
             self._stand(PositionView(start.offset, start.leader_epoch))
             self.prove()
         else:
@@ -218,7 +218,7 @@ class PartitionState:
         if early is not None and self.is_at(early):
             self.asked = early
 
-    def is_at(self, asked: Asked) -> bool:
+    def is_at(self, asked: PartitionRequest) -> bool:
         """Whether this is what is to be asked for next."""
         return (
             self.phase is Phase.FETCHING

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.fetch.ahead import Ahead
-from zkconsumer.fetch.polled.board import Board
-from zkconsumer.fetch.polled.completed import Asked, Frame
-from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, Question
+from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled.completed import PartitionRequest, Frame
+from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, PositionLookup
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import PositionView, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
@@ -37,7 +37,7 @@ class Arriving:
         ahead: what its headers tell; None: that it has to be unpacked first.
     """
 
-    asked: Asked
+    asked: PartitionRequest
     size_bytes: int
     ahead: Ahead | None
 
@@ -59,14 +59,14 @@ class FetchPlan:
         due_ms: when there is something to ask without anything happening; None: never.
     """
 
-    wanted: dict[TopicPartition, Asked]
+    wanted: dict[TopicPartition, PartitionRequest]
     max_wait_ms: int
     rest_ms: int
     due_ms: int | None
 
 
 def plan_fetch(
-    board: Board,
+    board: PartitionStates,
     broker: Broker,
     now_ms: int,
     *,
@@ -123,13 +123,13 @@ def plan_fetch(
     )
 
 
-def wants_more(board: Board, state: PartitionState, arriving_bytes: int = 0) -> bool:
+def wants_more(board: PartitionStates, state: PartitionState, arriving_bytes: int = 0) -> bool:
     """Whether so little of it waits that more may be fetched ahead."""
     return state.unread_bytes + arriving_bytes <= board.settings.max_partition_bytes
 
 
 def _is_ready(
-    board: Board, state: PartitionState, front: Arriving | None, *, has_room: bool
+    board: PartitionStates, state: PartitionState, front: Arriving | None, *, has_room: bool
 ) -> bool:
     """Whether it may be asked for now, behind what waits and what came."""
     if front is None:
@@ -137,7 +137,7 @@ def _is_ready(
     return front.ahead is not None and has_room and wants_more(board, state, front.size_bytes)
 
 
-def _has_room(board: Board, arriving: Iterable[Arriving]) -> bool:
+def _has_room(board: PartitionStates, arriving: Iterable[Arriving]) -> bool:
     """Whether all that waits leaves room for fetching ahead."""
     waiting_bytes = sum(one.memory_bytes for one in arriving)
     by_frame: dict[Frame, int] = {}
@@ -153,7 +153,7 @@ def _has_room(board: Board, arriving: Iterable[Arriving]) -> bool:
 
 
 def _sizes(
-    board: Board,
+    board: PartitionStates,
     ready: list[PartitionState],
     arriving: Mapping[TopicPartition, Arriving],
     *,
@@ -192,13 +192,15 @@ def _needed_bytes(
     return needed_bytes if needed_bytes <= settings.growth_max_bytes else 0
 
 
-def _ask(state: PartitionState, broker: Broker, size: int, came: Arriving | None) -> Asked:
+def _ask(
+    state: PartitionState, broker: Broker, size: int, came: Arriving | None
+) -> PartitionRequest:
     fetched = state.fetched
     assert fetched is not None
     start = fetched
     if came is not None and came.ahead is not None:
         start = PositionView(came.ahead.next_offset, came.ahead.leader_epoch)
-    asked = Asked(
+    asked = PartitionRequest(
         state.topic_partition,
         start,
         size,
@@ -215,7 +217,7 @@ def _ask(state: PartitionState, broker: Broker, size: int, came: Arriving | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Questions:
+class PositionLookups:
     """What is to be asked about positions.
 
     Attributes:
@@ -225,21 +227,21 @@ class Questions:
         due_ms: when there is more to ask without anything happening; None: never.
     """
 
-    resets: tuple[tuple[Question, ResetPolicy], ...]
-    edges: tuple[Question, ...]
-    epochs: tuple[Question, ...]
+    resets: tuple[tuple[PositionLookup, ResetPolicy], ...]
+    edges: tuple[PositionLookup, ...]
+    epochs: tuple[PositionLookup, ...]
     due_ms: int | None
 
-    def all(self) -> list[Question]:
+    def all(self) -> list[PositionLookup]:
         """Every question."""
         return [*(question for question, _ in self.resets), *self.edges, *self.epochs]
 
 
-def plan_questions(board: Board, now_ms: int) -> Questions:
+def plan_questions(board: PartitionStates, now_ms: int) -> PositionLookups:
     """Plan what to ask about positions; from here on the partitions count as asked about."""
-    resets: list[tuple[Question, ResetPolicy]] = []
-    edges: list[Question] = []
-    epochs: list[Question] = []
+    resets: list[tuple[PositionLookup, ResetPolicy]] = []
+    edges: list[PositionLookup] = []
+    epochs: list[PositionLookup] = []
     due_ms: int | None = None
     for state in board.states.values():
         if not state.is_asking or state.question is not None or state.leader is None:
@@ -247,7 +249,7 @@ def plan_questions(board: Board, now_ms: int) -> Questions:
         if state.retry_at_ms > now_ms:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
             continue
-        question = Question(state.topic_partition, state.fetched, state.named_epoch)
+        question = PositionLookup(state.topic_partition, state.fetched, state.named_epoch)
         state.question = question
         if state.phase is Phase.RESETTING:
             policy = state.policy
@@ -257,4 +259,4 @@ def plan_questions(board: Board, now_ms: int) -> Questions:
             edges.append(question)
         else:
             epochs.append(question)
-    return Questions(tuple(resets), tuple(edges), tuple(epochs), due_ms)
+    return PositionLookups(tuple(resets), tuple(edges), tuple(epochs), due_ms)

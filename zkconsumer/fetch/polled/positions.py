@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.keeper import MetadataManager
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError
-from zkconsumer.fetch.polled.board import Board
-from zkconsumer.fetch.polled.desk import Desk
-from zkconsumer.fetch.polled.partition_state import Question
-from zkconsumer.fetch.polled.planning import Questions, plan_questions
+from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled.desk import SharedFetchState
+from zkconsumer.fetch.polled.partition_state import PositionLookup
+from zkconsumer.fetch.polled.planning import PositionLookups, plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import ByTime, ResetPolicy, timestamp_of
 from zkconsumer.model import TopicPartition
@@ -32,7 +32,7 @@ One leader that does not answer holds up the answers of the others for so long.
 Found = TimedOffset | int
 
 
-class PositionAsker:
+class PositionResolver:
     """Thread: its own, but for ``wake`` and ``stop``.
 
     Args:
@@ -45,9 +45,9 @@ class PositionAsker:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: SharedFetchState,
         client: ClusterClient,
-        keeper: MetadataKeeper,
+        keeper: MetadataManager,
         settings: PollFetchSettings,
         clock: Clock,
     ) -> None:
@@ -85,13 +85,13 @@ class PositionAsker:
         rest_ms = questions.due_ms
         if rest_ms is not None:
             rest_ms = max(1, rest_ms - self._clock.now_ms())
-        if self._desk.look(Board.lacks_leaders):
+        if self._desk.look(PartitionStates.lacks_leaders):
             self._keeper.update()
             most_ms = self._settings.retry_backoff_max_ms
             rest_ms = most_ms if rest_ms is None else min(rest_ms, most_ms)
         return rest_ms
 
-    def _ask(self, questions: Questions) -> None:
+    def _ask(self, questions: PositionLookups) -> None:
         by_time = [one for one in questions.resets if isinstance(one[1], ByTime)]
         by_edge = [one for one in questions.resets if not isinstance(one[1], ByTime)]
         if by_edge:
@@ -104,7 +104,9 @@ class PositionAsker:
             self._try(questions.epochs, lambda: self._ask_epochs(questions.epochs))
 
     def _try(
-        self, questions: "list[Question] | tuple[Question, ...]", ask: Callable[[], bool]
+        self,
+        questions: "list[PositionLookup] | tuple[PositionLookup, ...]",
+        ask: Callable[[], bool],
     ) -> None:
         """Ask; what fails for all is tried again later, or told to the caller."""
         try:
@@ -126,25 +128,25 @@ class PositionAsker:
             else min(self._patience_ms * 2, longest_ms)
         )
 
-    def _fail(self, questions: "list[Question] | tuple[Question, ...]") -> None:
+    def _fail(self, questions: "list[PositionLookup] | tuple[PositionLookup, ...]") -> None:
         code = ErrorCode.NETWORK_EXCEPTION
 
-        def take(board: Board, now_ms: int) -> None:
+        def take(board: PartitionStates, now_ms: int) -> None:
             for question in questions:
                 board.answer_code(question, code, now_ms)
 
         self._desk.change(take)
 
     def _give_up(
-        self, questions: "list[Question] | tuple[Question, ...]", error: ZkConsumerError
+        self, questions: "list[PositionLookup] | tuple[PositionLookup, ...]", error: ZkConsumerError
     ) -> None:
-        def take(board: Board, now_ms: int) -> None:
+        def take(board: PartitionStates, now_ms: int) -> None:
             for question in questions:
                 board.give_up_question(question, error, now_ms)
 
         self._desk.change(take)
 
-    def _ask_resets(self, resets: list[tuple[Question, ResetPolicy]]) -> bool:
+    def _ask_resets(self, resets: list[tuple[PositionLookup, ResetPolicy]]) -> bool:
         times = {one.topic_partition: timestamp_of(policy) for one, policy in resets}
         found = dict(self._list(times, self._settings.isolation))
         behind_all = {
@@ -155,21 +157,21 @@ class PositionAsker:
         if behind_all:
             found.update(self._list(behind_all, self._settings.isolation))
 
-        def take(board: Board, now_ms: int) -> None:
+        def take(board: PartitionStates, now_ms: int) -> None:
             for question, _ in resets:
                 board.answer_reset(question, found[question.topic_partition], now_ms)
 
         self._desk.change(take)
         return not any(isinstance(one, int) for one in found.values())
 
-    def _ask_edges(self, questions: tuple[Question, ...]) -> bool:
+    def _ask_edges(self, questions: tuple[PositionLookup, ...]) -> bool:
         """Ask where logs begin and end, whatever the isolation: that is what can be fetched."""
         partitions = [one.topic_partition for one in questions]
         starts = self._list(dict.fromkeys(partitions, int(EARLIEST)))
         ends = self._list(dict.fromkeys(partitions, int(LATEST)))
         is_whole = True
 
-        def take(board: Board, now_ms: int) -> None:
+        def take(board: PartitionStates, now_ms: int) -> None:
             nonlocal is_whole
             for question in questions:
                 start, end = starts[question.topic_partition], ends[question.topic_partition]
@@ -186,7 +188,7 @@ class PositionAsker:
         self._desk.change(take)
         return is_whole
 
-    def _ask_epochs(self, questions: tuple[Question, ...]) -> bool:
+    def _ask_epochs(self, questions: tuple[PositionLookup, ...]) -> bool:
         asked = {
             one.topic_partition: (one.leader_epoch, one.fetched.leader_epoch)
             for one in questions
@@ -196,7 +198,7 @@ class PositionAsker:
             asked, timeout_ms=self._patience_ms
         )
 
-        def take(board: Board, now_ms: int) -> None:
+        def take(board: PartitionStates, now_ms: int) -> None:
             for question in questions:
                 board.answer_epoch(question, ends[question.topic_partition], now_ms)
 

@@ -10,7 +10,7 @@ NO_EPOCH: Final = -1
 """A leader epoch that is not known."""
 
 
-class Edge(IntEnum):
+class LogEdge(IntEnum):
     """An end of the log; the value is ListOffsets' time."""
 
     EARLIEST = EARLIEST_TIMESTAMP
@@ -28,14 +28,14 @@ class ByTime:
     timestamp_ms: int
 
 
-ResetPolicy: TypeAlias = Edge | ByTime
+ResetPolicy: TypeAlias = LogEdge | ByTime
 
-EARLIEST: Final = Edge.EARLIEST
-LATEST: Final = Edge.LATEST
+EARLIEST: Final = LogEdge.EARLIEST
+LATEST: Final = LogEdge.LATEST
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class AtOffset:
     """At an offset.
 
     Attributes:
@@ -55,7 +55,7 @@ class Reset:
     policy: ResetPolicy
 
 
-Start: TypeAlias = At | Reset
+Start: TypeAlias = AtOffset | Reset
 
 
 @dataclass(frozen=True, slots=True)

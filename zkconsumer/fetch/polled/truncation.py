@@ -30,7 +30,7 @@ class AheadGone:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class Truncated:
     """The caller has records that are no longer in the log.
 
     Attributes:
@@ -40,7 +40,7 @@ class Gone:
     common_end: PositionView
 
 
-Verdict = Sound | AheadGone | Gone
+Verdict = Sound | AheadGone | Truncated
 
 
 def judge(*, position: PositionView, fetched: PositionView, end: PositionView) -> Verdict:
@@ -55,4 +55,4 @@ def judge(*, position: PositionView, fetched: PositionView, end: PositionView) -
         return Sound()
     if end.offset >= position.offset:
         return AheadGone(position)
-    return Gone(end)
+    return Truncated(end)

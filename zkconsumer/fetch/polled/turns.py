@@ -7,7 +7,7 @@ back by fetching it once more: neither lost nor handed out twice.
 from collections.abc import Collection
 
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.joined import joined
 from zkconsumer.fetch.polled.partition_state import PartitionState
 from zkconsumer.fetch.polled.planning import wants_more
@@ -21,7 +21,7 @@ Before = list[tuple[PartitionState, PositionView]]
 
 
 def collect(
-    board: Board,
+    board: PartitionStates,
     max_records: int,
     now_ms: int,
     among: Collection[TopicPartition] | None,
@@ -46,7 +46,7 @@ def collect(
     return taken
 
 
-def put_back(board: Board, before: Before, now_ms: int) -> None:
+def put_back(board: PartitionStates, before: Before, now_ms: int) -> None:
     """Undo a ``collect`` whose records came to nobody: they are fetched once more."""
     while before:
         state, position = before.pop()
@@ -57,7 +57,7 @@ def put_back(board: Board, before: Before, now_ms: int) -> None:
 
 
 def _collect(
-    board: Board,
+    board: PartitionStates,
     max_records: int,
     now_ms: int,
     among: Collection[TopicPartition] | None,
@@ -93,7 +93,7 @@ def _collect(
         raise _told(board, heard, now_ms)
 
 
-def is_ready(board: Board, now_ms: int, among: Collection[TopicPartition] | None) -> bool:
+def is_ready(board: PartitionStates, now_ms: int, among: Collection[TopicPartition] | None) -> bool:
     """See ``PollEngine.ready``; passes over what holds no records on the way."""
     if board.failures:
         return True
@@ -106,7 +106,7 @@ def is_ready(board: Board, now_ms: int, among: Collection[TopicPartition] | None
     return False
 
 
-def pass_over(board: Board, state: PartitionState, now_ms: int) -> None:
+def pass_over(board: PartitionStates, state: PartitionState, now_ms: int) -> None:
     """Move the position over what holds no records for the caller: markers, aborted batches."""
     if state.waiting and not len(state.waiting[0].records):
         while state.waiting and not len(state.waiting[0].records):
@@ -114,7 +114,7 @@ def pass_over(board: Board, state: PartitionState, now_ms: int) -> None:
         board.drained(state, now_ms)
 
 
-def _take(board: Board, state: PartitionState, count: int, now_ms: int) -> RecordSlice:
+def _take(board: PartitionStates, state: PartitionState, count: int, now_ms: int) -> RecordSlice:
     """Take up to so many records, of as many answers as it takes."""
     pieces: list[RecordSlice] = []
     had_enough = not wants_more(board, state)
@@ -136,7 +136,7 @@ def _take(board: Board, state: PartitionState, count: int, now_ms: int) -> Recor
     return joined(pieces)
 
 
-def _told(board: Board, state: PartitionState, now_ms: int) -> ZkConsumerError:
+def _told(board: PartitionStates, state: PartitionState, now_ms: int) -> ZkConsumerError:
     trouble = state.trouble
     assert trouble is not None
     trouble.is_told = True

@@ -4,15 +4,15 @@ from collections.abc import Callable, Collection
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.group import Group
-from zkconsumer.offsets.migration.place import OffsetPlace
-from zkconsumer.offsets.migration.plan import MigrationRefused, Offset, Outcome, Plan
+from zkconsumer.offsets.migration.group import MigratedGroup
+from zkconsumer.offsets.migration.place import GroupOffsetStore
+from zkconsumer.offsets.migration.plan import MigrationRefused, Offset, Outcome, MigrationPlan
 
 
 def carry_out(
-    group: Group,
-    target: OffsetPlace,
-    plan: Plan,
+    group: MigratedGroup,
+    target: GroupOffsetStore,
+    plan: MigrationPlan,
     *,
     source_doubts: Callable[[], list[str]] = list,
     although: Collection[str] | None = None,

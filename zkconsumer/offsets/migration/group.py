@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.offsets.migration.place import OffsetPlace
+from zkconsumer.offsets.migration.place import GroupOffsetStore
 from zkconsumer.offsets.migration.plan import MigrationRefused
 from zkconsumer.scope import wait_ms
 
@@ -16,7 +16,7 @@ _LOOK_MS = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class MigratedGroup:
     """Whose offsets, and all places that know of its members or of its offsets.
 
     Attributes:
@@ -27,11 +27,13 @@ class Group:
     """
 
     group_id: str
-    places: Sequence[OffsetPlace]
+    places: Sequence[GroupOffsetStore]
     clock: Clock
 
     @classmethod
-    def of(cls, group_id: str, *places: OffsetPlace, clock: Clock | None = None) -> "Group":
+    def of(
+        cls, group_id: str, *places: GroupOffsetStore, clock: Clock | None = None
+    ) -> "MigratedGroup":
         """A group whose members only these places know of."""
         return cls(group_id=group_id, places=places, clock=clock or SystemClock())
 

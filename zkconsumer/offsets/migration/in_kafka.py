@@ -24,9 +24,9 @@ from zkconsumer.offsets.coordinator import (
     CoordinatorChannel,
 )
 from zkconsumer.offsets.coordinator_requests import ALL_AT_ONCE_SINCE
-from zkconsumer.offsets.coordinator_state import Verdict, judge
+from zkconsumer.offsets.coordinator_state import ResponseOutcome, judge
 from zkconsumer.offsets.kafka import CommitExchange, FetchExchange, fetched, result
-from zkconsumer.offsets.migration.plan import Offset, Place
+from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages import describe_groups as dg
@@ -56,7 +56,7 @@ PATIENCE: Final = ChannelSettings(backoff_ms=250)
 """Somebody waits: it is looked for an answer more often than by a member."""
 
 
-class KafkaPlace:
+class KafkaGroupOffsets:
     """An ``OffsetPlace``.
 
     Args:
@@ -67,7 +67,7 @@ class KafkaPlace:
         clock: for deadlines.
     """
 
-    name: Final = Place.KAFKA
+    name: Final = OffsetStorage.KAFKA
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class KafkaPlace:
         request = dg.DescribeGroupsRequest(groups=(self._group_id,))
         groups: tuple[dg.DescribedGroup, ...] = ()
 
-        def ask(coordinator: Asking) -> Verdict:
+        def ask(coordinator: Asking) -> ResponseOutcome:
             nonlocal groups
             groups = coordinator.request_hedged(lambda _: request).groups
             return judge(group.error_code for group in groups)
@@ -168,9 +168,9 @@ class KafkaPlace:
         """What the coordinator serves."""
         found: list[BrokerVersions] = []
 
-        def ask(coordinator: Asking) -> Verdict:
+        def ask(coordinator: Asking) -> ResponseOutcome:
             found.append(coordinator.versions())
-            return Verdict.DONE
+            return ResponseOutcome.DONE
 
         self._channel.call(ask, tries=None)
         return found[-1]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Offset, Place
+from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 from zkconsumer.offsets.migration.versioned import VersionedNodes
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.zk.nodes import Malformed, parse_owner, parse_topic
@@ -15,7 +15,7 @@ from zkconsumer.zk.paths import BROKER_TOPICS, GroupPaths, is_topic_name, topic_
 from zkconsumer.zk.store import ZkStore
 
 
-class ZookeeperPlace:
+class ZookeeperGroupOffsets:
     """An ``OffsetPlace``.
 
     Args:
@@ -26,7 +26,7 @@ class ZookeeperPlace:
         ConfigError: the group id can't be part of a path.
     """
 
-    name: Final = Place.ZOOKEEPER
+    name: Final = OffsetStorage.ZOOKEEPER
 
     def __init__(self, store: ZkStore, group_id: str) -> None:
         self._store = store

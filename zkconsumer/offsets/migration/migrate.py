@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.carrying import carry_out
-from zkconsumer.offsets.migration.group import Group
-from zkconsumer.offsets.migration.place import OffsetPlace
+from zkconsumer.offsets.migration.group import MigratedGroup
+from zkconsumer.offsets.migration.place import GroupOffsetStore
 from zkconsumer.offsets.migration.plan import (
     Ahead,
     Outcome,
-    Plan,
+    MigrationPlan,
     offset_in,
     plan_migration,
     plan_roll_back,
@@ -24,11 +24,11 @@ from zkconsumer.offsets.migration.plan import (
 from zkconsumer.offsets.migration.roll_back import RollBack
 from zkconsumer.offsets.store import FetchedOffset
 
-__all__ = ["Group", "Migration", "Undoing", "Wish"]
+__all__ = ["MigratedGroup", "Migration", "Undoing", "MigrationRequest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class MigrationRequest:
     """What the user asked for.
 
     Attributes:
@@ -54,9 +54,9 @@ class Migration:
 
     def __init__(
         self,
-        group: Group,
-        source: OffsetPlace,
-        target: OffsetPlace,
+        group: MigratedGroup,
+        source: GroupOffsetStore,
+        target: GroupOffsetStore,
         partitions: Collection[TopicPartition],
     ) -> None:
         self._group = group
@@ -65,7 +65,7 @@ class Migration:
         self._partitions = partitions
         self._seen: dict[TopicPartition, FetchedOffset] = {}
 
-    def plan(self, wish: Wish) -> Plan:
+    def plan(self, wish: MigrationRequest) -> MigrationPlan:
         """Wait for silence and compare; nothing is written.
 
         Raises:
@@ -80,7 +80,7 @@ class Migration:
             source, target, exists=self._partitions.__contains__, ahead=wish.ahead
         )
 
-    def carry_out(self, plan: Plan) -> Outcome:
+    def carry_out(self, plan: MigrationPlan) -> Outcome:
         """Write what the plan says, and read it back.
 
         Raises:
@@ -109,14 +109,19 @@ class Undoing:
     """
 
     def __init__(
-        self, group: Group, target: OffsetPlace, roll_back: RollBack, *, with_members: bool = False
+        self,
+        group: MigratedGroup,
+        target: GroupOffsetStore,
+        roll_back: RollBack,
+        *,
+        with_members: bool = False,
     ) -> None:
         self._group = group
         self._target = target
         self._roll_back = roll_back
         self._although: Collection[str] | None = group.members() if with_members else None
 
-    def plan(self, wish: Wish) -> Plan:
+    def plan(self, wish: MigrationRequest) -> MigrationPlan:
         """Wait for silence and compare; nothing is written. ``Ahead.SET_BACK`` asks no questions.
 
         Raises:
@@ -133,7 +138,7 @@ class Undoing:
         now = self._target.fetch(sorted(written))
         return plan_roll_back(written, now, force=wish.ahead is Ahead.SET_BACK)
 
-    def carry_out(self, plan: Plan) -> Outcome:
+    def carry_out(self, plan: MigrationPlan) -> Outcome:
         """Write what the plan says, and read it back.
 
         Raises:

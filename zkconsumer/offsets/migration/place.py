@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Offset, Place
+from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 from zkconsumer.offsets.store import FetchedOffset
 
 
-class OffsetPlace(Protocol):
+class GroupOffsetStore(Protocol):
     """One group's offsets in one place. Thread: one at a time.
 
     Raises (every method):
@@ -16,7 +16,7 @@ class OffsetPlace(Protocol):
     """
 
     @property
-    def name(self) -> Place:
+    def name(self) -> OffsetStorage:
         """Which place it is."""
         ...
 

@@ -16,7 +16,7 @@ Offset = OffsetAndMetadata | None
 """What a place holds, or shall hold, for a partition; None: nothing."""
 
 
-class Place(StrEnum):
+class OffsetStorage(StrEnum):
     """Where a group keeps its offsets; the values are what users write."""
 
     ZOOKEEPER = "zookeeper"
@@ -53,7 +53,7 @@ class MigrationRefused(ZkConsumerError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class PartitionMove:
     """One partition.
 
     Attributes:
@@ -70,7 +70,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class MigrationPlan:
     """What is to be written.
 
     Attributes:
@@ -79,12 +79,12 @@ class Plan:
         only_in_target: partitions of which the target alone has an offset: they stay as they are.
     """
 
-    moves: tuple[Move, ...]
+    moves: tuple[PartitionMove, ...]
     refusals: tuple[str, ...] = ()
     only_in_target: tuple[TopicPartition, ...] = ()
 
     @property
-    def writes(self) -> dict[TopicPartition, Move]:
+    def writes(self) -> dict[TopicPartition, PartitionMove]:
         """What is to be written, by partition."""
         return {one.topic_partition: one for one in self.moves if one.fate is Fate.WRITE}
 
@@ -104,7 +104,7 @@ def plan_migration(
     *,
     exists: Callable[[TopicPartition], bool],
     ahead: Ahead = Ahead.REFUSE,
-) -> Plan:
+) -> MigrationPlan:
     """Compare both places.
 
     Args:
@@ -126,14 +126,16 @@ def plan_migration(
         wanted = OffsetAndMetadata(found.offset, found.metadata)
         before = offset_in(target.get(tp))
         fate = _fate(wanted, before, ahead) if exists(tp) else Fate.NO_SUCH_PARTITION
-        moves.append(Move(topic_partition=tp, wanted=wanted, before=before, fate=fate))
+        moves.append(PartitionMove(topic_partition=tp, wanted=wanted, before=before, fate=fate))
     if ahead is Ahead.REFUSE:
         refusals += [_ahead_text(one) for one in moves if one.fate is Fate.KEEP]
     if not moves and not refusals:
         refusals.append("the source has no offsets of it: look at the group's name and the topics")
     known = {one.topic_partition for one in moves}
     others = (tp for tp, it in target.items() if it.offset is not None and tp not in known)
-    return Plan(moves=tuple(moves), refusals=tuple(refusals), only_in_target=tuple(sorted(others)))
+    return MigrationPlan(
+        moves=tuple(moves), refusals=tuple(refusals), only_in_target=tuple(sorted(others))
+    )
 
 
 def plan_roll_back(
@@ -141,7 +143,7 @@ def plan_roll_back(
     target: Mapping[TopicPartition, FetchedOffset],
     *,
     force: bool = False,
-) -> Plan:
+) -> MigrationPlan:
     """Undo a migration.
 
     Args:
@@ -164,11 +166,13 @@ def plan_roll_back(
                 )
         if error is not None:
             refusals.append(f"{tp}: {error}")
-        moves.append(Move(topic_partition=tp, wanted=before, before=now, fate=fate))
-    return Plan(moves=tuple(moves), refusals=tuple(refusals))
+        moves.append(PartitionMove(topic_partition=tp, wanted=before, before=now, fate=fate))
+    return MigrationPlan(moves=tuple(moves), refusals=tuple(refusals))
 
 
-def outside_the_log(plan: Plan, logs: Mapping[TopicPartition, tuple[int, int]]) -> list[str]:
+def outside_the_log(
+    plan: MigrationPlan, logs: Mapping[TopicPartition, tuple[int, int]]
+) -> list[str]:
     """Which of the expected offsets are not in the log any more, and what comes of that.
 
     Args:
@@ -208,7 +212,7 @@ def _fate(wanted: OffsetAndMetadata, before: Offset, ahead: Ahead) -> Fate:
     return Fate.WRITE
 
 
-def _ahead_text(move: Move) -> str:
+def _ahead_text(move: PartitionMove) -> str:
     return (
         f"{move.topic_partition}: the target is at {_number(move.before)}, ahead of the source's "
         f"{_number(move.wanted)}: --keep-ahead leaves it there, --force sets it back"
@@ -230,7 +234,7 @@ class Outcome:
         doubts: what happened meanwhile that makes the whole doubtful, such as a member that came.
     """
 
-    plan: Plan
+    plan: MigrationPlan
     found: Mapping[TopicPartition, FetchedOffset]
     errors: Mapping[TopicPartition, str] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()

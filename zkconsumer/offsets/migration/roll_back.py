@@ -11,7 +11,7 @@ from typing import Final
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import Offset, Place, Plan
+from zkconsumer.offsets.migration.plan import Offset, OffsetStorage, MigrationPlan
 
 FORMAT: Final = "zkconsumer offsets roll-back"
 VERSION: Final = 1
@@ -32,14 +32,20 @@ class RollBack:
     """
 
     group_id: str
-    target: Place
+    target: OffsetStorage
     zookeeper: str
     made_ms: int
     written: Mapping[TopicPartition, tuple[Offset, Offset]]
 
     @classmethod
     def of(
-        cls, plan: Plan, *, group_id: str, target: Place, zookeeper: str, made_ms: int
+        cls,
+        plan: MigrationPlan,
+        *,
+        group_id: str,
+        target: OffsetStorage,
+        zookeeper: str,
+        made_ms: int,
     ) -> "RollBack":
         """What undoes this plan."""
         return cls(
@@ -125,7 +131,7 @@ def decode_roll_backs(text: str, name: str) -> tuple[RollBack, ...]:
         return tuple(
             RollBack(
                 group_id=_text(part["group"]),
-                target=Place(part["target"]),
+                target=OffsetStorage(part["target"]),
                 zookeeper=_text(parsed["zookeeper"]),
                 made_ms=_whole(parsed["made_ms"]),
                 written=dict(map(_entry, part["partitions"])),

@@ -8,10 +8,10 @@ from pyspark import TaskContext
 
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer
-from zkconsumer.spark.sink.task import SinkPlan, SinkTask, Tally
+from zkconsumer.spark.sink.task import SinkPlan, SinkTask, WrittenCounts
 
 
-def write_rows(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> Tally:
+def write_rows(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> WrittenCounts:
     """Write one task's rows; runs on an executor.
 
     Raises:
@@ -30,7 +30,7 @@ def write_rows(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> Tally:
         dialer.stop()
 
 
-def in_words(tallies: Iterable[Tally]) -> str:
+def in_words(tallies: Iterable[WrittenCounts]) -> str:
     """What tasks wrote: rows in all, and by topic."""
     by_topic: dict[str, int] = {}
     for tally in tallies:

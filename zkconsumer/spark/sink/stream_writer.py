@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 from zkconsumer.spark.compat import DataSourceStreamArrowWriter, WriterCommitMessage
 from zkconsumer.spark.sink.plan import sink_plan
 from zkconsumer.spark.sink.task import SinkPlan
-from zkconsumer.spark.sink.writer import Written, write_task, written_by
+from zkconsumer.spark.sink.writer import TaskResult, write_task, written_by
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class ZkStreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, plan: SinkPlan) -> None:
         self._plan = plan
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
         """See ``write_task``."""
         return write_task(self._plan, iterator)
 

@@ -69,7 +69,7 @@ class PartitionTally:
 
 
 @dataclass(slots=True)
-class Tally:
+class WrittenCounts:
     """What a task wrote, by partition."""
 
     partitions: dict[TopicPartition, PartitionTally] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class SinkTask:
         task: int,
         flush_bytes: int = FLUSH_BYTES,
     ) -> None:
-        self.tally = Tally()
+        self.tally = WrittenCounts()
         self._plan = plan
         self._producer = producer
         self._task = task
@@ -114,7 +114,7 @@ class SinkTask:
         self._held_bytes = 0
         self._row = 0
 
-    def write(self, batches: Iterable[pa.RecordBatch]) -> Tally:
+    def write(self, batches: Iterable[pa.RecordBatch]) -> WrittenCounts:
         """Write all rows.
 
         Returns:

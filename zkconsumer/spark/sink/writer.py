@@ -14,16 +14,16 @@ from pyspark.sql.types import StructType
 from zkconsumer.errors import ConfigError
 from zkconsumer.spark.sink.job import in_words, write_rows
 from zkconsumer.spark.sink.plan import sink_plan
-from zkconsumer.spark.sink.task import SinkPlan, Tally
+from zkconsumer.spark.sink.task import SinkPlan, WrittenCounts
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
-class Written(WriterCommitMessage):
+class TaskResult(WriterCommitMessage):
     """What a task tells the driver: where its rows are."""
 
-    tally: Tally
+    tally: WrittenCounts
 
 
 def batch_writer(options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> "ZkWriter":
@@ -39,14 +39,14 @@ def batch_writer(options: Mapping[str, str], schema: StructType, *, overwrite: b
     return ZkWriter(sink_plan(options, schema))
 
 
-def write_task(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> Written:
+def write_task(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> TaskResult:
     """See ``write_rows``; for Spark, which takes the answer to the driver."""
-    return Written(write_rows(plan, batches))
+    return TaskResult(write_rows(plan, batches))
 
 
 def written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
     """What tasks wrote, in words; None stands for one that failed."""
-    return in_words(one.tally for one in messages if isinstance(one, Written))
+    return in_words(one.tally for one in messages if isinstance(one, TaskResult))
 
 
 class ZkWriter(DataSourceArrowWriter):
@@ -59,7 +59,7 @@ class ZkWriter(DataSourceArrowWriter):
     def __init__(self, plan: SinkPlan) -> None:
         self._plan = plan
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
         """See ``write_task``."""
         return write_task(self._plan, iterator)
 

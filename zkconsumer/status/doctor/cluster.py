@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from zkconsumer.status.doctor.circumstances import Circumstances
-from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, names, some
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, counted, names, some
 from zkconsumer.status.model import ClusterSnapshot, PartitionStatus
 from zkconsumer.zk.absence import NoBrokers
 
 
-def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Finding]:
+def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]:
     """Look at everything that belongs to no group."""
     return [
         *_not_looked_at(snapshot),
@@ -22,7 +22,7 @@ def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Fi
     ]
 
 
-def _not_looked_at(snapshot: ClusterSnapshot) -> list[Finding]:
+def _not_looked_at(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     """No finding about a part that was not read must not pass for health."""
     lines = [
         f"{one.part}: {one.reason}, for {max(0, snapshot.taken_ms - one.since_ms) // 1000} s"
@@ -31,7 +31,7 @@ def _not_looked_at(snapshot: ClusterSnapshot) -> list[Finding]:
     if not lines:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.NOT_LOOKED_AT,
             severity=Severity.WARNING,
             what=(
@@ -44,13 +44,13 @@ def _not_looked_at(snapshot: ClusterSnapshot) -> list[Finding]:
     ]
 
 
-def _zookeeper(snapshot: ClusterSnapshot) -> list[Finding]:
+def _zookeeper(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     """Say what nobody looked at where a ZooKeeper is, and was not given."""
     alone = snapshot.brokers_alone
     if alone is None or alone.no_zookeeper or not snapshot.brokers:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.ZOOKEEPER_UNKNOWN,
             severity=Severity.NOTE,
             what=(
@@ -67,7 +67,7 @@ def _zookeeper(snapshot: ClusterSnapshot) -> list[Finding]:
     ]
 
 
-def _brokers(snapshot: ClusterSnapshot) -> list[Finding]:
+def _brokers(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     if not snapshot.brokers:
         # Where brokers alone are asked, that none is there is a part that could not be read.
         is_seen = not snapshot.failures and snapshot.brokers_alone is None
@@ -76,7 +76,7 @@ def _brokers(snapshot: ClusterSnapshot) -> list[Finding]:
     unusable = [f"broker {one.broker.id}: {one.problem}" for one in snapshot.brokers if one.problem]
     if unusable:
         findings.append(
-            Finding(
+            Diagnosis(
                 code=Code.BROKER_UNUSABLE,
                 severity=Severity.ERROR,
                 what=f"{counted(len(unusable), 'broker')} can't be used by consumers.",
@@ -90,7 +90,7 @@ def _brokers(snapshot: ClusterSnapshot) -> list[Finding]:
     # None: nobody tells which it is.
     if not snapshot.failures and all(one.is_controller is False for one in snapshot.brokers):
         findings.append(
-            Finding(
+            Diagnosis(
                 code=Code.NO_CONTROLLER,
                 severity=Severity.ERROR,
                 what=(
@@ -109,11 +109,11 @@ def _brokers(snapshot: ClusterSnapshot) -> list[Finding]:
     return findings
 
 
-def _no_brokers(snapshot: ClusterSnapshot) -> Finding:
+def _no_brokers(snapshot: ClusterSnapshot) -> Diagnosis:
     seen = snapshot.no_brokers or NoBrokers(
         zookeeper_connect=snapshot.address, is_cluster=bool(snapshot.topics)
     )
-    return Finding(
+    return Diagnosis(
         code=Code.NO_BROKERS,
         severity=Severity.ERROR,
         what=seen.what,
@@ -122,7 +122,7 @@ def _no_brokers(snapshot: ClusterSnapshot) -> Finding:
     )
 
 
-def _topics(snapshot: ClusterSnapshot) -> list[Finding]:
+def _topics(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     unreadable = [f"{one.name}: {one.problem}" for one in snapshot.topics if one.problem]
     empty = [
         one.name
@@ -132,7 +132,7 @@ def _topics(snapshot: ClusterSnapshot) -> list[Finding]:
     findings = []
     if unreadable:
         findings.append(
-            Finding(
+            Diagnosis(
                 code=Code.TOPIC_UNREADABLE,
                 severity=Severity.ERROR,
                 what=(
@@ -152,7 +152,7 @@ def _topics(snapshot: ClusterSnapshot) -> list[Finding]:
         )
     if empty:
         findings.append(
-            Finding(
+            Diagnosis(
                 code=Code.TOPIC_WITHOUT_PARTITIONS,
                 severity=Severity.WARNING,
                 what=f"{counted(len(empty), 'topic')} ha{_s(empty)} no partitions.",
@@ -180,14 +180,14 @@ def _is_lost(partition: PartitionStatus, there: set[int]) -> bool:
     return partition.leaderless or (bool(there) and partition.leader not in there)
 
 
-def _leaders(snapshot: ClusterSnapshot) -> list[Finding]:
+def _leaders(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     there = {one.broker.id for one in snapshot.brokers}
     lost = [one for one in _live(snapshot) if _is_lost(one, there)]
     if not lost:
         return []
     topics = {one.topic_partition.topic for one in lost}
     return [
-        Finding(
+        Diagnosis(
             code=Code.LEADER_MISSING,
             severity=Severity.ERROR,
             what=(
@@ -224,7 +224,7 @@ def _readers(snapshot: ClusterSnapshot, topics: set[str]) -> str:
     return f", which {'group' if len(groups) == 1 else 'groups'} {names(groups)} would read"
 
 
-def _replicas(snapshot: ClusterSnapshot) -> list[Finding]:
+def _replicas(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     there = {one.broker.id for one in snapshot.brokers}
     behind = [one for one in _live(snapshot) if one.under_replicated and not _is_lost(one, there)]
     if not behind:
@@ -243,7 +243,7 @@ def _replicas(snapshot: ClusterSnapshot) -> list[Finding]:
         for one in behind
     ]
     return [
-        Finding(
+        Diagnosis(
             code=Code.UNDER_REPLICATED,
             severity=Severity.WARNING,
             what=(
@@ -267,7 +267,7 @@ def _ids(brokers: tuple[int, ...]) -> str:
     return "[" + ", ".join(map(str, brokers)) + "]"
 
 
-def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> list[Finding]:
+def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]:
     lines = []
     ours = snapshot.clock_skew_ms
     if ours is not None and abs(ours.value) > around.skew_ms:
@@ -286,7 +286,7 @@ def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> list[Finding]:
     if not lines:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.CLOCK_SKEW,
             severity=Severity.WARNING,
             what=(

@@ -1,15 +1,15 @@
 """Offsets that stand still although there is something to read: not committed, or not read."""
 
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
-from zkconsumer.status.doctor.finding import Code, Finding, Severity, ago, counted, some
-from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, ago, counted, some
+from zkconsumer.status.doctor.group_look import GroupContext
 from zkconsumer.status.model import GroupPartition
 
 Pair = tuple[GroupPartition, GroupPartition]
 """A partition then and now."""
 
 
-def examine_commits(look: GroupLook) -> list[Finding]:
+def examine_commits(look: GroupContext) -> list[Diagnosis]:
     """Hold the group's offsets against those of an earlier look, where that is long enough ago."""
     still = [
         (then, one)
@@ -24,11 +24,11 @@ def examine_commits(look: GroupLook) -> list[Finding]:
     return [*_paused(look, silent), *_stalled(look, stalled)]
 
 
-def _paused(look: GroupLook, pairs: list[Pair]) -> list[Finding]:
+def _paused(look: GroupContext, pairs: list[Pair]) -> list[Diagnosis]:
     if not pairs:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.COMMITS_PAUSED,
             severity=Severity.ERROR,
             what=(
@@ -50,11 +50,11 @@ def _paused(look: GroupLook, pairs: list[Pair]) -> list[Finding]:
     ]
 
 
-def _stalled(look: GroupLook, pairs: list[Pair]) -> list[Finding]:
+def _stalled(look: GroupContext, pairs: list[Pair]) -> list[Diagnosis]:
     if not pairs:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.READING_STALLED,
             severity=Severity.ERROR,
             what=(
@@ -74,7 +74,7 @@ def _stalled(look: GroupLook, pairs: list[Pair]) -> list[Finding]:
     ]
 
 
-def _stands(look: GroupLook, then: GroupPartition, now: GroupPartition) -> bool:
+def _stands(look: GroupContext, then: GroupPartition, now: GroupPartition) -> bool:
     """Whether the same owner had something to read then, and stands where it stood."""
     if now.owner is None or now.owner != then.owner or then.log_end is None:
         return False
@@ -84,7 +84,7 @@ def _stands(look: GroupLook, then: GroupPartition, now: GroupPartition) -> bool:
     return committed is not None and committed.offset == earlier.offset < then.log_end
 
 
-def _committed_anew(look: GroupLook, pair: Pair) -> bool:
+def _committed_anew(look: GroupContext, pair: Pair) -> bool:
     """Whether the same offset is known to have been committed once more.
 
     ZooKeeper tells when it was; of Kafka's storage that is mostly not known.
@@ -95,7 +95,7 @@ def _committed_anew(look: GroupLook, pair: Pair) -> bool:
     return then.committed_ms != now.committed_ms
 
 
-def _evidence(look: GroupLook, then: GroupPartition, now: GroupPartition) -> str:
+def _evidence(look: GroupContext, then: GroupPartition, now: GroupPartition) -> str:
     committed = now.effective(look.group.kind)
     at = "nothing" if committed is None else str(committed.offset)
     return (
@@ -104,23 +104,23 @@ def _evidence(look: GroupLook, then: GroupPartition, now: GroupPartition) -> str
     )
 
 
-def _committed_ago(look: GroupLook, now: GroupPartition) -> str:
+def _committed_ago(look: GroupContext, now: GroupPartition) -> str:
     committed = now.effective(look.group.kind)
     if committed is None or committed.committed_ms is None:
         return ""
     return f"; last commit {ago(zookeeper_now_ms(look.snapshot) - committed.committed_ms)} ago"
 
 
-def _seconds(look: GroupLook) -> int:
+def _seconds(look: GroupContext) -> int:
     return look.around.silence_seen_ms(look.snapshot) // 1000
 
 
-def _stuck_for(look: GroupLook, pairs: list[Pair]) -> str:
+def _stuck_for(look: GroupContext, pairs: list[Pair]) -> str:
     """Since the last progress of all of them, which is older than our first look where told."""
     return ago(min(_since_commit_ms(look, now) for _, now in pairs))
 
 
-def _since_commit_ms(look: GroupLook, now: GroupPartition) -> int:
+def _since_commit_ms(look: GroupContext, now: GroupPartition) -> int:
     seen_ms = look.around.silence_seen_ms(look.snapshot)
     committed = now.effective(look.group.kind)
     if committed is None or committed.committed_ms is None:
@@ -128,7 +128,7 @@ def _since_commit_ms(look: GroupLook, now: GroupPartition) -> int:
     return max(seen_ms, zookeeper_now_ms(look.snapshot) - committed.committed_ms)
 
 
-def _seen_for(look: GroupLook, pairs: list[Pair]) -> str:
+def _seen_for(look: GroupContext, pairs: list[Pair]) -> str:
     """For how long that is sure, where it is not for all of that time."""
     seen_ms = look.around.silence_seen_ms(look.snapshot)
     if all(_since_commit_ms(look, now) <= seen_ms for _, now in pairs):

@@ -3,8 +3,8 @@
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.cluster import examine_cluster
 from zkconsumer.status.doctor.commits import examine_commits
-from zkconsumer.status.doctor.finding import Code, Finding
-from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.finding import Code, Diagnosis
+from zkconsumer.status.doctor.group_look import GroupContext
 from zkconsumer.status.doctor.incidents import incidents
 from zkconsumer.status.doctor.log_offsets import examine_log_offsets
 from zkconsumer.status.doctor.members import examine_members
@@ -17,7 +17,7 @@ from zkconsumer.status.model import ClusterSnapshot
 _ORDER = {code: place for place, code in enumerate(Code)}
 
 
-def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Finding, ...]:
+def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Diagnosis, ...]:
     """Everything that is wrong, the worst first, then by group and kind; the cluster leads.
 
     Args:
@@ -28,11 +28,11 @@ def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Finding, 
     findings = examine_cluster(snapshot, around) + examine_names(snapshot)
     partition_ids = snapshot.partition_ids()
     for _, group in sorted(snapshot.groups.items()):
-        findings += examine_group(GroupLook(group, snapshot, around, partition_ids))
+        findings += examine_group(GroupContext(group, snapshot, around, partition_ids))
     return tuple(sorted(findings, key=_rank))
 
 
-def examine_group(look: GroupLook) -> list[Finding]:
+def examine_group(look: GroupContext) -> list[Diagnosis]:
     """What is wrong with one group, without what is wrong with the cluster; by causes."""
     found = [
         *examine_whole(look),
@@ -46,5 +46,5 @@ def examine_group(look: GroupLook) -> list[Finding]:
     return incidents(look, found)
 
 
-def _rank(finding: Finding) -> tuple[int, tuple[str, ...], int]:
+def _rank(finding: Diagnosis) -> tuple[int, tuple[str, ...], int]:
     return -finding.severity, tuple(finding.group or ()), _ORDER[finding.code]

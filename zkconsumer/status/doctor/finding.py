@@ -78,7 +78,7 @@ class Code(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Diagnosis:
     """One thing that is wrong, or worth knowing.
 
     Attributes:
@@ -101,7 +101,7 @@ class Finding:
     fix: Fix | None = None
     group: GroupKey | None = None
     about: frozenset[TopicPartition] = frozenset()
-    consequences: "tuple[Finding, ...]" = ()
+    consequences: "tuple[Diagnosis, ...]" = ()
 
 
 def some(lines: list[str]) -> tuple[str, ...]:

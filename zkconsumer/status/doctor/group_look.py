@@ -16,8 +16,8 @@ from zkconsumer.status.model import (
     MemberStatus,
 )
 from zkconsumer.status.verify import (
-    Fault,
-    Ownership,
+    OwnershipFault,
+    MisownedPartition,
     PartitionIds,
     expected_owners,
     group_view,
@@ -30,7 +30,7 @@ Shares = Mapping[str, frozenset[TopicPartition]]
 
 
 @dataclass(frozen=True)
-class GroupLook:
+class GroupContext:
     """A group, the cluster around it, and what follows from both.
 
     Attributes:
@@ -104,14 +104,16 @@ class GroupLook:
         return {} if before is None else {one.topic_partition: one for one in before.partitions}
 
     @cached_property
-    def faults(self) -> tuple[Ownership, ...]:
+    def faults(self) -> tuple[MisownedPartition, ...]:
         """The partitions that are not owned as they should be, ascending."""
         return ownership_faults(self.group, self.partition_ids, self.snapshot.live_sessions)
 
     @cached_property
     def unowned(self) -> tuple[TopicPartition, ...]:
         """The partitions that members subscribe to and nobody owns, in order."""
-        return tuple(one.topic_partition for one in self.faults if one.fault is Fault.UNOWNED)
+        return tuple(
+            one.topic_partition for one in self.faults if one.fault is OwnershipFault.UNOWNED
+        )
 
     @cached_property
     def view(self) -> GroupView:

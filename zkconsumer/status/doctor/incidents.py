@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import cached_property
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.doctor.finding import Code, Finding, Severity
-from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
+from zkconsumer.status.doctor.group_look import GroupContext
 from zkconsumer.status.doctor.members import examine_members, stale_members
 from zkconsumer.status.doctor.subscriptions import examine_subscriptions
 
@@ -54,7 +54,7 @@ _KEPT_BY = frozenset(
 _ORDER = (Code.GROUP_ABANDONED, Code.MEMBER_STALE, *sorted(_UNREADABLE), *sorted(_KEPT_BY))
 
 
-def incidents(look: GroupLook, findings: list[Finding]) -> list[Finding]:
+def incidents(look: GroupContext, findings: list[Diagnosis]) -> list[Diagnosis]:
     """Return the causes, each with what follows from it, and what stands alone."""
     causes = _Causes(look)
     left = list(findings)
@@ -72,10 +72,10 @@ def incidents(look: GroupLook, findings: list[Finding]) -> list[Finding]:
 class _Causes:
     """What each kind of cause explains, of one group."""
 
-    def __init__(self, look: GroupLook) -> None:
+    def __init__(self, look: GroupContext) -> None:
         self._look = look
 
-    def explains(self, cause: Finding, other: Finding) -> bool:
+    def explains(self, cause: Diagnosis, other: Diagnosis) -> bool:
         """Whether a finding follows from another one."""
         if cause.code is Code.GROUP_ABANDONED:
             return True
@@ -118,6 +118,6 @@ class _Causes:
         return frozenset(one.code for one in found)
 
 
-def unfolded(findings: tuple[Finding, ...] | list[Finding]) -> list[Finding]:
+def unfolded(findings: tuple[Diagnosis, ...] | list[Diagnosis]) -> list[Diagnosis]:
     """Return all findings in one list, each cause before what follows from it."""
     return [it for one in findings for it in (one, *unfolded(list(one.consequences)))]

@@ -1,16 +1,16 @@
 """Committed offsets that the log does not hold: cut off at its head, or beyond its end."""
 
-from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, some
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, counted, some
 from zkconsumer.status.doctor.fix import Expected, Fix, SetNode
-from zkconsumer.status.doctor.group_look import GroupLook
-from zkconsumer.status.model import Committed, GroupPartition
+from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.model import CommittedOffset, GroupPartition
 from zkconsumer.zk.nodes import encode_offset
 from zkconsumer.zk.paths import GroupPaths, is_segment
 
-Found = tuple[GroupPartition, Committed]
+Found = tuple[GroupPartition, CommittedOffset]
 
 
-def examine_log_offsets(look: GroupLook) -> list[Finding]:
+def examine_log_offsets(look: GroupContext) -> list[Diagnosis]:
     """Hold where the group goes on against what the logs hold."""
     below: list[Found] = []
     beyond: list[Found] = []
@@ -25,7 +25,7 @@ def examine_log_offsets(look: GroupLook) -> list[Finding]:
     return [*_below(look, below), *_beyond(look, beyond)]
 
 
-def _is_beyond(look: GroupLook, partition: GroupPartition, committed: Committed) -> bool:
+def _is_beyond(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> bool:
     """Whether the log ended before that offset when it was asked after the commit.
 
     A running group can commit more than the log held when it was asked a moment before.
@@ -38,7 +38,7 @@ def _is_beyond(look: GroupLook, partition: GroupPartition, committed: Committed)
     return committed_ms is not None and committed_ms + look.around.skew_ms < partition.log_at_ms
 
 
-def _seen_ms(look: GroupLook, partition: GroupPartition, committed: Committed) -> int:
+def _seen_ms(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> int:
     """When the offset was first seen: groups and logs are read side by side, each look."""
     seen_ms = committed.seen_ms
     for earlier in (look.partitions_just_before, look.partitions_earlier):
@@ -49,14 +49,14 @@ def _seen_ms(look: GroupLook, partition: GroupPartition, committed: Committed) -
     return seen_ms
 
 
-def _below(look: GroupLook, found: list[Found]) -> list[Finding]:
+def _below(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
     if not found:
         return []
     # Of a partition that somebody reads, the log may have been cut since the last commit only.
     lost = sum((one.log_start or 0) - at.offset for one, at in found)
     is_read = all(one.owner is not None for one, _ in found)
     return [
-        Finding(
+        Diagnosis(
             code=Code.OFFSET_BELOW_LOG,
             severity=Severity.WARNING if is_read else Severity.ERROR,
             what=(
@@ -84,7 +84,7 @@ def _below(look: GroupLook, found: list[Found]) -> list[Finding]:
     ]
 
 
-def _to_log_start(look: GroupLook, found: list[Found]) -> Fix | None:
+def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
     """Set offsets of a group that nobody is in; in Kafka that is not a compare-and-set."""
     if not look.in_zookeeper or look.members or not look.group.whole:
         return None
@@ -116,11 +116,11 @@ def _to_log_start(look: GroupLook, found: list[Found]) -> Fix | None:
     )
 
 
-def _beyond(look: GroupLook, found: list[Found]) -> list[Finding]:
+def _beyond(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
     if not found:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.OFFSET_BEYOND_END,
             severity=Severity.ERROR,
             what=(

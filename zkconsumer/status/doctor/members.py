@@ -4,9 +4,9 @@ import re
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
-from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, names, some
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, counted, names, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
-from zkconsumer.status.doctor.group_look import GroupLook, is_malformed, is_readable
+from zkconsumer.status.doctor.group_look import GroupContext, is_malformed, is_readable
 from zkconsumer.status.model import MemberStatus
 from zkconsumer.zk.json_dialect import JsonObject, parse_object
 from zkconsumer.zk.nodes import Pattern
@@ -16,7 +16,7 @@ _ID_TIME = re.compile(r"-([0-9]{13})-[0-9a-f]{1,8}")
 """The end of an id that a consumer made for itself: milliseconds, and eight digits by chance."""
 
 
-def examine_members(look: GroupLook) -> list[Finding]:
+def examine_members(look: GroupContext) -> list[Diagnosis]:
     """Look at every registration of a ZooKeeper group."""
     if not look.in_zookeeper:
         return []
@@ -31,17 +31,17 @@ def examine_members(look: GroupLook) -> list[Finding]:
     ]
 
 
-def stale_members(look: GroupLook) -> list[MemberStatus]:
+def stale_members(look: GroupContext) -> list[MemberStatus]:
     """Return the members that are registered and not there."""
     return [one for one in look.group.members if _is_stale(look, one)]
 
 
-def _stale(look: GroupLook) -> list[Finding]:
+def _stale(look: GroupContext) -> list[Diagnosis]:
     gone = stale_members(look)
     if not gone:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.MEMBER_STALE,
             severity=Severity.ERROR,
             what=(
@@ -63,7 +63,7 @@ def _stale(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _is_stale(look: GroupLook, member: MemberStatus) -> bool:
+def _is_stale(look: GroupContext, member: MemberStatus) -> bool:
     if member.session_id == 0:
         return True
     # A member that came after the list of sessions was read is not in it.
@@ -72,7 +72,7 @@ def _is_stale(look: GroupLook, member: MemberStatus) -> bool:
     return look.dead(member.session_id) and not is_new
 
 
-def _unreadable(look: GroupLook) -> list[Finding]:
+def _unreadable(look: GroupContext) -> list[Diagnosis]:
     findings = []
     found = [one for one in look.group.members if is_malformed(one)]
     if found and not any(_is_sound(look, one) for one in look.group.members):
@@ -81,7 +81,7 @@ def _unreadable(look: GroupLook) -> list[Finding]:
         text, foreign = _text(member), _is_foreign(member)
         about = "a bare topic name, as pykafka registers it" if foreign else member.problem
         findings.append(
-            Finding(
+            Diagnosis(
                 code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,
                 severity=Severity.ERROR,
                 what=(
@@ -109,7 +109,7 @@ def _unreadable(look: GroupLook) -> list[Finding]:
     return findings
 
 
-def _is_sound(look: GroupLook, member: MemberStatus) -> bool:
+def _is_sound(look: GroupContext, member: MemberStatus) -> bool:
     return not is_malformed(member) and not _is_stale(look, member)
 
 
@@ -121,10 +121,10 @@ def _is_foreign(member: MemberStatus) -> bool:
     return is_topic_name(_text(member))
 
 
-def _of_another_kind(look: GroupLook, found: list[MemberStatus]) -> Finding:
+def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis:
     """Clients that share among themselves in a way of their own disturb nobody, and may be well."""
     foreign = all(map(_is_foreign, found))
-    return Finding(
+    return Diagnosis(
         code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,
         severity=Severity.WARNING,
         what=(
@@ -147,13 +147,13 @@ def _of_another_kind(look: GroupLook, found: list[MemberStatus]) -> Finding:
     )
 
 
-def _not_understood(look: GroupLook) -> list[Finding]:
+def _not_understood(look: GroupContext) -> list[Diagnosis]:
     """Sound registrations that we can't expand, such as an expression that only Java knows."""
     found = [one for one in look.group.members if not is_malformed(one) and not is_readable(one)]
     if not found:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.MEMBER_NOT_UNDERSTOOD,
             severity=Severity.WARNING,
             what=(
@@ -168,12 +168,12 @@ def _not_understood(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _unreadable_by_scala(look: GroupLook) -> list[Finding]:
+def _unreadable_by_scala(look: GroupContext) -> list[Diagnosis]:
     found = [one for one in look.readable.values() if one.problem is not None]
     if not found:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.MEMBER_UNREADABLE_BY_SCALA,
             severity=Severity.ERROR if len(look.members) > 1 else Severity.WARNING,
             what=(
@@ -190,7 +190,7 @@ def _unreadable_by_scala(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _first_regex_only(look: GroupLook) -> list[Finding]:
+def _first_regex_only(look: GroupContext) -> list[Diagnosis]:
     """Wildcard members with several entries, as kafka-node writes: only the first counts."""
     evidence = []
     for member in look.readable.values():
@@ -202,7 +202,7 @@ def _first_regex_only(look: GroupLook) -> list[Finding]:
     if not evidence:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.MEMBER_FOREIGN,
             severity=Severity.WARNING,
             what=(
@@ -216,7 +216,7 @@ def _first_regex_only(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _idle(look: GroupLook) -> list[Finding]:
+def _idle(look: GroupContext) -> list[Diagnosis]:
     """Who owns nothing while what is meant for it lies open: it gave up, or computes otherwise."""
     if look.settling or not look.unowned:
         return []
@@ -234,7 +234,7 @@ def _idle(look: GroupLook) -> list[Finding]:
     if not evidence:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.MEMBER_IDLE,
             severity=Severity.ERROR,
             what=(
@@ -255,14 +255,14 @@ def _idle(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _far_off(look: GroupLook) -> list[Finding]:
+def _far_off(look: GroupContext) -> list[Diagnosis]:
     evidence = [
         text for member in look.group.members if (text := _time_off(look, member)) is not None
     ]
     if not evidence:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.MEMBER_TIME_FAR_OFF,
             severity=Severity.WARNING,
             what="The clocks of some members' hosts are far from ZooKeeper's.",
@@ -276,7 +276,7 @@ def _far_off(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _time_off(look: GroupLook, member: MemberStatus) -> str | None:
+def _time_off(look: GroupContext, member: MemberStatus) -> str | None:
     """How far a member's times are from those of its node; a process may be older than that."""
     skew_ms, created_ms = look.around.skew_ms, member.created_ms
     registered_ms = member.registered_ms
@@ -298,7 +298,7 @@ def _time_off(look: GroupLook, member: MemberStatus) -> str | None:
     return f"{member.member_id}: its id is {ahead_ms // 1000} s ahead of its registration"
 
 
-def _delete(look: GroupLook, members: list[MemberStatus], caution: str) -> Fix | None:
+def _delete(look: GroupContext, members: list[MemberStatus], caution: str) -> Fix | None:
     """Delete registrations whose content is known, if they are still what was seen."""
     if not is_segment(look.group.group_id):
         return None
@@ -317,18 +317,18 @@ def _delete(look: GroupLook, members: list[MemberStatus], caution: str) -> Fix |
     )
 
 
-def _of_whom(look: GroupLook, member: MemberStatus) -> str:
+def _of_whom(look: GroupContext, member: MemberStatus) -> str:
     if member.session_id == 0:
         return "a persistent node, which no consumer makes and which never goes by itself"
     since = "" if member.created_ms is None else f", made {_ago(look, member.created_ms)}"
     return f"of {session_name(member.session_id)}, which ZooKeeper does not name as alive{since}"
 
 
-def _ago(look: GroupLook, time_ms: int) -> str:
+def _ago(look: GroupContext, time_ms: int) -> str:
     return f"{max(0, zookeeper_now_ms(look.snapshot) - time_ms) // 1000} s ago"
 
 
-def _where(look: GroupLook, member: MemberStatus) -> str:
+def _where(look: GroupContext, member: MemberStatus) -> str:
     return f"/consumers/{look.group.group_id}/ids/{member.member_id}"
 
 

@@ -1,14 +1,14 @@
 """Where offsets are kept: some in ZooKeeper, some in Kafka, some of topics long gone."""
 
-from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, some
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, counted, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix
-from zkconsumer.status.doctor.group_look import GroupLook
-from zkconsumer.status.model import Committed, GroupKey, GroupKind, GroupPartition
+from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.model import CommittedOffset, GroupKey, GroupKind, GroupPartition
 from zkconsumer.zk.nodes import encode_offset
 from zkconsumer.zk.paths import GroupPaths, is_segment, topic_path
 
 
-def examine_offset_places(look: GroupLook) -> list[Finding]:
+def examine_offset_places(look: GroupContext) -> list[Diagnosis]:
     """Look at which storage has an offset of what."""
     if not look.in_zookeeper:
         return []
@@ -18,7 +18,7 @@ def examine_offset_places(look: GroupLook) -> list[Finding]:
     return [*of_both, *_of_deleted_topics(look)]
 
 
-def _split(look: GroupLook) -> list[Finding]:
+def _split(look: GroupContext) -> list[Diagnosis]:
     """Mixed settings of ``offsets.storage``: each hand-over starts from a stale position."""
     by_places: dict[frozenset[str], list[str]] = {}
     topics = {topic.name for topic in look.snapshot.topics}
@@ -31,7 +31,7 @@ def _split(look: GroupLook) -> list[Finding]:
     if not in_zookeeper or not in_kafka:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.OFFSETS_SPLIT,
             severity=Severity.ERROR,
             what=(
@@ -56,7 +56,7 @@ def _split(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _differ(look: GroupLook) -> list[Finding]:
+def _differ(look: GroupContext) -> list[Diagnosis]:
     """One of two places is no longer written."""
     evidence = []
     for one in look.group.partitions:
@@ -72,7 +72,7 @@ def _differ(look: GroupLook) -> list[Finding]:
     if not evidence:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.OFFSETS_DIFFER,
             severity=Severity.WARNING,
             what=(
@@ -91,7 +91,10 @@ def _differ(look: GroupLook) -> list[Finding]:
 
 
 def _left_behind(
-    look: GroupLook, now: GroupPartition, in_zookeeper: Committed, in_kafka: Committed
+    look: GroupContext,
+    now: GroupPartition,
+    in_zookeeper: CommittedOffset,
+    in_kafka: CommittedOffset,
 ) -> str | None:
     """Which of the two is not written any more; None where both are, or it is not known.
 
@@ -117,7 +120,7 @@ def _left_behind(
     return f"{'Kafka' if stood['kafka'] else 'ZooKeeper'}'s did not move for {seconds} s"
 
 
-def _of_deleted_topics(look: GroupLook) -> list[Finding]:
+def _of_deleted_topics(look: GroupContext) -> list[Diagnosis]:
     # Where no topic is known at all, they were most likely not read.
     if not look.snapshot.topics:
         return []
@@ -132,7 +135,7 @@ def _of_deleted_topics(look: GroupLook) -> list[Finding]:
         return []
     topics = sorted({one.topic_partition.topic for one, _ in left})
     return [
-        Finding(
+        Diagnosis(
             code=Code.OFFSETS_OF_DELETED_TOPICS,
             severity=Severity.NOTE,
             what=(
@@ -149,7 +152,7 @@ def _of_deleted_topics(look: GroupLook) -> list[Finding]:
 
 
 def _delete(
-    look: GroupLook, left: list[tuple[GroupPartition, Committed]], topics: list[str]
+    look: GroupContext, left: list[tuple[GroupPartition, CommittedOffset]], topics: list[str]
 ) -> Fix | None:
     if not is_segment(look.group.group_id):
         return None

@@ -2,22 +2,22 @@
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
-from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, some
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, counted, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
-from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.group_look import GroupContext
 from zkconsumer.status.model import GroupState
-from zkconsumer.status.verify import Fault, Ownership
+from zkconsumer.status.verify import OwnershipFault, MisownedPartition
 from zkconsumer.zk.paths import GroupPaths, is_segment
 
 _CODES = {
-    Fault.NO_SESSION: Code.OWNER_PERSISTENT,
-    Fault.DEAD_SESSION: Code.OWNER_OF_DEAD_SESSION,
-    Fault.OTHER_SESSION: Code.OWNER_OF_OTHER_SESSION,
-    Fault.NO_MEMBER: Code.OWNER_NO_MEMBER,
-    Fault.NO_THREAD_ID: Code.OWNER_NO_THREAD,
-    Fault.NO_STREAM: Code.OWNER_NO_THREAD,
-    Fault.NOT_READ: Code.OWNER_NOT_SUBSCRIBED,
-    Fault.NO_PARTITION: Code.OWNER_NOT_SUBSCRIBED,
+    OwnershipFault.NO_SESSION: Code.OWNER_PERSISTENT,
+    OwnershipFault.DEAD_SESSION: Code.OWNER_OF_DEAD_SESSION,
+    OwnershipFault.OTHER_SESSION: Code.OWNER_OF_OTHER_SESSION,
+    OwnershipFault.NO_MEMBER: Code.OWNER_NO_MEMBER,
+    OwnershipFault.NO_THREAD_ID: Code.OWNER_NO_THREAD,
+    OwnershipFault.NO_STREAM: Code.OWNER_NO_THREAD,
+    OwnershipFault.NOT_READ: Code.OWNER_NOT_SUBSCRIBED,
+    OwnershipFault.NO_PARTITION: Code.OWNER_NOT_SUBSCRIBED,
 }
 _SAFE_TO_DELETE = {Code.OWNER_PERSISTENT, Code.OWNER_OF_DEAD_SESSION}
 _MILD = {Code.OWNER_NO_THREAD, Code.OWNER_NOT_SUBSCRIBED}
@@ -69,39 +69,39 @@ _REPAIR = {
 }
 
 
-def examine_owners(look: GroupLook) -> list[Finding]:
+def examine_owners(look: GroupContext) -> list[Diagnosis]:
     """Look at every owner, and at what has none."""
-    by_code: dict[Code, list[Ownership]] = {}
+    by_code: dict[Code, list[MisownedPartition]] = {}
     for one in look.faults if look.in_zookeeper else ():
-        if one.fault is not Fault.UNOWNED and not _is_excused(look, one):
+        if one.fault is not OwnershipFault.UNOWNED and not _is_excused(look, one):
             by_code.setdefault(_CODES[one.fault], []).append(one)
     findings = [_finding(look, code, found) for code, found in by_code.items()]
     return findings + _missing(look)
 
 
-def _is_excused(look: GroupLook, one: Ownership) -> bool:
+def _is_excused(look: GroupContext, one: MisownedPartition) -> bool:
     """Whether it only looks wrong to us."""
-    if one.fault is Fault.DEAD_SESSION:
+    if one.fault is OwnershipFault.DEAD_SESSION:
         # A session that began after the list of sessions was read is not in it.
         return _is_new(look, one)
     # What the owner reads is not known: there is a finding about its registration instead.
     member_id = look.member_of(one.owner or "")
     known = member_id not in look.members or member_id in look.readable
-    return not known and one.fault in {Fault.NOT_READ, Fault.NO_STREAM}
+    return not known and one.fault in {OwnershipFault.NOT_READ, OwnershipFault.NO_STREAM}
 
 
-def _is_new(look: GroupLook, one: Ownership) -> bool:
+def _is_new(look: GroupContext, one: MisownedPartition) -> bool:
     """Whether the node is so young that what it does not fit may have been read before it."""
     since_ms = look.partitions[one.topic_partition].owner_since_ms
     now_ms = zookeeper_now_ms(look.snapshot)
     return since_ms is not None and now_ms - since_ms < look.around.settle_ms
 
 
-def _finding(look: GroupLook, code: Code, found: list[Ownership]) -> Finding:
+def _finding(look: GroupContext, code: Code, found: list[MisownedPartition]) -> Diagnosis:
     number = counted(len(found), "partition")
     passing = code is not Code.OWNER_PERSISTENT and all(_is_new(look, one) for one in found)
     mild = code in _MILD or passing
-    return Finding(
+    return Diagnosis(
         code=code,
         severity=Severity.WARNING if mild else Severity.ERROR,
         what=_WHAT[code].format(n=f"{number} {'is' if len(found) == 1 else 'are'}"),
@@ -113,11 +113,11 @@ def _finding(look: GroupLook, code: Code, found: list[Ownership]) -> Finding:
     )
 
 
-def _evidence(look: GroupLook, one: Ownership) -> str:
+def _evidence(look: GroupContext, one: MisownedPartition) -> str:
     told = f"{one.topic_partition}: {one.owner} of {session_name(one.owner_session)}"
     if one.member_session not in {None, one.owner_session}:
         return f"{told}; that member is now of {session_name(one.member_session)}"
-    if one.fault is Fault.NO_MEMBER:
+    if one.fault is OwnershipFault.NO_MEMBER:
         of_session = [
             it.member_id for it in look.group.members if it.session_id == one.owner_session
         ]
@@ -128,7 +128,7 @@ def _evidence(look: GroupLook, one: Ownership) -> str:
     return told
 
 
-def _fix(look: GroupLook, found: list[Ownership]) -> Fix | None:
+def _fix(look: GroupContext, found: list[MisownedPartition]) -> Fix | None:
     """Delete what belongs to no session, or to one that ZooKeeper says is over."""
     if not is_segment(look.group.group_id):
         return None
@@ -149,7 +149,7 @@ def _fix(look: GroupLook, found: list[Ownership]) -> Fix | None:
     )
 
 
-def _missing(look: GroupLook) -> list[Finding]:
+def _missing(look: GroupContext) -> list[Diagnosis]:
     unowned = look.unowned
     if not unowned or not look.readable:
         return []
@@ -157,7 +157,7 @@ def _missing(look: GroupLook) -> list[Finding]:
         return []
     severity, how_sure = _how_bad(look, unowned)
     return [
-        Finding(
+        Diagnosis(
             code=Code.OWNER_MISSING,
             severity=severity,
             what=(
@@ -175,7 +175,7 @@ def _missing(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _how_bad(look: GroupLook, unowned: tuple[TopicPartition, ...]) -> tuple[Severity, str]:
+def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[Severity, str]:
     """One look can't tell a stuck group from a rebalance on its way; a second one can."""
     around = look.around
     before = around.group_before(look.group.key)
@@ -189,7 +189,7 @@ def _how_bad(look: GroupLook, unowned: tuple[TopicPartition, ...]) -> tuple[Seve
     return Severity.WARNING, "If a second look shows the same, the group is stuck."
 
 
-def _place(look: GroupLook, tp: TopicPartition) -> str:
+def _place(look: GroupContext, tp: TopicPartition) -> str:
     known = look.partitions.get(tp)
     committed = None if known is None else known.effective(look.group.kind)
     if known is None or committed is None or known.log_end is None:

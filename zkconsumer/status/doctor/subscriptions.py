@@ -8,18 +8,18 @@ from zkconsumer.assignment.threads import union
 from zkconsumer.model import ConsumerThreadId
 from zkconsumer.status.doctor.finding import (
     Code,
-    Finding,
+    Diagnosis,
     Severity,
     counted,
     first_names,
     names,
     some,
 )
-from zkconsumer.status.doctor.group_look import GroupLook, Shares
+from zkconsumer.status.doctor.group_look import GroupContext, Shares
 from zkconsumer.status.model import GroupState
 
 
-def examine_subscriptions(look: GroupLook) -> list[Finding]:
+def examine_subscriptions(look: GroupContext) -> list[Diagnosis]:
     """Hold the members' subscriptions against each other, the topics, and who owns what."""
     if not look.readable:
         return []
@@ -29,7 +29,7 @@ def examine_subscriptions(look: GroupLook) -> list[Finding]:
     return [*shared, *_assignors_told(look), *_idle_members(look)]
 
 
-def _topics_missing(look: GroupLook) -> list[Finding]:
+def _topics_missing(look: GroupContext) -> list[Diagnosis]:
     missing = sorted(look.topics_read - look.partition_ids.keys())
     if not missing or _topics_unknown(look):
         return []
@@ -38,7 +38,7 @@ def _topics_missing(look: GroupLook) -> list[Finding]:
         for topic in missing
     }
     return [
-        Finding(
+        Diagnosis(
             code=Code.SUBSCRIBED_TOPIC_MISSING,
             severity=Severity.WARNING,
             what=f"Members subscribe to {counted(len(missing), 'topic')} that the cluster lacks.",
@@ -52,14 +52,14 @@ def _topics_missing(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _topics_unknown(look: GroupLook) -> bool:
+def _topics_unknown(look: GroupContext) -> bool:
     return not look.snapshot.topics and bool(look.snapshot.failures)
 
 
 # --- ZooKeeper groups -----------------------------------------------------------------------
 
 
-def _unequal(look: GroupLook) -> list[Finding]:
+def _unequal(look: GroupContext) -> list[Diagnosis]:
     """Round-robin refuses a group whose members don't all read the same."""
     uneven = uneven_topics(look.view)
     strategy = look.around.strategies.get(look.group.group_id)
@@ -73,7 +73,7 @@ def _unequal(look: GroupLook) -> list[Finding]:
     }
     sure = strategy == "roundrobin"
     return [
-        Finding(
+        Diagnosis(
             code=Code.SUBSCRIPTIONS_UNEQUAL,
             severity=Severity.ERROR if sure else Severity.WARNING,
             what=(
@@ -99,11 +99,11 @@ def _unequal(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _follows(look: GroupLook, shares: Shares | None) -> bool:
+def _follows(look: GroupContext, shares: Shares | None) -> bool:
     return shares is not None and look.owned == shares
 
 
-def _assignors(look: GroupLook) -> list[Finding]:
+def _assignors(look: GroupContext) -> list[Diagnosis]:
     """Find out by which strategy each member owns what it does, where that shows."""
     owners = {name: owned for name, owned in look.owned.items() if owned}
     if not look.all_readable or look.settling or len(look.members) < 2 or not owners:
@@ -121,7 +121,7 @@ def _assignors(look: GroupLook) -> list[Finding]:
     return [_differ(look, Severity.WARNING, "Members own what no strategy gives them", lines)]
 
 
-def _fitting(look: GroupLook, member_id: str) -> list[Strategy]:
+def _fitting(look: GroupContext, member_id: str) -> list[Strategy]:
     known: list[tuple[Strategy, Shares | None]] = [
         ("range", look.range_shares),
         ("roundrobin", look.round_robin_shares),
@@ -130,14 +130,14 @@ def _fitting(look: GroupLook, member_id: str) -> list[Strategy]:
     return [name for name, share in known if share is not None and share[member_id] == owned]
 
 
-def _described(look: GroupLook, member_id: str, fits: Iterable[Strategy]) -> str:
+def _described(look: GroupContext, member_id: str, fits: Iterable[Strategy]) -> str:
     number = counted(len(look.owned[member_id]), "partition")
     told = " and ".join(fits)
     return f"{number}: its share by {told}" if told else f"{number}: its share by neither"
 
 
-def _differ(look: GroupLook, severity: Severity, what: str, lines: list[str]) -> Finding:
-    return Finding(
+def _differ(look: GroupContext, severity: Severity, what: str, lines: list[str]) -> Diagnosis:
+    return Diagnosis(
         code=Code.ASSIGNORS_DIFFER,
         severity=severity,
         what=(
@@ -154,7 +154,7 @@ def _differ(look: GroupLook, severity: Severity, what: str, lines: list[str]) ->
     )
 
 
-def _idle_threads(look: GroupLook) -> list[Finding]:
+def _idle_threads(look: GroupContext) -> list[Diagnosis]:
     """Streams that get nothing: as the group is shared out, or else as it can't but be."""
     found = look.view.threads_by_topic().items()
     by_topic = {topic: of_topic for topic, of_topic in found if look.partition_ids.get(topic)}
@@ -189,7 +189,7 @@ def _idle_threads(look: GroupLook) -> list[Finding]:
 # --- groups of a coordinator ----------------------------------------------------------------
 
 
-def _assignors_told(look: GroupLook) -> list[Finding]:
+def _assignors_told(look: GroupContext) -> list[Diagnosis]:
     by_name: dict[str, list[str]] = {}
     for member in look.group.members:
         if member.assignor is not None:
@@ -202,7 +202,7 @@ def _assignors_told(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _idle_members(look: GroupLook) -> list[Finding]:
+def _idle_members(look: GroupContext) -> list[Diagnosis]:
     # Members that read no topics are of another kind, Kafka Connect's say.
     idle = [name for name, owned in look.owned.items() if not owned and look.members[name].streams]
     if not idle or look.unowned or look.group.state is not GroupState.STABLE:
@@ -218,8 +218,8 @@ def _idle_members(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _too_few(look: GroupLook, what: str, evidence: list[str]) -> Finding:
-    return Finding(
+def _too_few(look: GroupContext, what: str, evidence: list[str]) -> Diagnosis:
+    return Diagnosis(
         code=Code.TOO_FEW_PARTITIONS,
         severity=Severity.NOTE,
         what=f"{what}, because there are fewer partitions than readers.",

@@ -4,24 +4,24 @@ import shlex
 
 from zkconsumer.status.doctor.finding import (
     Code,
-    Finding,
+    Diagnosis,
     Severity,
     ago,
     counted,
     names,
     some,
 )
-from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.group_look import GroupContext
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
 
 
-def examine_whole(look: GroupLook) -> list[Finding]:
+def examine_whole(look: GroupContext) -> list[Diagnosis]:
     """Look at the group as a whole."""
     return [*_problems(look), *_coordinator(look), *_endless(look), *_deserted(look)]
 
 
-def examine_names(snapshot: ClusterSnapshot) -> list[Finding]:
+def examine_names(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     """Find group ids that old and new consumers use at once."""
     findings = []
     for key, old in sorted(snapshot.groups.items()):
@@ -31,12 +31,12 @@ def examine_names(snapshot: ClusterSnapshot) -> list[Finding]:
     return findings
 
 
-def _old_and_new(old: GroupStatus, new: GroupStatus) -> Finding:
+def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
     topics = {topic for one in old.members for topic in one.streams} & {
         topic for one in new.members for topic in one.streams
     }
     both = f": {names(sorted(topics))}" if topics else " that both read"
-    return Finding(
+    return Diagnosis(
         code=Code.GROUP_OLD_AND_NEW,
         severity=Severity.ERROR,
         what=(
@@ -56,7 +56,7 @@ def _old_and_new(old: GroupStatus, new: GroupStatus) -> Finding:
     )
 
 
-def _deserted(look: GroupLook) -> list[Finding]:
+def _deserted(look: GroupContext) -> list[Diagnosis]:
     """A group that nobody is in: stopped a while ago, or abandoned for good."""
     group = look.group
     if group.state is GroupState.ABANDONED:
@@ -70,7 +70,7 @@ def _deserted(look: GroupLook) -> list[Finding]:
     if group.last_commit_ms is None and silent_ms < look.around.silence_ms:
         return []  # nobody tells when it committed, and it is not watched for long
     return [
-        Finding(
+        Diagnosis(
             code=Code.GROUP_STOPPED,
             severity=Severity.WARNING,
             what=(
@@ -88,12 +88,12 @@ def _deserted(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _abandoned(look: GroupLook) -> Finding:
+def _abandoned(look: GroupContext) -> Diagnosis:
     group = look.group
     waiting = _waiting(group)
     word = shlex.quote(group.group_id)
     kept = sum(bool(one.committed) for one in group.partitions)
-    return Finding(
+    return Diagnosis(
         code=Code.GROUP_ABANDONED,
         severity=Severity.NOTE,
         what=(
@@ -133,25 +133,25 @@ def _waiting_lines(group: GroupStatus) -> list[str]:
     return lines
 
 
-def _silent_ms(look: GroupLook) -> int | None:
+def _silent_ms(look: GroupContext) -> int | None:
     since_ms = look.group.silent_since_ms
     return None if since_ms is None else max(0, look.snapshot.taken_ms - since_ms)
 
 
-def _last_commit(look: GroupLook) -> str:
+def _last_commit(look: GroupContext) -> str:
     silent = ago(_silent_ms(look) or 0)
     if look.group.last_commit_ms is not None and look.group.unmoved_since_ms is None:
         return f"Its last commit was {silent} ago."
     return f"It has not committed for {silent} at least."
 
 
-def _problems(look: GroupLook) -> list[Finding]:
+def _problems(look: GroupContext) -> list[Diagnosis]:
     findings = []
     # Of a coordinator's group it may only say that its members are no consumers.
     unsure = look.in_zookeeper or look.group.state is GroupState.UNKNOWN
     if look.group.problems:
         findings.append(
-            Finding(
+            Diagnosis(
                 code=Code.GROUP_PROBLEM,
                 severity=Severity.WARNING if unsure else Severity.NOTE,
                 what="Some of what the group has could not be read, or makes no sense.",
@@ -165,7 +165,7 @@ def _problems(look: GroupLook) -> list[Finding]:
     ]
     if partitions:
         findings.append(
-            Finding(
+            Diagnosis(
                 code=Code.PARTITION_PROBLEM,
                 severity=Severity.WARNING,
                 what=(
@@ -181,11 +181,11 @@ def _problems(look: GroupLook) -> list[Finding]:
     return findings
 
 
-def _coordinator(look: GroupLook) -> list[Finding]:
+def _coordinator(look: GroupContext) -> list[Diagnosis]:
     if look.in_zookeeper or look.group.coordinator is not None:
         return []
     return [
-        Finding(
+        Diagnosis(
             code=Code.COORDINATOR_MISSING,
             severity=Severity.ERROR,
             what="No broker says that it coordinates the group: nobody can join or commit.",
@@ -200,7 +200,7 @@ def _coordinator(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _endless(look: GroupLook) -> list[Finding]:
+def _endless(look: GroupContext) -> list[Diagnosis]:
     """A coordinator's group that was rebalancing before, and is now."""
     around, group = look.around, look.group
     before = around.group_before(group.key)
@@ -212,7 +212,7 @@ def _endless(look: GroupLook) -> list[Finding]:
         return []
     came = {one.member_id for one in group.members} - {one.member_id for one in before.members}
     return [
-        Finding(
+        Diagnosis(
             code=Code.REBALANCE_ENDLESS,
             severity=Severity.ERROR,
             what=(

@@ -9,7 +9,7 @@ from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.group_state import coordinator_state, zookeeper_state
 from zkconsumer.status.model import (
     ClusterSnapshot,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupKind,
     GroupPartition,
@@ -256,7 +256,7 @@ def _with_offsets(group: GroupStatus, in_kafka: GroupOffsets, kept: Kept) -> Gro
 
 
 def _whole(
-    one: GroupPartition, in_kafka: Committed | str | None, span: LogSpan | None
+    one: GroupPartition, in_kafka: CommittedOffset | str | None, span: LogSpan | None
 ) -> GroupPartition:
     start, end, at_ms = span if span is not None else (None, None, None)
     committed, problem = one.committed, one.problem

@@ -8,7 +8,7 @@ from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.coordinator_requests import Positions
 from zkconsumer.status.model import (
-    Committed,
+    CommittedOffset,
     GroupKind,
     GroupPartition,
     GroupStatus,
@@ -134,14 +134,14 @@ def _undescribed(group_id: str, code: int, coordinator: Broker, seen_ms: int) ->
     )
 
 
-def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, Committed | str]:
+def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, CommittedOffset | str]:
     """What is stored for each partition, or why that is not known; nothing where nothing is."""
-    found: dict[TopicPartition, Committed | str] = {
+    found: dict[TopicPartition, CommittedOffset | str] = {
         tp: f"its offset in Kafka: {read.reason(tp)}" for tp in read.codes
     }
     for tp, it in read.found.items():
         if it is not None:
-            found[tp] = Committed(it.offset, "kafka", seen_ms, it.metadata)
+            found[tp] = CommittedOffset(it.offset, "kafka", seen_ms, it.metadata)
     return found
 
 

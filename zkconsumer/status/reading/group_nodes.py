@@ -9,7 +9,7 @@ from zkconsumer.assignment.filters import expand
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import (
-    Committed,
+    CommittedOffset,
     GroupKind,
     GroupPartition,
     GroupStatus,
@@ -176,7 +176,7 @@ def _partition(
     seen_ms: int,
 ) -> GroupPartition:
     problems: list[str] = []
-    committed: tuple[Committed, ...] = ()
+    committed: tuple[CommittedOffset, ...] = ()
     if isinstance(offset, Unreadable):
         problems.append(offset.reason)
     elif offset is not None:
@@ -184,7 +184,7 @@ def _partition(
         if isinstance(value, Malformed):
             problems.append(f"its offset node: {value.reason}")
         elif value >= 0:  # tools leave -1, which means none
-            committed = (Committed(value, "zookeeper", seen_ms, "", offset.mtime_ms),)
+            committed = (CommittedOffset(value, "zookeeper", seen_ms, "", offset.mtime_ms),)
     if isinstance(owner, Unreadable):
         problems.append(owner.reason)
     found = owner if isinstance(owner, ZNode) else None

@@ -11,7 +11,7 @@ from typing import Final
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.model import (
     BrokerStatus,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupKind,
     GroupStatus,
@@ -26,7 +26,7 @@ from zkconsumer.status.reading.values import (
     GroupsRead,
     LogSpan,
     LogsRead,
-    Looked,
+    GroupReads,
     OffsetsRead,
 )
 from zkconsumer.zk.absence import NoBrokers
@@ -203,7 +203,7 @@ class Kept:
         reasons = {part: read.failures[name] for part, name in parts.items()}
         self.failures.note("offsets", reasons, now_ms, parts)
 
-    def take_look(self, read: Looked, now_ms: int) -> None:
+    def take_look(self, read: GroupReads, now_ms: int) -> None:
         """Some groups were read again."""
         groups = (self.zookeeper_groups, self.coordinator_groups)
         self.zookeeper_groups, self.coordinator_groups = (
@@ -235,7 +235,9 @@ class Kept:
             if not offsets or any(group.members for group in found if group is not None):
                 self._unmoved.pop(name, None)
                 continue
-            places = ((tp, one.offset) for tp, one in offsets.items() if isinstance(one, Committed))
+            places = (
+                (tp, one.offset) for tp, one in offsets.items() if isinstance(one, CommittedOffset)
+            )
             mark = hash(frozenset(places))
             known = self._unmoved.get(name)
             if known is None or known[0] != mark:
@@ -301,7 +303,9 @@ def _newer_offsets(
 
 
 def _seen_ms(offsets: GroupOffsets) -> int:
-    return max((one.seen_ms for one in offsets.values() if isinstance(one, Committed)), default=0)
+    return max(
+        (one.seen_ms for one in offsets.values() if isinstance(one, CommittedOffset)), default=0
+    )
 
 
 def _looked_at(

@@ -19,13 +19,13 @@ from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import Kept, offset_questions
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.part import Part
-from zkconsumer.status.reading.values import GroupOffsets, GroupsRead, LogSpan, Looked
+from zkconsumer.status.reading.values import GroupOffsets, GroupsRead, LogSpan, GroupReads
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.zk.store import ZkStore
 
 
 @dataclass(slots=True)
-class Errand:
+class BrokerTask:
     """What to ask of one broker.
 
     Attributes:
@@ -40,7 +40,7 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookPlan:
+class ReadPlan:
     """What to ask whom.
 
     Attributes:
@@ -50,12 +50,12 @@ class LookPlan:
     """
 
     in_zookeeper: tuple[str, ...]
-    errands: Mapping[Broker, Errand]
+    errands: Mapping[Broker, BrokerTask]
     topics: Mapping[str, tuple[int, ...]]
 
 
 @dataclass(slots=True)
-class _Told:
+class _BrokerReport:
     """What a broker said."""
 
     groups: Mapping[str, GroupStatus | str | None] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class _InZookeeper:
     read: GroupsRead
 
 
-def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Broker]) -> LookPlan:
+def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Broker]) -> ReadPlan:
     """Whom to ask about some groups, by what is known of the cluster (pure).
 
     Kafka is asked for offsets of a ZooKeeper group only if it was known to have some.
@@ -82,34 +82,34 @@ def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Br
         answering: the brokers that answered lately, by id; the others are not waited for.
     """
     topics = kept.partition_ids() or {}
-    errands: dict[Broker, Errand] = {}
+    errands: dict[Broker, BrokerTask] = {}
     known = [group for key in keys if (group := kept.group(key)) is not None]
     for group in known:
         if group.coordinator is None or group.only_listed or group.kind is GroupKind.ZOOKEEPER:
             continue
-        errands.setdefault(group.coordinator, Errand()).describe.append(group.group_id)
+        errands.setdefault(group.coordinator, BrokerTask()).describe.append(group.group_id)
     keeping = {
         one.group_id
         for one in known
         if one.kind is GroupKind.COORDINATOR or kept.offsets.get(one.group_id)
     }
     for broker, groups in offset_questions(kept, sorted(keeping), topics).items():
-        errands.setdefault(broker, Errand()).offsets = groups
+        errands.setdefault(broker, BrokerTask()).offsets = groups
     leaders = kept.leaders(answering)
     read = {one.topic_partition for group in known for one in group.partitions}
     # What nobody owns is known by its offsets alone.
     read |= {tp for group in known for tp in kept.offsets.get(group.group_id, ())}
     for tp in sorted(read):
         if tp in leaders:
-            errands.setdefault(leaders[tp], Errand()).logs.append(tp)
-    return LookPlan(
+            errands.setdefault(leaders[tp], BrokerTask()).logs.append(tp)
+    return ReadPlan(
         in_zookeeper=tuple(one.group_id for one in keys if one.kind is GroupKind.ZOOKEEPER),
         errands={one: it for one, it in errands.items() if one.id in answering},
         topics=topics,
     )
 
 
-class GroupLooks:
+class CoordinatorGroupReader:
     """Thread: one at a time, but for ``close``.
 
     Args:
@@ -128,7 +128,7 @@ class GroupLooks:
         self._logs = LogReader(self._brokers, clock)
         self._coordinators = CoordinatorReader(self._brokers, clock)
 
-    def look(self, plan: LookPlan, deadline: Deadline) -> Looked:
+    def look(self, plan: ReadPlan, deadline: Deadline) -> GroupReads:
         """Ask all of them."""
         groups = self._groups
         if plan.in_zookeeper and groups is not None:
@@ -137,7 +137,7 @@ class GroupLooks:
             {broker: self._question(errand, deadline) for broker, errand in plan.errands.items()},
             deadline,
         )
-        found = _Found()
+        found = _CollectedGroups()
         for broker, answer in answers.items():
             found.take(plan.errands[broker], answer)
         if plan.in_zookeeper and groups is not None:
@@ -149,9 +149,9 @@ class GroupLooks:
         self._brokers.close(timeout_ms)
         self._scope.close(timeout_ms)
 
-    def _question(self, errand: Errand, deadline: Deadline) -> Question[_Told]:
-        def ask(connection: NegotiatedConnection) -> _Told:
-            said = _Told()
+    def _question(self, errand: BrokerTask, deadline: Deadline) -> Question[_BrokerReport]:
+        def ask(connection: NegotiatedConnection) -> _BrokerReport:
+            said = _BrokerReport()
             if errand.describe:
                 describe = self._coordinators.describe_question(errand.describe, deadline)
                 said.groups = describe(connection)
@@ -166,12 +166,12 @@ class GroupLooks:
         return ask
 
 
-def _read(groups: ZookeeperGroups, plan: LookPlan, deadline: Deadline) -> _InZookeeper:
+def _read(groups: ZookeeperGroups, plan: ReadPlan, deadline: Deadline) -> _InZookeeper:
     names = frozenset(plan.in_zookeeper)
     return _InZookeeper(names, groups.read_some(names, plan.topics, deadline))
 
 
-class _Found:
+class _CollectedGroups:
     """Collects what is told."""
 
     def __init__(self) -> None:
@@ -180,7 +180,7 @@ class _Found:
         self._logs: dict[TopicPartition, LogSpan | str] = {}
         self._failures: dict[str, str] = {}
 
-    def take(self, errand: Errand, answer: _Told | Unanswered) -> None:
+    def take(self, errand: BrokerTask, answer: _BrokerReport | Unanswered) -> None:
         """A broker answered, or did not."""
         if isinstance(answer, Unanswered):
             self._fail((*errand.describe, *errand.offsets), answer.reason)
@@ -208,9 +208,9 @@ class _Found:
         late = [name for name in names if name not in answer.names]
         self._fail(late, "ZooKeeper has only now answered the question before")
 
-    def looked(self) -> Looked:
+    def looked(self) -> GroupReads:
         """All of it."""
-        return Looked(
+        return GroupReads(
             groups=self._groups, offsets=self._offsets, logs=self._logs, failures=self._failures
         )
 

@@ -47,7 +47,7 @@ def _next_offset(kind: GroupKind, partition: GroupPartition) -> int | None:
     return committed.offset
 
 
-class _Asked(NamedTuple):
+class _LastRequest(NamedTuple):
     """When a partition was asked last, and whether it told."""
 
     at_ms: int
@@ -60,7 +60,7 @@ class TimesMemory:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._written_ms: dict[Placed, int] = {}
-        self._asked: dict[TopicPartition, _Asked] = {}
+        self._asked: dict[TopicPartition, _LastRequest] = {}
 
     def unknown(self, places: Collection[Placed], now_ms: int, most: int) -> list[Placed]:
         """Return what to ask about, at most so much, those first that were waited for longest."""
@@ -68,7 +68,7 @@ class TimesMemory:
             waiting = [
                 one for one in places if one not in self._written_ms and self._due(one, now_ms)
             ]
-            waiting.sort(key=lambda one: self._asked.get(one[0], _Asked(-1, told=True)).at_ms)
+            waiting.sort(key=lambda one: self._asked.get(one[0], _LastRequest(-1, told=True)).at_ms)
             return waiting[:most]
 
     def learn(self, asked: Collection[Placed], told: Mapping[Placed, int], now_ms: int) -> None:
@@ -76,7 +76,7 @@ class TimesMemory:
         with self._lock:
             self._written_ms.update(told)
             for place in asked:
-                self._asked[place[0]] = _Asked(now_ms, place in told)
+                self._asked[place[0]] = _LastRequest(now_ms, place in told)
 
     def keep_only(self, places: Collection[Placed]) -> None:
         """Forget all other places: nobody is there any more."""

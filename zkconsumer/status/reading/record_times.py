@@ -39,7 +39,7 @@ _ROUNDS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RecordTimeFetch:
     """What to fetch of one partition next; ``alone``: in a request of its own."""
 
     offset: int
@@ -100,15 +100,15 @@ def _question(
         found: dict[TopicPartition, int] = {}
         if connection.version_of(FetchRequest) < _FIRST_WITH_TIMES:
             return found
-        waiting = {tp: Ask(offset) for tp, offset in wanted.items()}
+        waiting = {tp: RecordTimeFetch(offset) for tp, offset in wanted.items()}
         for _ in range(_ROUNDS):
-            again: dict[TopicPartition, Ask] = {}
+            again: dict[TopicPartition, RecordTimeFetch] = {}
             for part in _parts(waiting):
                 if deadline.is_over:
                     return found
                 for tp, answer in _fetch(connection, part, deadline):
                     told = time_at(answer, part[tp])
-                    if isinstance(told, Ask):
+                    if isinstance(told, RecordTimeFetch):
                         again[tp] = told
                     elif told is not None:
                         found[tp] = told
@@ -119,10 +119,10 @@ def _question(
 
 
 def _parts(
-    waiting: Mapping[TopicPartition, Ask],
-) -> Iterator[dict[TopicPartition, Ask]]:
+    waiting: Mapping[TopicPartition, RecordTimeFetch],
+) -> Iterator[dict[TopicPartition, RecordTimeFetch]]:
     """So many at a time that an answer fits into memory: large pieces come alone."""
-    part: dict[TopicPartition, Ask] = {}
+    part: dict[TopicPartition, RecordTimeFetch] = {}
     size = 0
     for tp, one in waiting.items():
         if one.alone:
@@ -138,7 +138,9 @@ def _parts(
 
 
 def _fetch(
-    connection: NegotiatedConnection, part: Mapping[TopicPartition, Ask], deadline: Deadline
+    connection: NegotiatedConnection,
+    part: Mapping[TopicPartition, RecordTimeFetch],
+    deadline: Deadline,
 ) -> Iterable[tuple[TopicPartition, FetchedPartition]]:
     by_topic: dict[str, list[FetchPartition]] = {}
     for tp, one in part.items():
@@ -166,7 +168,7 @@ def _fetch(
                 yield tp, told
 
 
-def time_at(answer: FetchedPartition, asked: Ask) -> int | Ask | None:
+def time_at(answer: FetchedPartition, asked: RecordTimeFetch) -> int | RecordTimeFetch | None:
     """The timestamp of the first record from an offset on; or what to ask next to learn it.
 
     None where there is no record, or it has no timestamp, or can't be read.
@@ -189,14 +191,14 @@ def time_at(answer: FetchedPartition, asked: Ask) -> int | Ask | None:
         at_ms = decoded.records[0].timestamp
         return at_ms if at_ms >= 0 else None
     if decoded.next_offset > offset:
-        return Ask(decoded.next_offset)
+        return RecordTimeFetch(decoded.next_offset)
     size = decoded.first_entry_size_bytes
     if size is not None and asked.max_bytes < size <= _MOST_BYTES:
-        return Ask(offset, size)
+        return RecordTimeFetch(offset, size)
     return None
 
 
-def _larger(asked: Ask) -> Ask | None:
+def _larger(asked: RecordTimeFetch) -> RecordTimeFetch | None:
     """What to ask where something is there, but it did not fit.
 
     From 0.10.1 on a broker leaves out what does not fit, but for the first entry of the first
@@ -205,5 +207,5 @@ def _larger(asked: Ask) -> Ask | None:
     if asked.alone:
         return None
     if asked.max_bytes < _NEXT_BYTES:
-        return Ask(asked.offset, _NEXT_BYTES)
-    return Ask(asked.offset, alone=True)
+        return RecordTimeFetch(asked.offset, _NEXT_BYTES)
+    return RecordTimeFetch(asked.offset, alone=True)

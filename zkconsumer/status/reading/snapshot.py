@@ -33,7 +33,7 @@ from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.garbage import no_collection
 from zkconsumer.status.reading.kept import Kept, offset_questions, registered_addresses
 from zkconsumer.status.reading.logs import LogReader
-from zkconsumer.status.reading.looking import GroupLooks, plan_look
+from zkconsumer.status.reading.looking import CoordinatorGroupReader, plan_look
 from zkconsumer.status.reading.next_records import NextRecords, TimesMemory
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.sessions import Sessions
@@ -145,7 +145,7 @@ class SnapshotReader:
         else:
             raise ConfigError("neither a ZooKeeper nor a broker to begin with was given")
         self._cluster: Part[ClusterRead] = Part("cluster", self._scope, self._source.asked)
-        self._looks = GroupLooks(store, dialer, self._clock)
+        self._looks = CoordinatorGroupReader(store, dialer, self._clock)
         self._groups: Part[GroupsRead] = Part("groups", self._scope)
         self._alive: Part[Seen[frozenset[int]] | None] = Part("sessions", self._scope)
         self._brokers = BrokerRound(dialer, self._clock)

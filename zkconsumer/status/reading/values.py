@@ -7,14 +7,14 @@ from typing import NamedTuple, TypeAlias
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import (
     BrokerStatus,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupStatus,
     TopicStatus,
 )
 from zkconsumer.zk.absence import NoBrokers
 
-GroupOffsets: TypeAlias = Mapping[TopicPartition, Committed | str]
+GroupOffsets: TypeAlias = Mapping[TopicPartition, CommittedOffset | str]
 """What a group has committed, or of a partition why that is not known."""
 
 
@@ -104,7 +104,7 @@ class OffsetsRead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class GroupReads:
     """What came of reading some groups again.
 
     Attributes:

@@ -20,7 +20,7 @@ from zkconsumer.status.reading.values import ClusterRead
 from zkconsumer.zk.cluster_nodes import (
     CONTROLLER,
     DELETED_TOPICS,
-    PartitionState,
+    PartitionStateNode,
     config_path,
     parse_broker_facts,
     parse_controller,
@@ -178,7 +178,7 @@ def _config(node: Read[ZNode]) -> Mapping[str, str]:
 
 def _read_states(
     nodes: NodeBatches, replicas: Mapping[str, Mapping[int, tuple[int, ...]] | str]
-) -> Mapping[TopicPartition, PartitionState | Malformed]:
+) -> Mapping[TopicPartition, PartitionStateNode | Malformed]:
     partitions: Sequence[TopicPartition] = [
         TopicPartition(name, number)
         for name, of_topic in replicas.items()
@@ -186,8 +186,8 @@ def _read_states(
         for number in of_topic
     ]
     # Most partitions say the same, letter by letter.
-    parsed: dict[bytes, PartitionState | Malformed] = {}
-    states: dict[TopicPartition, PartitionState | Malformed] = {}
+    parsed: dict[bytes, PartitionStateNode | Malformed] = {}
+    states: dict[TopicPartition, PartitionStateNode | Malformed] = {}
     for tp, node in zip(partitions, nodes.get([state_path(*tp) for tp in partitions]), strict=True):
         if node is None:
             states[tp] = _NO_NODE
@@ -203,7 +203,7 @@ def _read_states(
 def _partitions(
     topic: str,
     replicas: Mapping[int, tuple[int, ...]],
-    states: Mapping[TopicPartition, PartitionState | Malformed],
+    states: Mapping[TopicPartition, PartitionStateNode | Malformed],
 ) -> tuple[PartitionStatus, ...]:
     found = []
     for number, assigned in replicas.items():

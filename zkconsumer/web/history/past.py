@@ -13,7 +13,7 @@ from zkconsumer.status.model import GroupKey
 from zkconsumer.web.history import statements as sql
 from zkconsumer.web.history.database import reading
 from zkconsumer.web.history.recorder import Recorder
-from zkconsumer.web.history.samples import Row, parse_layout, series_of
+from zkconsumer.web.history.samples import StoredSample, parse_layout, series_of
 from zkconsumer.web.state import LagSeries, PastRebalance
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,9 @@ class RecordedPast:
             return ()
 
 
-def _rows(path: Path, key: GroupKey, since_ms: int, until_ms: int, points: int) -> list[Row]:
+def _rows(
+    path: Path, key: GroupKey, since_ms: int, until_ms: int, points: int
+) -> list[StoredSample]:
     with reading(path) as connection:
         # Of one moment, whatever is written meanwhile.
         connection.execute("BEGIN")
@@ -115,14 +117,14 @@ def _rows(path: Path, key: GroupKey, since_ms: int, until_ms: int, points: int) 
         stretch_ms = max(1, -(-(until_ms - since_ms) // max(1, min(points, most))))
         values = {"since_ms": since_ms, "until_ms": until_ms, "stretch_ms": stretch_ms}
         layouts: dict[int, tuple[TopicPartition, ...]] = {}
-        rows: list[Row] = []
+        rows: list[StoredSample] = []
         for at_ms, layout, body in connection.execute(
             sql.GET_SAMPLES, {**values, "series": series}
         ).fetchall():
             if layout not in layouts:
                 (text,) = connection.execute(sql.GET_LAYOUT, (layout,)).fetchone()
                 layouts[layout] = parse_layout(text)
-            rows.append(Row(at_ms, layouts[layout], body))
+            rows.append(StoredSample(at_ms, layouts[layout], body))
         return rows
 
 

@@ -25,7 +25,7 @@ _COLUMNS: Final = 3
 _FAST: Final = 1
 
 
-class Sample(NamedTuple):
+class GroupSample(NamedTuple):
     """A group at one moment.
 
     Attributes:
@@ -41,7 +41,7 @@ class Sample(NamedTuple):
     body: bytes
 
 
-class Row(NamedTuple):
+class StoredSample(NamedTuple):
     """A sample as it is read again."""
 
     at_ms: int
@@ -49,7 +49,7 @@ class Row(NamedTuple):
     body: bytes
 
 
-def sample_of(group: GroupStatus, lag: GroupLag, stale_ms: int) -> Sample:
+def sample_of(group: GroupStatus, lag: GroupLag, stale_ms: int) -> GroupSample:
     """What to keep of a group.
 
     Args:
@@ -67,7 +67,7 @@ def sample_of(group: GroupStatus, lag: GroupLag, stale_ms: int) -> Sample:
         if UNKNOWN not in {offset, end}:
             known = True
             total += max(0, end - offset)
-    return Sample(
+    return GroupSample(
         at_ms=group.seen_ms,
         lag=total if known else UNKNOWN,
         layout=layout_text(one.topic_partition for one in group.partitions),
@@ -92,7 +92,7 @@ def parse_layout(text: str) -> tuple[TopicPartition, ...]:
     )
 
 
-def series_of(rows: Sequence[Row], shown: int = PARTITIONS_SHOWN) -> LagSeries:
+def series_of(rows: Sequence[StoredSample], shown: int = PARTITIONS_SHOWN) -> LagSeries:
     """Rows of one group, in the order of time, as a chart wants them.
 
     Args:
@@ -117,7 +117,7 @@ def series_of(rows: Sequence[Row], shown: int = PARTITIONS_SHOWN) -> LagSeries:
 class _Columns:
     """A row, unpacked."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: StoredSample) -> None:
         self.layout = row.layout
         numbers = array("q")
         numbers.frombytes(zlib.decompress(row.body))

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupState
 from zkconsumer.web.health import health_of
 from zkconsumer.web.pages.group_rows import LOOKED_AT, GroupRow, group_row
-from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.pages.words import SEVERITY_TONES, Tone
 from zkconsumer.web.state import ClusterState
 
@@ -54,7 +54,7 @@ class Totals:
     groups_ms: int | None
 
 
-def cluster_page(state: ClusterState, asked: Asked) -> View:
+def cluster_page(state: ClusterState, asked: PageRequest) -> View:
     """The first page; all findings with ``findings=all``."""
     snapshot = state.snapshot
     groups = [group_row(state, key) for key in snapshot.groups]
@@ -92,7 +92,7 @@ def _is_behind(row: GroupRow) -> bool:
     return bool(row.lag) or row.burrow_tone in {Tone.WARN, Tone.BAD}
 
 
-def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Finding], int]:
+def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Diagnosis], int]:
     """What is worse than a note, the worst first; and in how many groups nobody looked.
 
     The groups that Burrow or their state speaks against are looked at first.
@@ -118,7 +118,11 @@ def _suspicion(row: GroupRow) -> tuple[int, int, int]:
 
 
 def _verdict(
-    state: ClusterState, now_ms: int, findings: list[Finding], groups: list[GroupRow], left_out: int
+    state: ClusterState,
+    now_ms: int,
+    findings: list[Diagnosis],
+    groups: list[GroupRow],
+    left_out: int,
 ) -> tuple[str, Tone]:
     """One sentence, and how it is shown. What is old, or was not looked at, is no health."""
     stopped = _stopped(findings, groups)
@@ -145,7 +149,7 @@ def _verdict(
     return ("Nothing is wrong in what was looked at", Tone.NOTE) if left_out else (_WELL, Tone.OK)
 
 
-def _stopped(findings: list[Finding], groups: list[GroupRow]) -> int:
+def _stopped(findings: list[Diagnosis], groups: list[GroupRow]) -> int:
     """The groups that Burrow calls an error, and of which no finding says so."""
     told = {one.group for one in findings if one.severity is Severity.ERROR}
     return sum(row.burrow_tone is Tone.BAD and row.key not in told for row in groups)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.model import PartFailure
-from zkconsumer.web.pages.view import Asked
+from zkconsumer.web.pages.view import PageRequest
 from zkconsumer.web.state import ClusterState
 
 _LEAST_OLD_MS = 15_000
@@ -39,7 +39,7 @@ class Frame:
     token_in_use: bool
 
 
-def frame_of(state: ClusterState, asked: Asked) -> Frame:
+def frame_of(state: ClusterState, asked: PageRequest) -> Frame:
     """The frame around a page."""
     snapshot = state.snapshot
     return Frame(

@@ -9,7 +9,7 @@ from zkconsumer.web.pages.group_grid import columns_of, group_grid
 from zkconsumer.web.pages.group_rows import group_row
 from zkconsumer.web.pages.group_timeline import SHOWN, bare_id, events_of, ribbon
 from zkconsumer.web.pages.plain import sorry_page
-from zkconsumer.web.pages.view import Asked, View, group_address
+from zkconsumer.web.pages.view import PageRequest, View, group_address
 from zkconsumer.web.pages.words import SEVERITY_TONES, counted
 from zkconsumer.web.state import ClusterState, PastRebalance
 
@@ -17,7 +17,7 @@ MEMBERS_SHOWN: Final = 100
 
 
 def group_page(
-    state: ClusterState, asked: Asked, key: GroupKey, past: Sequence[PastRebalance] = ()
+    state: ClusterState, asked: PageRequest, key: GroupKey, past: Sequence[PastRebalance] = ()
 ) -> View:
     """The page of a group.
 

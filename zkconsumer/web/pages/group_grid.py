@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from zkconsumer.status.grid import Column, Row
+from zkconsumer.status.grid import OwnerColumn, PartitionRow
 from zkconsumer.status.lag import PartitionLag, Standing
 from zkconsumer.status.model import GroupKey, GroupPartition
 from zkconsumer.web.pages.group_timeline import member_label
 from zkconsumer.web.pages.table import number_in
-from zkconsumer.web.pages.view import Asked
+from zkconsumer.web.pages.view import PageRequest
 from zkconsumer.web.pages.words import BURROW_TONES, Tone, time_lag
 from zkconsumer.web.state import ClusterState
 
@@ -37,7 +37,7 @@ class GridColumn:
     number: int
     hue: int
     label: str
-    column: Column
+    column: OwnerColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class GridRow:
         oldest_ms: when the oldest of its numbers was seen; None where there is none.
     """
 
-    row: Row
+    row: PartitionRow
     owner: GridColumn | None
     end: int | None
     log_at_ms: int | None
@@ -111,7 +111,7 @@ class GroupGrid:
     after: str | None
 
 
-def columns_of(key: GroupKey, columns: Sequence[Column]) -> tuple[GridColumn, ...]:
+def columns_of(key: GroupKey, columns: Sequence[OwnerColumn]) -> tuple[GridColumn, ...]:
     """Columns with their numbers, colours and names; names that would be the same stay long."""
     labels = [member_label(key, one.owner_id) for one in columns]
     if len(set(labels)) < len(labels):
@@ -122,7 +122,7 @@ def columns_of(key: GroupKey, columns: Sequence[Column]) -> tuple[GridColumn, ..
     )
 
 
-def group_grid(state: ClusterState, asked: Asked, key: GroupKey) -> GroupGrid:
+def group_grid(state: ClusterState, asked: PageRequest, key: GroupKey) -> GroupGrid:
     """The rows that were asked for by ``topic``, ``show`` (behind, faults) and ``page``."""
     grid = state.grid(key)
     all_columns = columns_of(key, grid.columns)
@@ -153,7 +153,7 @@ def group_grid(state: ClusterState, asked: Asked, key: GroupKey) -> GroupGrid:
     )
 
 
-def _wanted(row: Row, asked: Asked) -> bool:
+def _wanted(row: PartitionRow, asked: PageRequest) -> bool:
     if asked.query.get("topic", "") not in {"", row.topic_partition.topic}:
         return False
     match asked.query.get("show"):
@@ -166,7 +166,7 @@ def _wanted(row: Row, asked: Asked) -> bool:
 
 
 def _rows(
-    state: ClusterState, key: GroupKey, rows: Sequence[Row], columns: Sequence[GridColumn]
+    state: ClusterState, key: GroupKey, rows: Sequence[PartitionRow], columns: Sequence[GridColumn]
 ) -> list[GridRow]:
     wanted = {row.topic_partition for row in rows}
     group = state.snapshot.groups[key]
@@ -185,7 +185,7 @@ def _rows(
     }
     largest = max((one.records or 0 for one in lags.values()), default=0)
 
-    def made(row: Row) -> GridRow:
+    def made(row: PartitionRow) -> GridRow:
         tp = row.topic_partition
         partition = partitions.get(tp) or GroupPartition(tp)
         lag = lags.get(tp) or PartitionLag(tp, None, None, Standing.UNKNOWN)
@@ -212,6 +212,6 @@ def _bar(lag: int | None, largest: int) -> int:
     return 0 if not lag or not largest else max(2, 100 * lag // largest)
 
 
-def _oldest_ms(partition: GroupPartition, row: Row) -> int | None:
+def _oldest_ms(partition: GroupPartition, row: PartitionRow) -> int | None:
     seen = [partition.log_at_ms, None if row.committed is None else row.committed.seen_ms]
     return min((one for one in seen if one is not None), default=None)

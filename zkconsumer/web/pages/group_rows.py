@@ -77,7 +77,7 @@ class GroupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiagnosisCount:
     """How many findings the doctor has about a group; None: it was not asked."""
 
     errors: int
@@ -105,7 +105,7 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
     )
 
 
-def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, Found]:
+def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, DiagnosisCount]:
     """What the doctor has found in these groups, as far as he can look without keeping us waiting.
 
     Groups are left out from the one on with which it would be too many partitions.
@@ -116,5 +116,5 @@ def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, Fo
         if left < 0:
             break
         severities = [one.severity for one in state.findings(row.key)]
-        found[row.key] = Found(*(severities.count(one) for one in reversed(Severity)))
+        found[row.key] = DiagnosisCount(*(severities.count(one) for one in reversed(Severity)))
     return found

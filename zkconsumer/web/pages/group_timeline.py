@@ -25,7 +25,7 @@ _MADE_UP: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class OwnerChange:
     """A partition that changed hands, with short names; "" is nobody."""
 
     topic: str
@@ -55,7 +55,7 @@ class Event:
     under_way: bool
     reasons: tuple[str, ...]
     changed: str
-    moves: tuple[Move, ...] = ()
+    moves: tuple[OwnerChange, ...] = ()
     more_moves: int = 0
 
 
@@ -169,8 +169,8 @@ def _shortened(reason: str, key: GroupKey) -> str:
     return re.sub(r"[^ ()]+", lambda word: member_label(key, word[0]), reason)
 
 
-def _move(moved: Moved, key: GroupKey) -> Move:
-    return Move(
+def _move(moved: Moved, key: GroupKey) -> OwnerChange:
+    return OwnerChange(
         topic=moved.topic_partition.topic,
         partition=moved.topic_partition.partition,
         before=owner_label(key, moved.before),

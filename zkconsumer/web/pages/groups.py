@@ -5,38 +5,38 @@ from typing import Final
 
 from zkconsumer.status.model import GroupKey, GroupKind, GroupState
 from zkconsumer.web.pages.group_rows import GroupRow, found_in, group_row
-from zkconsumer.web.pages.table import Column, matching, table_of
+from zkconsumer.web.pages.table import SortableColumn, matching, table_of
 from zkconsumer.web.pages.trend import trend_of
-from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.state import ClusterState
 
-_COLUMNS: Final[tuple[Column[GroupRow], ...]] = (
-    Column(name="name", label="Group", of=lambda row: row.key.group_id),
-    Column(name="kind", label="Kept by", of=lambda row: row.key.kind.value),
-    Column(name="state", label="State", of=lambda row: row.state.value),
-    Column(name="members", label="Members", of=lambda row: row.members, numeric=True),
-    Column(
+_COLUMNS: Final[tuple[SortableColumn[GroupRow], ...]] = (
+    SortableColumn(name="name", label="Group", of=lambda row: row.key.group_id),
+    SortableColumn(name="kind", label="Kept by", of=lambda row: row.key.kind.value),
+    SortableColumn(name="state", label="State", of=lambda row: row.state.value),
+    SortableColumn(name="members", label="Members", of=lambda row: row.members, numeric=True),
+    SortableColumn(
         name="partitions",
         label="Partitions",
         of=lambda row: row.partitions,
         numeric=True,
         about="That it reads, owns or has offsets of",
     ),
-    Column(
+    SortableColumn(
         name="lag",
         label="Lag",
         of=lambda row: row.lag,
         numeric=True,
         about="Records that are written and not yet read",
     ),
-    Column(
+    SortableColumn(
         name="behind",
         label="Behind",
         of=lambda row: None if row.time is None else row.time.ms,
         numeric=True,
         about="Age of the next record to read, in the partition where it is oldest",
     ),
-    Column(
+    SortableColumn(
         name="burrow",
         label="Burrow",
         of=lambda row: int(row.burrow),
@@ -52,7 +52,7 @@ Trends = Callable[[Sequence[GroupKey]], Mapping[GroupKey, Sequence[int | None]]]
 """Asks for the lag of groups in each minute of the last hour."""
 
 
-def groups_page(state: ClusterState, asked: Asked, trends: Trends = lambda _keys: {}) -> View:
+def groups_page(state: ClusterState, asked: PageRequest, trends: Trends = lambda _keys: {}) -> View:
     """The list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``.
 
     Groups that are abandoned come last; ``abandoned=hide`` leaves them out.

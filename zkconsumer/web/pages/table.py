@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from zkconsumer.web.pages.view import Asked
+from zkconsumer.web.pages.view import PageRequest
 
 R = TypeVar("R")
 
@@ -12,7 +12,7 @@ PAGE_ROWS: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column(Generic[R]):
+class SortableColumn(Generic[R]):
     """A column that a table can be sorted by.
 
     Attributes:
@@ -38,8 +38,8 @@ class Head:
 
     Attributes:
         label: what it says.
-        numeric: as in ``Column``.
-        about: as in ``Column``.
+        numeric: as in ``SortableColumn``.
+        about: as in ``SortableColumn``.
         address: where it is sorted by this, or the other way round where it already is.
         sorted: ``ascending`` or ``descending`` as ``aria-sort`` has it; "" where by another.
     """
@@ -78,8 +78,8 @@ class Table(Generic[R]):
 
 def table_of(
     rows: Sequence[R],
-    columns: Sequence[Column[R]],
-    asked: Asked,
+    columns: Sequence[SortableColumn[R]],
+    asked: PageRequest,
     *,
     total: int | None = None,
     page_rows: int = PAGE_ROWS,
@@ -139,7 +139,7 @@ def _sorted(rows: Iterable[R], of: Callable[[R], int | str | None], *, descendin
     return [row for _, row in known] + unknown
 
 
-def _head(column: Column[R], asked: Asked, wish: str) -> Head:
+def _head(column: SortableColumn[R], asked: PageRequest, wish: str) -> Head:
     ascending, descending = wish == column.name, wish == f"-{column.name}"
     other_way = descending if column.numeric or column.worst_last else not ascending
     return Head(

@@ -5,31 +5,31 @@ from typing import Final
 from zkconsumer.status.model import PartitionStatus
 from zkconsumer.web.pages.group_rows import group_row
 from zkconsumer.web.pages.plain import sorry_page
-from zkconsumer.web.pages.table import Column, table_of
+from zkconsumer.web.pages.table import SortableColumn, table_of
 from zkconsumer.web.pages.topics import held_by, topic_row
-from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.state import ClusterState
 
-_COLUMNS: Final[tuple[Column[PartitionStatus], ...]] = (
-    Column(
+_COLUMNS: Final[tuple[SortableColumn[PartitionStatus], ...]] = (
+    SortableColumn(
         name="partition",
         label="Partition",
         of=lambda one: one.topic_partition.partition,
     ),
-    Column(name="leader", label="Leader", of=lambda one: one.leader),
-    Column(
+    SortableColumn(name="leader", label="Leader", of=lambda one: one.leader),
+    SortableColumn(
         name="replicas",
         label="Replicas",
         of=lambda one: len(one.replicas),
         about="The preferred leader first; those that are behind or gone are struck out",
     ),
-    Column(name="start", label="First offset", of=lambda one: one.log_start, numeric=True),
-    Column(name="end", label="End", of=lambda one: one.log_end, numeric=True),
-    Column(name="held", label="Offsets held", of=held_by, numeric=True),
+    SortableColumn(name="start", label="First offset", of=lambda one: one.log_start, numeric=True),
+    SortableColumn(name="end", label="End", of=lambda one: one.log_end, numeric=True),
+    SortableColumn(name="held", label="Offsets held", of=held_by, numeric=True),
 )
 
 
-def topic_page(state: ClusterState, asked: Asked, name: str) -> View:
+def topic_page(state: ClusterState, asked: PageRequest, name: str) -> View:
     """A topic's partitions, settings and readers."""
     topic = state.topic(name)
     if topic is None:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.status.model import PartitionStatus, TopicStatus
-from zkconsumer.web.pages.table import Column, matching, table_of
-from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.pages.table import SortableColumn, matching, table_of
+from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.state import ClusterState
 
 
@@ -37,37 +37,37 @@ class TopicRow:
         return self.leaderless + self.under_replicated
 
 
-_COLUMNS: Final[tuple[Column[TopicRow], ...]] = (
-    Column(name="name", label="Topic", of=lambda row: row.topic.name),
-    Column(
+_COLUMNS: Final[tuple[SortableColumn[TopicRow], ...]] = (
+    SortableColumn(name="name", label="Topic", of=lambda row: row.topic.name),
+    SortableColumn(
         name="partitions",
         label="Partitions",
         of=lambda row: len(row.topic.partitions),
         numeric=True,
     ),
-    Column(name="replicas", label="Replicas", of=lambda row: row.replicas, numeric=True),
-    Column(
+    SortableColumn(name="replicas", label="Replicas", of=lambda row: row.replicas, numeric=True),
+    SortableColumn(
         name="leaderless",
         label="No leader",
         of=lambda row: row.leaderless,
         numeric=True,
         about="Partitions that nobody can read or write",
     ),
-    Column(
+    SortableColumn(
         name="under",
         label="Under-replicated",
         of=lambda row: row.under_replicated,
         numeric=True,
         about="Partitions with a replica that is behind or gone",
     ),
-    Column(
+    SortableColumn(
         name="records",
         label="Offsets held",
         of=lambda row: row.records,
         numeric=True,
         about="From the first offset that the logs still have to their ends",
     ),
-    Column(name="readers", label="Groups", of=lambda row: row.readers, numeric=True),
+    SortableColumn(name="readers", label="Groups", of=lambda row: row.readers, numeric=True),
 )
 
 
@@ -93,7 +93,7 @@ def held_by(partition: PartitionStatus) -> int | None:
     return max(0, partition.log_end - partition.log_start)
 
 
-def topics_page(state: ClusterState, asked: Asked) -> View:
+def topics_page(state: ClusterState, asked: PageRequest) -> View:
     """The list of topics, narrowed by ``q`` (words of the name) and ``only=sick``."""
     topics = state.snapshot.topics
     found = matching(topics, lambda one: one.name, asked.query.get("q", ""))

@@ -8,7 +8,7 @@ from zkconsumer.status.model import GroupKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PageRequest:
     """A request for a page, as far as pages look at it.
 
     Attributes:

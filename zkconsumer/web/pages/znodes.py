@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from zkconsumer.status.model import GroupKey
-from zkconsumer.web.pages.view import Asked, View, group_address
+from zkconsumer.web.pages.view import PageRequest, View, group_address
 from zkconsumer.web.znodes import ZnodeView
 from zkconsumer.zk.paths import GroupPaths
 
 
-def znodes_page(asked: Asked, key: GroupKey, nodes: Sequence[ZnodeView]) -> View:
+def znodes_page(asked: PageRequest, key: GroupKey, nodes: Sequence[ZnodeView]) -> View:
     """A node and those below it.
 
     Args:

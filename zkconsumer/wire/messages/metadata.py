@@ -17,7 +17,7 @@ from zkconsumer.wire.schema import (
     LenientString,
     NullableString,
     NullSince,
-    Only,
+    SingleField,
     Since,
     String,
     Until,
@@ -92,7 +92,7 @@ class MetadataResponse(Response):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedTopic:
+class MetadataRequestTopic:
     """A topic in a request, which may also be named by its id; we name it by its name."""
 
     topic_id: Annotated[Uuid, Since(10)] = NO_TOPIC_ID
@@ -109,7 +109,9 @@ class MetadataRequest(Request[MetadataResponse]):
     API: ClassVar[Api] = METADATA
     RESPONSE: ClassVar[type[Response]] = MetadataResponse
 
-    topics: Annotated[tuple[Annotated[str, Only(AskedTopic, "topic")], ...] | None, NullSince(1)]
+    topics: Annotated[
+        tuple[Annotated[str, SingleField(MetadataRequestTopic, "topic")], ...] | None, NullSince(1)
+    ]
     allow_auto_topic_creation: Annotated[Bool, Since(4)] = True
     include_cluster_authorized_operations: Annotated[Bool, Since(8), Until(10)] = False
     include_topic_authorized_operations: Annotated[Bool, Since(8)] = False

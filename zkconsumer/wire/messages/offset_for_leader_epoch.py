@@ -38,7 +38,7 @@ class EpochTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpochEnd:
+class EpochEndOffset:
     """The largest epoch not above the asked one, and the offset behind its last record.
 
     Both are -1 where the leader has no such epoch.
@@ -55,7 +55,7 @@ class EpochEndTopic:
     """One topic's answers."""
 
     topic: String
-    partitions: tuple[EpochEnd, ...]
+    partitions: tuple[EpochEndOffset, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.model import (
     BrokerStatus,
     ClusterSnapshot,
-    Committed,
+    CommittedOffset,
     GroupKind,
     GroupPartition,
     GroupState,
@@ -23,7 +23,7 @@ CLUSTER = ClusterSnapshot(taken_ms=0, zookeeper_connect="")
 
 
 def held(
-    topic: str, number: int, owner: str | None, *offsets: Committed, log_end: int | None = 9
+    topic: str, number: int, owner: str | None, *offsets: CommittedOffset, log_end: int | None = 9
 ) -> GroupPartition:
     """A partition of the group."""
     tp = TopicPartition(topic, number)
@@ -47,7 +47,7 @@ def group(state: GroupState, partitions: Sequence[GroupPartition] = ()) -> Group
 
 def test_what_its_members_have() -> None:
     """By member, and by number; offsets of Kafka only, and not what nobody reads."""
-    in_kafka, in_zookeeper = Committed(4, "kafka", 0), Committed(5, "zookeeper", 0)
+    in_kafka, in_zookeeper = CommittedOffset(4, "kafka", 0), CommittedOffset(5, "zookeeper", 0)
     described = group(
         GroupState.STABLE,
         [
@@ -86,7 +86,7 @@ def test_a_zookeeper_group_whose_offsets_are_in_kafka() -> None:
             ),
         ),
     )
-    both = (Committed(4, "kafka", 0), Committed(5, "zookeeper", 0))
+    both = (CommittedOffset(4, "kafka", 0), CommittedOffset(5, "zookeeper", 0))
     described = GroupStatus(
         group_id="g",
         kind=GroupKind.ZOOKEEPER,

@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from zkconsumer.cli.formats.offset_plan import PlaceReport, plans_json, plans_text
+from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Outcome, Place
+from zkconsumer.offsets.migration.plan import Outcome, OffsetStorage
 from zkconsumer.offsets.planning import LogRange, OffsetPlan, Present, ToOffsets, plan_offsets
 from zkconsumer.offsets.store import FetchedOffset
 
@@ -23,13 +23,15 @@ PLAN = plan_offsets(ToOffsets({T0: 11, T1: 5, T2: 8, GONE: 3}), PRESENT)
 def plan_text(plan: OffsetPlan, outcome: Outcome | None = None) -> str:
     """Of group ``g`` in ZooKeeper alone."""
     return plans_text(
-        [PlaceReport(group_id="g", place=Place.ZOOKEEPER, plan=plan, outcome=outcome)]
+        [OffsetStoreReport(group_id="g", place=OffsetStorage.ZOOKEEPER, plan=plan, outcome=outcome)]
     )
 
 
 def plan_json(plan: OffsetPlan, outcome: Outcome | None = None) -> dict[str, Any]:
     """The same, as it is read again."""
-    report = PlaceReport(group_id="g", place=Place.ZOOKEEPER, plan=plan, outcome=outcome)
+    report = OffsetStoreReport(
+        group_id="g", place=OffsetStorage.ZOOKEEPER, plan=plan, outcome=outcome
+    )
     value: dict[str, Any] = json.loads(plans_json([report]))["groups"][0]
     return value
 
@@ -98,7 +100,7 @@ def test_what_came_of_it() -> None:
 
 def test_all_that_was_done_and_what_undoes_it() -> None:
     """One table a place; after the first that is not verified no other is begun."""
-    both = [PlaceReport(group_id="g", place=place, plan=PLAN) for place in Place]
+    both = [OffsetStoreReport(group_id="g", place=place, plan=PLAN) for place in OffsetStorage]
     assert plans_text(both).count("nothing was written yet\n") == 2
     assert json.loads(plans_json(both))["status"] == "planned"
     failed = Outcome(plan=PLAN.plan, found={})

@@ -10,17 +10,17 @@ from typing import cast
 import pytest
 
 from tests.support.offset_cluster import MemoryCluster
-from zkconsumer.cli.cluster_access import ClusterAccess
+from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import export, import_, set_, undo, update
 from zkconsumer.cli.offsets.opening import OffsetsCluster
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.store import FetchedOffset
 
 A, B, GONE = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("gone", 0)
-ZK, KAFKA = Place.ZOOKEEPER, Place.KAFKA
+ZK, KAFKA = OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA
 SAVED = (
     "/consumers/both/offsets/t/0:9\n/consumers/both/offsets/t/1:6\n"
     "/consumers/g/offsets/gone/0:1\n/consumers/g/offsets/t/0:5\n"
@@ -55,7 +55,11 @@ def restore(*flags: str, name: str = "saved") -> int:
 
 def state(cluster: MemoryCluster) -> list[dict[TopicPartition, int]]:
     """All that there is."""
-    return [cluster.numbers(group_id, place) for group_id in ("both", "g", "k") for place in Place]
+    return [
+        cluster.numbers(group_id, place)
+        for group_id in ("both", "g", "k")
+        for place in OffsetStorage
+    ]
 
 
 def test_all_groups_are_saved_by_what_they_would_go_on_from(
@@ -106,7 +110,7 @@ def test_ids_that_only_coordinators_take_are_saved_as_csv(
 def test_zookeeper_is_not_asked_for_a_group_that_can_not_be_there() -> None:
     """Its coordinator is."""
     access = cast(
-        "ClusterAccess",
+        "CommandCluster",
         SimpleNamespace(
             **dict.fromkeys(("client", "dialer", "clock", "zookeeper_connect")),
             **dict.fromkeys(("store", "zookeeper"), object()),

@@ -12,8 +12,8 @@ from tests.support.offset_places import MemoryPlace
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import migrate as offsets
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.migrate import Group
-from zkconsumer.offsets.migration.plan import Place, outside_the_log
+from zkconsumer.offsets.migration.migrate import MigratedGroup
+from zkconsumer.offsets.migration.plan import OffsetStorage, outside_the_log
 
 A, B, GONE = (TopicPartition("t", number) for number in range(3))
 
@@ -23,10 +23,10 @@ class World:
 
     def __init__(self) -> None:
         self.zookeeper = MemoryPlace(
-            Place.ZOOKEEPER,
+            OffsetStorage.ZOOKEEPER,
             {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7), GONE: OffsetAndMetadata(1)},
         )
-        self.kafka = MemoryPlace(Place.KAFKA, {B: OffsetAndMetadata(2)})
+        self.kafka = MemoryPlace(OffsetStorage.KAFKA, {B: OffsetAndMetadata(2)})
         self.opened: list[tuple[str, str]] = []
         self.logs = {A: (0, 5), B: (7, 100)}
 
@@ -34,9 +34,9 @@ class World:
     def open(self, _args: object, group_id: str, zookeeper: str) -> Iterator[SimpleNamespace]:
         """As ``open_places``."""
         self.opened.append((group_id, zookeeper))
-        both = {Place.ZOOKEEPER: self.zookeeper, Place.KAFKA: self.kafka}
+        both = {OffsetStorage.ZOOKEEPER: self.zookeeper, OffsetStorage.KAFKA: self.kafka}
         yield SimpleNamespace(
-            group=Group.of(group_id, *both.values()),
+            group=MigratedGroup.of(group_id, *both.values()),
             of=both.get,
             partitions=lambda: {A, B},
             notes=lambda plan: tuple(outside_the_log(plan, self.logs)),

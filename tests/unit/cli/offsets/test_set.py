@@ -12,12 +12,12 @@ from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import set_, undo
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import Offset, Place
+from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import decode_roll_backs
 
 A, B, GONE = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("gone", 0)
 U = TopicPartition("u", 0)
-ZK, KAFKA = Place.ZOOKEEPER, Place.KAFKA
+ZK, KAFKA = OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ import pytest
 
 from tests.unit.cli.perf.test_measure import Value
 from zkconsumer.cli.perf.measure import End, HasValue, Interval, Measurement
-from zkconsumer.cli.perf.measuring import PerfLimits, RateLine, measure
-from zkconsumer.cli.perf.sources import Lists, Source
-from zkconsumer.cli.signals import Stop
+from zkconsumer.cli.perf.measuring import PerfLimits, RateDisplay, measure
+from zkconsumer.cli.perf.sources import Lists, PerfSource
+from zkconsumer.cli.signals import StopSignals
 from zkconsumer.errors import ConnectionLost
 from zkconsumer.scope import Mailbox
 
 
-class Endless(Source):
+class Endless(PerfSource):
     """Streams of which some never end by themselves.
 
     Args:
@@ -29,17 +29,17 @@ class Endless(Source):
         self.unreadable: Exception | None = None
 
     def stop(self) -> None:
-        """See ``Source``."""
+        """See ``PerfSource``."""
         for _ in self.streams:
             self._stopped.put(None)
 
     def check(self) -> None:
-        """See ``Source``."""
+        """See ``PerfSource``."""
         if self.unreadable is not None:
             raise self.unreadable
 
     @contextmanager
-    def opening(self) -> Iterator[Source]:
+    def opening(self) -> Iterator[PerfSource]:
         """Be opened."""
         self.opened += 1
         try:
@@ -61,7 +61,7 @@ FIVE = [Value(b"12345")] * 5
 
 
 def run(
-    source: Endless, *, messages: int | None = None, stop: Stop | None = None
+    source: Endless, *, messages: int | None = None, stop: StopSignals | None = None
 ) -> tuple[Measurement, list[Interval]]:
     """Measure, with a report of every third message."""
     told: list[Interval] = []
@@ -88,7 +88,7 @@ def test_nothing_is_a_failure_where_there_may_be_something(messages: list[Value]
             run(source)
 
 
-class Quiet(Stop):
+class Quiet(StopSignals):
     """Of whom no signal is wanted."""
 
     def leave(self) -> None:
@@ -160,7 +160,7 @@ def test_the_rate_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TERM", "xterm")
     screen, file = Screen(), io.StringIO()
     for stream in (screen, file):
-        line = RateLine(stream)
+        line = RateDisplay(stream)
         line.show(1_234, 1_000_000, 500_000, 3 << 20)
         line.show(2_234, 1_000_001, 1, 0)
         line.clear()

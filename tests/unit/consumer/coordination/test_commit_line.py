@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from zkconsumer.backoff import Backoff
 from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import CommitJob
-from zkconsumer.consumer.coordination.commit_line import Batch, CommitLine
+from zkconsumer.consumer.coordination.commit_line import CommitBatch, CommitQueue
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed, OffsetMetadataTooLargeError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -29,13 +29,13 @@ class LineOfCommits(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.line = CommitLine(Backoff(10, 40, jitter=0.0))
+        self.line = CommitQueue(Backoff(10, 40, jitter=0.0))
         self.claims = Claims()
         self.claims.take(TPS)
         self.generation = 1
         self.now_ms = 0
         self.count = 0
-        self.batch: Batch | None = None
+        self.batch: CommitBatch | None = None
         self.stored: dict[TopicPartition, list[int]] = {tp: [] for tp in TPS}
         self.jobs: list[CommitJob] = []
         self.ended: list[CommitJob] = []
@@ -158,7 +158,7 @@ TestLineOfCommits.settings = settings(max_examples=60, stateful_step_count=40, d
 @given(st.lists(st.sampled_from(TPS), min_size=1, max_size=10))
 def test_a_lost_partition_takes_its_commits_with_it(order: list[TopicPartition]) -> None:
     """Those before the loss; those after it go out."""
-    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    line, claims = CommitQueue(Backoff(10, 40)), Claims()
     claims.take(TPS)
     jobs = []
     for number, tp in enumerate(order):
@@ -180,7 +180,7 @@ def test_a_lost_partition_takes_its_commits_with_it(order: list[TopicPartition])
 
 def test_a_job_in_flight_whose_caller_is_gone_is_in_doubt() -> None:
     """Its late answer changes nothing any more."""
-    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    line, claims = CommitQueue(Backoff(10, 40)), Claims()
     claims.take(TPS)
     offsets = {TPS[0]: OffsetAndMetadata(1)}
     job = CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=100)
@@ -196,7 +196,7 @@ def test_a_job_in_flight_whose_caller_is_gone_is_in_doubt() -> None:
 
 def test_an_answer_that_leaves_a_partition_out_is_no_commit() -> None:
     """Nobody said that it is stored."""
-    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    line, claims = CommitQueue(Backoff(10, 40)), Claims()
     claims.take(TPS)
     offsets = {tp: OffsetAndMetadata(1) for tp in TPS[:2]}
     job = CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=100)
@@ -209,7 +209,7 @@ def test_an_answer_that_leaves_a_partition_out_is_no_commit() -> None:
 
 def test_a_position_in_doubt_is_not_overwritten_by_an_older_one() -> None:
     """The later job's time is over, the older one's is not: the later position goes out again."""
-    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    line, claims = CommitQueue(Backoff(10, 40)), Claims()
     claims.take(TPS)
     jobs = []
     for number, deadline_ms in ((1, 1_000), (2, 50)):
@@ -228,7 +228,7 @@ def test_a_position_in_doubt_is_not_overwritten_by_an_older_one() -> None:
 
 def test_a_refusal_of_an_old_generation_says_nothing_of_the_new_one() -> None:
     """The group rebalanced while the commit was under way, and its partition stayed."""
-    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    line, claims = CommitQueue(Backoff(10, 40)), Claims()
     claims.take(TPS)
     offsets = {TPS[0]: OffsetAndMetadata(1)}
     line.add(CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=1_000))
@@ -243,7 +243,7 @@ def test_a_refusal_of_an_old_generation_says_nothing_of_the_new_one() -> None:
 
 def test_metadata_that_is_too_large_fails_its_own_commit_only() -> None:
     """The ones that went out with it are stored."""
-    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    line, claims = CommitQueue(Backoff(10, 40)), Claims()
     claims.take(TPS)
     good, bad = (OffsetAndMetadata(1), OffsetAndMetadata(2, "x" * 5_000))
     for position in (good, bad):
@@ -263,7 +263,7 @@ def test_metadata_that_is_too_large_fails_its_own_commit_only() -> None:
 
 def test_what_may_be_stored_already_is_not_overwritten_after_a_refusal() -> None:
     """The coordinator that took it without an answer has a successor that takes less metadata."""
-    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    line, claims = CommitQueue(Backoff(10, 40)), Claims()
     claims.take(TPS)
     for number in (1, 2):
         offsets = {TPS[0]: OffsetAndMetadata(number, "x" * number)}

@@ -17,8 +17,8 @@ from zkconsumer.group import events as ev
 from zkconsumer.group.states import GroupSettings
 from zkconsumer.wire.codec import encode_request
 from zkconsumer.wire.consumer_protocol import (
-    Assignment,
-    Subscription,
+    ConsumerAssignment,
+    ConsumerSubscription,
     decode_subscription,
     encode_assignment,
     encode_subscription,
@@ -40,7 +40,7 @@ JOIN = ev.SendJoin(
     owned=tps("t", 1, 0),
     remembered=tps("t", 0, 1, 2),
     generation=4,
-    cause=ev.Cause.TOPICS,
+    cause=ev.JoinReason.TOPICS,
 )
 
 
@@ -61,7 +61,7 @@ def answer(protocol: str, *members: JoinGroupMember) -> JoinGroupResponse:
     )
 
 
-def member(member_id: str, subscription: Subscription, *, version: int) -> JoinGroupMember:
+def member(member_id: str, subscription: ConsumerSubscription, *, version: int) -> JoinGroupMember:
     """One that wrote its subscription in that version."""
     metadata = encode_subscription(subscription, version=version)
     return JoinGroupMember(member_id=member_id, metadata=metadata)
@@ -100,13 +100,13 @@ def test_sync_goes_out_in_every_version(version: int) -> None:
     )
     request = requests.sync_request(TERMS, action)
     assert encode_request(request, version=version, correlation_id=1, client_id="c")
-    share = encode_assignment(Assignment(assigned_partitions=to_wire(tps("t", 0, 1))))
+    share = encode_assignment(ConsumerAssignment(assigned_partitions=to_wire(tps("t", 0, 1))))
     assert request.assignments[0].assignment == share
 
 
 def test_the_leader_reads_claims_as_the_strategy_wants_them() -> None:
     """``sticky`` from its own data, the others from the subscription."""
-    told = Subscription(
+    told = ConsumerSubscription(
         topics=("t",),
         user_data=sticky_data(tps("t", 3), 2),
         owned_partitions=to_wire(tps("t", 1)),
@@ -126,7 +126,7 @@ def test_the_leader_reads_claims_as_the_strategy_wants_them() -> None:
 
 def test_a_cooperative_member_of_before_tells_its_generation_in_its_data() -> None:
     """Subscriptions before version 2 have no place for it."""
-    told = Subscription(
+    told = ConsumerSubscription(
         topics=("t",), user_data=cooperative_data(6), owned_partitions=to_wire(tps("t", 1))
     )
     read, _ = requests.join_answer(JOIN, answer("cooperative-sticky", member("m", told, version=1)))
@@ -135,7 +135,7 @@ def test_a_cooperative_member_of_before_tells_its_generation_in_its_data() -> No
 
 def test_a_member_that_cannot_be_read_gets_nothing() -> None:
     """The rest of the group is not to wait for it."""
-    good = member("m", Subscription(topics=("t",)), version=0)
+    good = member("m", ConsumerSubscription(topics=("t",)), version=0)
     bad = JoinGroupMember(member_id="n", metadata=b"\x00\x00\x00\x00\x00\x09")
     read, unreadable = requests.join_answer(JOIN, answer("range", good, bad))
     assert list(unreadable) == ["n"]
@@ -154,7 +154,7 @@ def test_a_share_that_cannot_be_read() -> None:
     with pytest.raises(DecodeError):
         requests.sync_answer(sync, response)
     assert requests.sync_answer(sync, SyncGroupResponse(error_code=0, assignment=b"")) == (
-        ev.SyncAnswered(3, 0)
+        ev.SyncCompleted(3, 0)
     )
     refused = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS, assignment=b"\x01")
     assert requests.sync_answer(sync, refused).code == ErrorCode.REBALANCE_IN_PROGRESS

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.consumer.zookeeper.bridge import Bridge
-from zkconsumer.consumer.zookeeper.notices import HandOver, Lost, Started
+from zkconsumer.consumer.zookeeper.notices import PartitionsRequested, ClaimsLost, Started
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.chunk_queue import ChunkQueue
@@ -21,7 +21,7 @@ class Played:
         self.clock = ManualClock()
         self.rung = 0
         self.deadlines: list[int] = []
-        self.meanwhile: Callable[[HandOver], None] = lambda _hand_over: None
+        self.meanwhile: Callable[[PartitionsRequested], None] = lambda _hand_over: None
         self.bridge = Bridge(self.ring, grace_ms=500, clock=self.clock)
         self.bridge.control = self
 
@@ -34,14 +34,14 @@ class Played:
         self.deadlines.append(deadline_ms)
         assert not ended()
         notice = self.bridge.notices[-1]
-        assert isinstance(notice, HandOver)
+        assert isinstance(notice, PartitionsRequested)
         self.meanwhile(notice)
 
-    def hand_over(self) -> HandOver:
+    def hand_over(self) -> PartitionsRequested:
         """Have partitions taken away."""
         self.bridge.before_releasing_partitions({"t": frozenset({0, 1})})
         notice = self.bridge.notices.pop()
-        assert isinstance(notice, HandOver)
+        assert isinstance(notice, PartitionsRequested)
         return notice
 
 
@@ -56,7 +56,7 @@ def test_a_caller_in_time_is_not_interrupted(
 ) -> None:
     """He begins once, and nothing expires behind his back."""
 
-    def finish(hand_over: HandOver) -> None:
+    def finish(hand_over: PartitionsRequested) -> None:
         assert hand_over.begin()
         hand_over.done = True
 
@@ -98,5 +98,9 @@ def test_notices_come_in_the_order_of_what_happened(played: Played) -> None:
     played.bridge.add([])
     played.bridge.wake()
     played.bridge.before_starting_fetchers("c", {})
-    assert list(played.bridge.notices) == [Lost(frozenset({T1})), Started((claim,)), Started(())]
+    assert list(played.bridge.notices) == [
+        ClaimsLost(frozenset({T1})),
+        Started((claim,)),
+        Started(()),
+    ]
     assert played.rung == 3

@@ -14,7 +14,7 @@ from zkconsumer.drain.mirroring.translation import (
     first_copies,
     to_file,
 )
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -38,7 +38,7 @@ def test_a_compacted_log_has_many_runs_and_they_are_put_together_in_time() -> No
 def test_a_batch_that_reads_nothing_has_no_ends_of_the_target() -> None:
     """It is no damage to its plan; where it reads, it is."""
     tp = TopicPartition("clicks", 0)
-    plan = Plan(number=1, created_ms=0, positions={tp: 0}, starts={tp: 0}, ranges=())
+    plan = BatchPlan(number=1, created_ms=0, positions={tp: 0}, starts={tp: 0}, ranges=())
     assert target_ends(plan) == {}
     wanted = OffsetRange(topic_partition=tp, from_offset=0, until_offset=1)
     with pytest.raises(DrainError, match="target_ends"):

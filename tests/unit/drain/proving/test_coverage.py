@@ -2,7 +2,7 @@
 
 import pytest
 
-from zkconsumer.drain.proving.coverage import SHOWN, Finding, Kind, Run, cover, sweep
+from zkconsumer.drain.proving.coverage import SHOWN, CoverageRanges, Kind, Run, cover, sweep
 
 
 def test_a_whole_range_in_pieces_is_complete() -> None:
@@ -17,7 +17,7 @@ def test_nothing_found_is_one_gap() -> None:
     """An empty landing lacks the whole range."""
     coverage = cover(Run(5, 20), [])
     assert not coverage.complete
-    assert coverage.findings == {Kind.GAP: Finding(15, 1, (Run(5, 20),))}
+    assert coverage.findings == {Kind.GAP: CoverageRanges(15, 1, (Run(5, 20),))}
 
 
 def test_an_empty_range_wants_nothing() -> None:
@@ -33,11 +33,11 @@ def test_kinds_are_told_apart() -> None:
         excuses={Kind.EXPIRED: [Run(0, 10)], Kind.COMPACTED: [Run(30, 35)]},
     )
     assert coverage.findings == {
-        Kind.EXPIRED: Finding(10, 1, (Run(0, 10),)),
-        Kind.COMPACTED: Finding(5, 1, (Run(30, 35),)),
-        Kind.GAP: Finding(10, 1, (Run(60, 70),)),
-        Kind.DUPLICATE: Finding(10, 1, (Run(20, 30),)),
-        Kind.STRAY: Finding(4, 1, (Run(100, 104),)),
+        Kind.EXPIRED: CoverageRanges(10, 1, (Run(0, 10),)),
+        Kind.COMPACTED: CoverageRanges(5, 1, (Run(30, 35),)),
+        Kind.GAP: CoverageRanges(10, 1, (Run(60, 70),)),
+        Kind.DUPLICATE: CoverageRanges(10, 1, (Run(20, 30),)),
+        Kind.STRAY: CoverageRanges(4, 1, (Run(100, 104),)),
     }
     assert not coverage.complete
 
@@ -52,7 +52,7 @@ def test_excused_absence_alone_is_complete() -> None:
 def test_a_third_copy_counts_twice_but_shows_once() -> None:
     """Duplicates count copies too many; stretches of different depth that touch are one."""
     coverage = cover(Run(0, 10), [Run(0, 10), Run(2, 6), Run(4, 6)])
-    assert coverage.of(Kind.DUPLICATE) == Finding(6, 1, (Run(2, 6),))
+    assert coverage.of(Kind.DUPLICATE) == CoverageRanges(6, 1, (Run(2, 6),))
 
 
 def test_many_findings_are_counted_in_full_and_shown_in_part() -> None:

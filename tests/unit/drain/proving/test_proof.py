@@ -7,15 +7,15 @@ import pytest
 
 from zkconsumer.drain.checksum import Checksum, Contents
 from zkconsumer.drain.manifest import Absence, AbsenceKind, LandedPart, Manifest
-from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.proving.coverage import Kind, Run, cover
 from zkconsumer.drain.proving.proof import (
     ClusterCheck,
     Difference,
     Differing,
-    PartitionProof,
-    Proof,
-    Verdict,
+    PartitionCoverage,
+    DrainProof,
+    ProofOutcome,
 )
 from zkconsumer.drain.proving.record import PartitionRecord, read_record
 from zkconsumer.drain.proving.report import as_json, as_text
@@ -39,8 +39,8 @@ def _batch(
     starts: int | None = None,
     expired: tuple[OffsetRange, ...] = (),
     absent: tuple[Absence, ...] = (),
-) -> tuple[Plan, Manifest]:
-    plan = Plan(
+) -> tuple[BatchPlan, Manifest]:
+    plan = BatchPlan(
         number=number,
         created_ms=0,
         positions={},
@@ -55,9 +55,9 @@ def _batch(
     return plan, Manifest(number=number, attempt="a", landed_ms=0, parts=(part,))
 
 
-def _proof(*found: Run, record: PartitionRecord | None = None, rows: int = 10) -> PartitionProof:
+def _proof(*found: Run, record: PartitionRecord | None = None, rows: int = 10) -> PartitionCoverage:
     record = record or PartitionRecord(start=0, end=10, contents=_contents(10))
-    return PartitionProof(
+    return PartitionCoverage(
         topic_partition=TP,
         record=record,
         coverage=cover(record.wanted, found, excuses=record.excuses),
@@ -65,8 +65,8 @@ def _proof(*found: Run, record: PartitionRecord | None = None, rows: int = 10) -
     )
 
 
-def _whole(*partitions: PartitionProof) -> Proof:
-    return Proof(path="/land", format="parquet", batches=1, partitions=partitions)
+def _whole(*partitions: PartitionCoverage) -> DrainProof:
+    return DrainProof(path="/land", format="parquet", batches=1, partitions=partitions)
 
 
 def test_batches_that_follow_each_other_are_one_range() -> None:
@@ -118,7 +118,7 @@ def test_holes_that_were_too_many_to_note_excuse_no_more_than_their_number() -> 
 def test_everything_once_and_unchanged_is_proven() -> None:
     """The good case, in words and as an exit status."""
     proof = _whole(_proof(Run(0, 10)))
-    assert proof.verdict is Verdict.PROVEN
+    assert proof.verdict is ProofOutcome.PROVEN
     assert proof.verdict.value == 0
     assert as_text(proof).splitlines()[-1].startswith("PROVEN")
 
@@ -137,7 +137,7 @@ def test_everything_once_and_unchanged_is_proven() -> None:
 def test_what_is_not_there_once_is_not_proven(runs: list[Run], said: str) -> None:
     """Each kind of damage alone is enough, and is named with its offsets."""
     proof = _whole(_proof(*runs))
-    assert proof.verdict is Verdict.NOT_PROVEN
+    assert proof.verdict is ProofOutcome.NOT_PROVEN
     assert proof.problems == [said]
     assert f"wrong: {said}" in as_text(proof)
 
@@ -145,7 +145,7 @@ def test_what_is_not_there_once_is_not_proven(runs: list[Run], said: str) -> Non
 def test_changed_contents_are_not_proven() -> None:
     """The right offsets with other bytes."""
     one = replace(_proof(Run(0, 10)), landed=_contents(10, 77))
-    assert _whole(one).verdict is Verdict.NOT_PROVEN
+    assert _whole(one).verdict is ProofOutcome.NOT_PROVEN
     assert "000000000000004d" in _whole(one).problems[0]
 
 
@@ -155,7 +155,7 @@ def test_what_the_cluster_lost_since_is_no_fault() -> None:
         compared=Run(4, 10), log_end=12, differing={Difference.ONLY_LANDED: Differing(2, 5, 6)}
     )
     proof = _whole(replace(_proof(Run(0, 10)), cluster=check))
-    assert proof.verdict is Verdict.PROVEN
+    assert proof.verdict is ProofOutcome.PROVEN
     assert "same in [4, 10), 2 to come\n" in as_text(proof)
 
 
@@ -164,15 +164,15 @@ def test_what_the_cluster_has_otherwise_is_a_fault(kind: Difference) -> None:
     """Both say that the landing is not a copy of the log."""
     check = ClusterCheck(compared=Run(0, 10), differing={kind: Differing(1, 5, 5)})
     proof = _whole(replace(_proof(Run(0, 10)), cluster=check))
-    assert proof.verdict is Verdict.NOT_PROVEN
+    assert proof.verdict is ProofOutcome.NOT_PROVEN
 
 
 def test_what_could_not_be_compared_leaves_it_open() -> None:
     """No fault was found, and no proof either; a fault elsewhere still wins."""
     check = ClusterCheck(compared=Run(10, 10), obstacle="the cluster does not have it")
     doubtful = replace(_proof(Run(0, 10)), cluster=check)
-    assert _whole(doubtful).verdict is Verdict.UNKNOWN
-    assert _whole(doubtful, _proof(Run(0, 9))).verdict is Verdict.NOT_PROVEN
+    assert _whole(doubtful).verdict is ProofOutcome.UNKNOWN
+    assert _whole(doubtful, _proof(Run(0, 9))).verdict is ProofOutcome.NOT_PROVEN
 
 
 def test_json_tells_all_that_the_table_tells() -> None:

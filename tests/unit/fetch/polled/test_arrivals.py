@@ -20,40 +20,47 @@ from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import LogTruncated, MessageTooLarge, OffsetOutOfRange, PartitionFailed
-from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.partition_state import Phase
 from zkconsumer.fetch.polled.planning import plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, PositionView, Reset, ResetPolicy
+from zkconsumer.fetch.polled.starts import (
+    EARLIEST,
+    LATEST,
+    AtOffset,
+    PositionView,
+    Reset,
+    ResetPolicy,
+)
 from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.wire.messages.fetch import DivergingEpoch
 
 OUT = ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def board_with(policy: ResetPolicy | None, *, offset: int = 0) -> Board:
+def board_with(policy: ResetPolicy | None, *, offset: int = 0) -> PartitionStates:
     """One partition, under a policy."""
     return board_of(TP, settings=PollFetchSettings(reset=policy), offset=offset)
 
 
-def refuse(board: Board, code: int, now_ms: int = 0) -> None:
+def refuse(board: PartitionStates, code: int, now_ms: int = 0) -> None:
     """The leader answers with an error."""
     answer(board, plan(board, now_ms), {TP: part(TP, error_code=code)}, now_ms)
 
 
-def say_edges(board: Board, start: int, end: int, now_ms: int = 0) -> None:
+def say_edges(board: PartitionStates, start: int, end: int, now_ms: int = 0) -> None:
     """Answer the question where the log begins and ends."""
     (question,) = plan_questions(board, now_ms).edges
     board.answer_edges(question, start, end, now_ms)
 
 
-def read(board: Board, count: int) -> None:
+def read(board: PartitionStates, count: int) -> None:
     """Read records of epoch 1 up to an offset."""
     fetched(board, {TP: batch(0, count, epoch=1)})
     collect(board, count, 0, None)
 
 
-def judged(board: Board, end: EpochEnd | int | None) -> Any:
+def judged(board: PartitionStates, end: EpochEnd | int | None) -> Any:
     """A new leader says where epoch 1 ended."""
     board.see(view({TP: OTHER}, epoch=2))
     (question,) = plan_questions(board, 10_000).epochs
@@ -77,7 +84,7 @@ def test_an_answer_to_a_question_of_before_the_seek_does_not_count() -> None:
     board = board_with(None)
     board.seek(TP, Reset(LATEST))
     ((question, _),) = plan_questions(board, 0).resets
-    board.seek(TP, At(5))
+    board.seek(TP, AtOffset(5))
     board.answer_reset(question, TimedOffset(42), 0)
     assert board.states[TP].position == PositionView(5)
 
@@ -135,7 +142,7 @@ def test_a_damaged_set_is_asked_for_once_more() -> None:
     with pytest.raises(PartitionFailed, match="seek to 3") as told:
         collect(board, 9, 0, None)
     assert told.value.offset == 2
-    board.seek(TP, At(3))
+    board.seek(TP, AtOffset(3))
     fetched(board, {TP: bytes(damaged)}, now_ms=2_000)
     assert len(collect(board, 9, 0, None)[TP]) == 1
 
@@ -168,7 +175,7 @@ def test_what_stays_behind_the_end_of_the_log_is_told() -> None:
     answer(board, planned, {TP: part(TP, damaged)})
     with pytest.raises(PartitionFailed, match=r"but the log ends at 100.*seek to 3"):
         collect(board, 9, 0, None)
-    board.seek(TP, At(3))
+    board.seek(TP, AtOffset(3))
     fetched(board, {TP: damaged})  # the broker looks for it by the same headers
     assert collect(board, 9, 0, None) == {}
     fetched(board, {TP: damaged})

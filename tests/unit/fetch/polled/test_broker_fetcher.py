@@ -7,7 +7,7 @@ import pytest
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.polled import broker_fetcher
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
-from zkconsumer.fetch.polled.fetch_line import FetchLine, Rest
+from zkconsumer.fetch.polled.fetch_line import FetchConnection, Rest
 
 
 class Line:
@@ -17,12 +17,12 @@ class Line:
         self.turns, self.closed, self._duration_ms = 0, 0, duration_ms
 
     def turn(self) -> Rest:
-        """See ``FetchLine``."""
+        """See ``FetchConnection``."""
         self.turns += 1
         return Rest(self._duration_ms)
 
     def close(self) -> None:
-        """See ``FetchLine``."""
+        """See ``FetchConnection``."""
         self.closed += 1
 
 
@@ -30,7 +30,7 @@ def test_one_without_partitions_ends_when_it_may(monkeypatch: pytest.MonkeyPatch
     """After a long rest, and unless partitions are on their way to it."""
     monkeypatch.setattr(broker_fetcher, "_IDLE_MS", 1)
     line, answers = Line(None), [False, False, True]
-    fetcher = BrokerFetcher(cast("FetchLine", line), SystemClock(), lambda: answers.pop(0))
+    fetcher = BrokerFetcher(cast("FetchConnection", line), SystemClock(), lambda: answers.pop(0))
     fetcher.run()
     assert (answers, line.turns, line.closed) == ([], 3, 1)
 
@@ -39,7 +39,7 @@ def test_one_that_is_woken_does_not_ask_whether_to_end(monkeypatch: pytest.Monke
     """It looks for what there is to fetch instead."""
     monkeypatch.setattr(broker_fetcher, "_IDLE_MS", 60_000)
     line = Line(None)
-    fetcher = BrokerFetcher(cast("FetchLine", line), SystemClock(), pytest.fail)
+    fetcher = BrokerFetcher(cast("FetchConnection", line), SystemClock(), pytest.fail)
 
     def turn() -> Rest:
         line.turns += 1

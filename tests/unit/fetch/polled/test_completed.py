@@ -7,7 +7,7 @@ import pytest
 from tests.support.polled import TP, asked_of, batch
 from tests.support.queues import RUNS_NATIVE
 from zkconsumer.errors import MessageTooLarge
-from zkconsumer.fetch.polled.completed import Chunk, Unpacked, unpack
+from zkconsumer.fetch.polled.completed import BufferedChunk, Unpacked, unpack
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.model import Record
@@ -31,7 +31,7 @@ def unpacked(
     return unpack(asked, memoryview(data), None, settings, 1 << 20, 1_000)
 
 
-def chunk_of(found: Unpacked) -> Chunk:
+def chunk_of(found: Unpacked) -> BufferedChunk:
     """The chunk that must be there."""
     assert found.chunk is not None
     return found.chunk
@@ -133,7 +133,7 @@ class Records:
 def test_what_was_read_of_a_chunk_makes_room_for_what_comes(left: int, unread_bytes: int) -> None:
     """By the share of its records that is left."""
     records = Records(10, 5_000, 1_000)
-    chunk = Chunk(records, PositionView(10))  # type: ignore[arg-type]
+    chunk = BufferedChunk(records, PositionView(10))  # type: ignore[arg-type]
     records.count = left
     assert (chunk.unread_bytes, chunk.memory_bytes) == (unread_bytes, 5_000)
 
@@ -141,7 +141,7 @@ def test_what_was_read_of_a_chunk_makes_room_for_what_comes(left: int, unread_by
 def test_a_chunk_without_records_takes_no_room() -> None:
     """All of it was of aborted transactions, for one."""
     empty: FetchedRecords = Records(0, 0, 1_000)  # type: ignore[assignment]
-    assert Chunk(empty, PositionView(3)).unread_bytes == 0
+    assert BufferedChunk(empty, PositionView(3)).unread_bytes == 0
 
 
 def test_a_large_part_of_an_answer_is_not_copied() -> None:

@@ -25,14 +25,14 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.polled import fetch_line
 from zkconsumer.fetch.polled.completed import unpack
-from zkconsumer.fetch.polled.desk import Desk
+from zkconsumer.fetch.polled.desk import SharedFetchState
 from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.fetch_line import AT_ONCE, FetchLine, Rest
+from zkconsumer.fetch.polled.fetch_line import AT_ONCE, FetchConnection, Rest
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, PositionView, Reset
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, PositionView, Reset
 from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.net.connection import Heard, InFlight
+from zkconsumer.net.connection import Received, InFlight
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.testing.fake_broker import FakeBrokers
 from zkconsumer.testing.fake_cluster import FakeCluster
@@ -89,7 +89,7 @@ def check(rig: PollRig, count: int = 30) -> None:
 def test_everything_is_read_and_what_comes_later(fakes: Fakes) -> None:
     """From all brokers."""
     with fakes.rig() as rig:
-        rig.start({tp: Reset(EARLIEST) if tp.partition else At(0) for tp in PARTITIONS})
+        rig.start({tp: Reset(EARLIEST) if tp.partition else AtOffset(0) for tp in PARTITIONS})
         check(rig)
         for tp in PARTITIONS:
             fakes.write(tp, 3)
@@ -115,7 +115,7 @@ def test_failures_of_all_kinds_lose_and_double_nothing(fakes: Fakes) -> None:
 def test_leaders_move(fakes: Fakes) -> None:
     """When their broker goes down; and back."""
     with fakes.rig() as rig:
-        rig.start({tp: At(0) for tp in PARTITIONS})
+        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
         check(rig)
         fakes.brokers[1].stop()
         for tp in PARTITIONS:
@@ -130,7 +130,7 @@ def test_a_hanging_broker_holds_up_nobody_else(fakes: Fakes) -> None:
     """Neither the partitions of others nor the end."""
     fakes.brokers[1].script(ApiKey.FETCH, Hang())
     with fakes.rig() as rig:
-        rig.start({tp: At(0) for tp in PARTITIONS})
+        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
         even = [tp for tp in PARTITIONS if tp.partition % 2 == 0]
         rig.poll_until(lambda: all(len(rig.offsets(tp)) == 30 for tp in even), "the others")
         wait_until(lambda: rig.engine.stats().in_flight == 2, what="the hanging fetch")
@@ -145,7 +145,7 @@ def test_seeking_and_pausing(fakes: Fakes) -> None:
         rig.engine.add([tp])
         assert rig.engine.without_position() == {tp}
         assert rig.poll(100) == {}
-        rig.engine.seek(tp, At(25))
+        rig.engine.seek(tp, AtOffset(25))
         assert rig.engine.position(tp) == PositionView(25)
         rig.engine.pause([tp])
         assert rig.engine.paused() == {tp}
@@ -154,11 +154,11 @@ def test_seeking_and_pausing(fakes: Fakes) -> None:
         rig.poll_until(lambda: rig.offsets(tp) == list(range(25, 30)), "the rest")
         rig.engine.seek(tp, Reset(LATEST))
         wait_until(lambda: rig.engine.position(tp) == PositionView(30), what="the end")
-        rig.engine.seek(tp, At(77))
+        rig.engine.seek(tp, AtOffset(77))
         with pytest.raises(OffsetOutOfRange):
             rig.poll_until(lambda: False, "the error")
         with pytest.raises(KeyError):
-            rig.engine.seek(TopicPartition("u", 0), At(0))
+            rig.engine.seek(TopicPartition("u", 0), AtOffset(0))
 
 
 def test_positions_are_asked_for_where_one_is_missing_and_only_then(fakes: Fakes) -> None:
@@ -170,7 +170,7 @@ def test_positions_are_asked_for_where_one_is_missing_and_only_then(fakes: Fakes
 
     with fakes.rig() as rig:
         wait_until(lambda: set(PARTITIONS) <= set(rig.keeper.view.leaders), what="the leaders")
-        rig.start({known: At(0)})
+        rig.start({known: AtOffset(0)})
         rig.poll_until(lambda: len(rig.offsets(known)) == 30, "all records")
         assert not asks()
         rig.start({missing: Reset(LATEST)})
@@ -181,12 +181,12 @@ def test_positions_are_asked_for_where_one_is_missing_and_only_then(fakes: Fakes
 def test_a_thread_that_dies_is_heard_of(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of ours must not look like an empty topic."""
 
-    def fail(_: FetchLine) -> Rest:
+    def fail(_: FetchConnection) -> Rest:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr(FetchLine, "turn", fail)
+    monkeypatch.setattr(FetchConnection, "turn", fail)
     rig = PollRig(fakes.brokers.addresses, ["t"], QUICK, connector=fakes.network)
-    rig.start({PARTITIONS[0]: At(0)})
+    rig.start({PARTITIONS[0]: AtOffset(0)})
     with pytest.raises(ZkConsumerError, match="a fault"):
         rig.poll_until(lambda: False, "the error")
     assert rig.engine.ready()
@@ -203,7 +203,7 @@ def test_what_could_not_be_made_of_records_stays_to_be_handed_out(fakes: Fakes) 
         raise KeyboardInterrupt
 
     with fakes.rig() as rig:
-        rig.start({tp: At(0)})
+        rig.start({tp: AtOffset(0)})
         wait_until(rig.engine.ready, what="records")
         with pytest.raises(KeyboardInterrupt):
             rig.engine.collect_as(10, fail)
@@ -216,7 +216,7 @@ def test_a_fetcher_without_partitions_may_retire(fakes: Fakes) -> None:
     """And is replaced when its broker gets some again."""
     tp = PARTITIONS[0]
     with fakes.rig() as rig:
-        rig.start({tp: At(0)})
+        rig.start({tp: AtOffset(0)})
         rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "all records")
         ((broker, fetcher),) = rig.engine._fetchers.items()
         assert not rig.engine._retire(broker, fetcher.line)
@@ -225,7 +225,7 @@ def test_a_fetcher_without_partitions_may_retire(fakes: Fakes) -> None:
         assert rig.engine._retire(broker, another)
         assert rig.engine._fetchers[broker] is fetcher
         assert rig.engine._retire(broker, fetcher.line)
-        rig.start({tp: At(20)})
+        rig.start({tp: AtOffset(20)})
         rig.poll_until(lambda: len(rig.offsets(tp)) == 40, "the last ones again")
         assert rig.engine._fetchers[broker] is not fetcher
 
@@ -239,7 +239,7 @@ def test_who_was_to_be_woken_is_woken_though_an_interrupt_came_between() -> None
         if len(followed) == 1:
             raise KeyboardInterrupt
 
-    desk = Desk(QUICK, ManualClock(), follow)
+    desk = SharedFetchState(QUICK, ManualClock(), follow)
     with pytest.raises(KeyboardInterrupt):
         desk.change(lambda board, _: board.broker_lost(BROKER))
     desk.change(lambda _board, _now_ms: None)
@@ -276,12 +276,12 @@ class Paper:
         self.requests.append(request)
         return InFlight(request, 12, 1)
 
-    def hear(self, _: object, **__: object) -> Heard:
+    def hear(self, _: object, **__: object) -> Received:
         """Have the next answer at hand, or fail."""
         if isinstance(self.answers[0], Exception):
             self.is_idle = False
             raise self.answers.pop(0)
-        return Heard.ALL
+        return Received.ALL
 
     def finish(self, _: object, **__: object) -> Any:
         """Answer."""
@@ -303,8 +303,8 @@ class Line:
         self.clock = ManualClock()
         self.effects: list[Effects] = []
         settings = PollFetchSettings()
-        self.desk = Desk(settings, self.clock, self.effects.append)
-        self.line = FetchLine(
+        self.desk = SharedFetchState(settings, self.clock, self.effects.append)
+        self.line = FetchConnection(
             BROKER,
             self.desk,
             dialer=cast("Any", self.paper),
@@ -313,7 +313,7 @@ class Line:
         )
         self.desk.change(lambda board, _: board.see(view({TP: BROKER})))
         self.desk.change(lambda board, _: board.add([TP]))
-        self.desk.change(lambda board, _: board.seek(TP, At(0)))
+        self.desk.change(lambda board, _: board.seek(TP, AtOffset(0)))
 
 
 def test_a_line_connects_and_then_fetches() -> None:
@@ -365,7 +365,7 @@ def test_what_was_asked_for_early_in_vain_is_asked_for_where_reading_goes_on() -
         one.line.turn()
         one.line.turn()
         if back:
-            one.desk.change(lambda board, _: board.seek(TP, At(1)))
+            one.desk.change(lambda board, _: board.seek(TP, AtOffset(1)))
         one.clock.advance(1_000)
         assert one.line.turn() == AT_ONCE
         assert one.desk.counters.fetched_records == (2 if back else 0)
@@ -479,7 +479,7 @@ def test_an_answer_that_never_comes_is_asked_for_once_more(fakes: Fakes, *, sess
     settings = replace(QUICK, request_timeout_ms=6_000, sessions=sessions)
     tp = PARTITIONS[0]
     with fakes.rig(settings) as rig:
-        rig.start({tp: At(0)})
+        rig.start({tp: AtOffset(0)})
         rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "what is there")
         for _ in range(3):
             asked, count = len(fakes.brokers[0].requests), len(rig.offsets(tp)) + 1
@@ -498,7 +498,7 @@ def test_a_view_that_nobody_told_of_is_seen_all_the_same(
     monkeypatch.setattr(PollRig, "_changed", lambda _rig, _view: None)
     with fakes.rig() as rig:
         wait_until(lambda: bool(rig.keeper.view.leaders), what="a view")
-        rig.start({tp: At(0) for tp in PARTITIONS})
+        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
         check(rig)
 
 

@@ -3,17 +3,17 @@
 from tests.support.polled import BROKER, OTHER, TP, TP1, answer, batch, board_of, part, plan, view
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed
-from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.gathering import MOST_MS, gather_ms
-from zkconsumer.fetch.polled.starts import At
+from zkconsumer.fetch.polled.starts import AtOffset
 
 
-def left(board: Board, now_ms: int = 0, enough: int = 500) -> int:
+def left(board: PartitionStates, now_ms: int = 0, enough: int = 500) -> int:
     """How much longer a poll waits."""
     return gather_ms(board, now_ms, enough=enough)
 
 
-def one_of_two() -> Board:
+def one_of_two() -> PartitionStates:
     """Two partitions of two brokers, of which one has answered."""
     board = board_of(TP, TP1, fresh=True)
     board.see(view({TP: BROKER, TP1: OTHER}))
@@ -91,6 +91,6 @@ def test_brokers_answer_about_fresh_partitions_at_once() -> None:
 def test_a_seek_gathers_nothing() -> None:
     """Only what was assigned does: later polls have their usual latency."""
     board = board_of(TP, TP1)
-    board.seek(TP, At(5))
+    board.seek(TP, AtOffset(5))
     answer(board, plan(board), {TP: part(TP, batch(5, 1))})
     assert left(board) == 0

@@ -2,14 +2,14 @@
 
 from tests.support.polled import TP, TP1, asked_of
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.polled.incremental import FetchSessionBook
+from zkconsumer.fetch.polled.incremental import FetchSessionState
 
 _LAST = (1 << 31) - 1
 
 
-def begun(session_id: int = 7) -> FetchSessionBook:
+def begun(session_id: int = 7) -> FetchSessionState:
     """A book whose session has both partitions, at offset 0."""
-    book = FetchSessionBook()
+    book = FetchSessionState()
     step = book.next({TP: asked_of(), TP1: asked_of(TP1)})
     assert book.answered(step, 0, session_id, [TP, TP1])
     return book
@@ -17,7 +17,7 @@ def begun(session_id: int = 7) -> FetchSessionBook:
 
 def test_the_first_fetch_names_all_and_asks_for_a_session() -> None:
     """With id 0 and epoch 0."""
-    step = FetchSessionBook().next({TP: asked_of()})
+    step = FetchSessionState().next({TP: asked_of()})
     assert (step.session_id, step.epoch, step.is_full) == (0, 0, True)
     assert list(step.send) == [TP]
 
@@ -70,7 +70,7 @@ def test_another_idea_of_the_epoch_closes_the_session() -> None:
 
 def test_a_broker_without_room_for_a_session_is_asked_fully_again() -> None:
     """Its answer counts, but the next fetch names all."""
-    book = FetchSessionBook()
+    book = FetchSessionState()
     step = book.next({TP: asked_of()})
     assert book.answered(step, 0, 0, [TP])
     assert book.next({TP: asked_of(offset=3)}).is_full
@@ -78,7 +78,7 @@ def test_a_broker_without_room_for_a_session_is_asked_fully_again() -> None:
 
 def test_a_full_answer_that_lacks_a_partition_begins_no_session() -> None:
     """What it brought counts all the same."""
-    book = FetchSessionBook()
+    book = FetchSessionState()
     step = book.next({TP: asked_of(), TP1: asked_of(TP1)})
     assert book.answered(step, 0, 7, [TP])
     step = book.next({TP: asked_of(), TP1: asked_of(TP1)})
@@ -104,7 +104,7 @@ def test_the_epoch_goes_round() -> None:
 
 def test_old_brokers_get_everything_each_time() -> None:
     """Before version 7 there are no sessions."""
-    book = FetchSessionBook()
+    book = FetchSessionState()
     for _ in range(2):
         step = book.next({TP: asked_of()}, has_sessions=False)
         assert (step.session_id, step.epoch, list(step.send)) == (0, -1, [TP])

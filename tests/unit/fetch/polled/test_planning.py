@@ -20,11 +20,11 @@ from tests.support.polled import (
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.ahead import Ahead
-from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.completed import Frame
 from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch, plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, At, PositionView, Reset
+from zkconsumer.fetch.polled.starts import EARLIEST, AtOffset, PositionView, Reset
 from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.model import TopicPartition
 
@@ -43,7 +43,9 @@ def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
     assert plan(board).wanted[TP].start.offset == 4
 
 
-def arriving(board: Board, planned: FetchPlan, came: dict[TopicPartition, Ahead | None]) -> Any:
+def arriving(
+    board: PartitionStates, planned: FetchPlan, came: dict[TopicPartition, Ahead | None]
+) -> Any:
     """The plan while these are unpacked, 60 bytes of each."""
     sets = [Arriving(planned.wanted[tp], 60, ahead) for tp, ahead in came.items()]
     others = [one for tp, one in planned.wanted.items() if tp not in came]
@@ -77,7 +79,7 @@ def test_where_nothing_can_be_asked_early_nobody_is() -> None:
         board = board_of(TP, TP1, settings=settings)
         planned = plan(board)
         if seeks:
-            board.seek(TP, At(3))
+            board.seek(TP, AtOffset(3))
         assert not arriving(board, planned, {TP: ahead}).wanted
         assert board.states[TP1].asked is None
 
@@ -205,7 +207,7 @@ def test_an_epoch_that_brokers_may_not_have_heard_of_is_not_named(exact: bool, n
 def test_a_position_with_an_epoch_is_proved_before_it_is_used() -> None:
     """It may come from a commit of long ago."""
     board = board_of(TP)
-    board.seek(TP, At(7, leader_epoch=3))
+    board.seek(TP, AtOffset(7, leader_epoch=3))
     assert not plan(board).wanted
     assert len(plan_questions(board, 0).epochs) == 1
 

@@ -9,20 +9,20 @@ from tests.support.manual_clock import ManualClock
 from tests.support.polled import BROKER, OTHER, TP, TP1, batch, fetched, view
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.keeper import MetadataManager
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ConnectionLost
-from zkconsumer.fetch.polled.board import Board
-from zkconsumer.fetch.polled.desk import Desk
+from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled.desk import SharedFetchState
 from zkconsumer.fetch.polled.effects import Effects
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
-from zkconsumer.fetch.polled.positions import PositionAsker
+from zkconsumer.fetch.polled.positions import PositionResolver
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import (
     EARLIEST,
     LATEST,
-    At,
+    AtOffset,
     ByTime,
     PositionView,
     Reset,
@@ -65,7 +65,7 @@ class Keeper:
         self.updates = 0
 
     def update(self) -> None:
-        """See ``MetadataKeeper``."""
+        """See ``MetadataManager``."""
         self.updates += 1
 
 
@@ -82,22 +82,22 @@ class Bench:
             retry_backoff_max_ms=1_000,
             request_timeout_ms=settings.get("request_timeout_ms", 30_000),
         )
-        self.desk = Desk(fetching, self.clock, self.effects.add)
-        self.asker = PositionAsker(
+        self.desk = SharedFetchState(fetching, self.clock, self.effects.add)
+        self.asker = PositionResolver(
             self.desk,
             cast("ClusterClient", self.client),
-            cast("MetadataKeeper", self.keeper),
+            cast("MetadataManager", self.keeper),
             fetching,
             self.clock,
         )
 
-        def begin(board: Board, _now_ms: int) -> None:
+        def begin(board: PartitionStates, _now_ms: int) -> None:
             board.see(view(dict.fromkeys(partitions, BROKER)))
             board.add(partitions)
 
         self.desk.change(begin)
 
-    def seek(self, tp: TopicPartition, start: At | Reset) -> None:
+    def seek(self, tp: TopicPartition, start: AtOffset | Reset) -> None:
         """As the caller does."""
         self.desk.change(lambda board, _: board.seek(tp, start))
 
@@ -107,7 +107,7 @@ class Bench:
 
     def doubt(self, tp: TopicPartition = TP) -> None:
         """A broker said that the offset is out of range."""
-        self.seek(tp, At(50))
+        self.seek(tp, AtOffset(50))
         self.state(tp).phase = Phase.DOUBTFUL
 
 
@@ -243,7 +243,7 @@ def test_the_keeper_is_reminded_of_what_nobody_leads() -> None:
     bench = Bench(TP)
     third = TopicPartition("t", 2)
     bench.desk.change(lambda board, _: board.add([third]))
-    bench.seek(third, At(0))
+    bench.seek(third, AtOffset(0))
     assert bench.asker.turn() == 1_000
     assert bench.keeper.updates == 1
     bench.client.offsets = failing(ConnectionLost("gone"))
@@ -300,7 +300,7 @@ def test_ends_without_offsets_are_no_answer(missing: int) -> None:
 def test_the_end_of_an_epoch_is_asked_for_when_another_one_leads() -> None:
     """Of what was fetched last, by the epoch that leads now; what is well goes on."""
     bench = Bench(TP)
-    bench.seek(TP, At(0))
+    bench.seek(TP, AtOffset(0))
     bench.desk.change(lambda board, now_ms: fetched(board, {TP: batch(0, 3, epoch=1)}, now_ms))
     bench.desk.change(lambda board, _: board.see(view({TP: OTHER}, epoch=2)))
     bench.client.end = EpochEnd(1, 3)

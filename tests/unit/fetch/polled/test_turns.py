@@ -20,21 +20,23 @@ from tests.support.polled import answer as answered
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, PartitionFailed, TopicAuthorizationFailed
 from zkconsumer.fetch.polled import completed
-from zkconsumer.fetch.polled.board import Board
-from zkconsumer.fetch.polled.starts import At, PositionView
+from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled.starts import AtOffset, PositionView
 from zkconsumer.fetch.polled.turns import Before, Taken, collect, is_ready, put_back
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.transactions import Marker
 
 
-def take(board: Board, count: int = 500, among: Any = None) -> dict[TopicPartition, list[int]]:
+def take(
+    board: PartitionStates, count: int = 500, among: Any = None
+) -> dict[TopicPartition, list[int]]:
     """Collect; the offsets of each partition."""
     taken: Taken = collect(board, count, 0, among)
     return {tp: list(offsets(piece)) for tp, piece in taken.items()}
 
 
-def at(board: Board, tp: TopicPartition = TP) -> PositionView | None:
+def at(board: PartitionStates, tp: TopicPartition = TP) -> PositionView | None:
     """Where the caller stands."""
     return board.states[tp].position
 
@@ -102,7 +104,7 @@ def test_a_seek_drops_what_waits_and_what_is_on_its_way() -> None:
     board = board_of(TP)
     fetched(board, {TP: batch(0, 2)})
     planned = plan(board)
-    board.seek(TP, At(7))
+    board.seek(TP, AtOffset(7))
     answered(board, planned, {TP: part(TP, batch(2, 2))})
     assert take(board) == {}
     assert at(board) == PositionView(7)
@@ -136,7 +138,7 @@ def test_an_error_comes_behind_the_records_in_front_of_it() -> None:
     assert take(board) == {TP: [2]}
     with pytest.raises(PartitionFailed):
         take(board)
-    board.seek(TP1, At(4))
+    board.seek(TP1, AtOffset(4))
     assert take(board) == {}
     fetched(board, {TP1: batch(4, 1)})
     assert take(board) == {TP1: [4]}
@@ -175,14 +177,14 @@ def test_an_interrupt_puts_everything_back(monkeypatch: pytest.MonkeyPatch) -> N
     fetched(board, {TP: batch(0, 2), TP1: batch(0, 2)})
     calls = []
 
-    def interrupted(self: completed.Chunk) -> int:
+    def interrupted(self: completed.BufferedChunk) -> int:
         calls.append(self)
         if len(calls) == 2:
             raise KeyboardInterrupt
         return 0
 
     with monkeypatch.context() as patch:
-        patch.setattr(completed.Chunk, "unread_bytes", property(interrupted))
+        patch.setattr(completed.BufferedChunk, "unread_bytes", property(interrupted))
         with pytest.raises(KeyboardInterrupt):
             take(board)
     assert at(board) == at(board, TP1) == PositionView(0)

@@ -12,7 +12,7 @@ from zkconsumer.errors import BrokerError, RequestTimedOut
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.offsets.coordinator import ChannelSettings
-from zkconsumer.offsets.migration.in_kafka import PATIENCE, KafkaPlace
+from zkconsumer.offsets.migration.in_kafka import PATIENCE, KafkaGroupOffsets
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
@@ -71,7 +71,7 @@ class Script:
             broker.serves = {**served, **OLD}
         broker.listen(self._network)
 
-    def place(self, settings: ChannelSettings = BRIEF) -> KafkaPlace:
+    def place(self, settings: ChannelSettings = BRIEF) -> KafkaGroupOffsets:
         """What is under test."""
         dialer = BrokerDialer(
             self._network, client_id="test", connect_timeout_ms=500, request_timeout_ms=5_000
@@ -83,7 +83,7 @@ class Script:
             retry_backoff_ms=20,
             shuffle=lambda _: None,
         )
-        return KafkaPlace(client, dialer, "g", settings)
+        return KafkaGroupOffsets(client, dialer, "g", settings)
 
     def says(self, frame: RequestFrame) -> Said:
         """The next answer."""

@@ -3,7 +3,7 @@
 import pytest
 
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace
+from zkconsumer.offsets.migration.in_zookeeper import ZookeeperGroupOffsets
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 
@@ -18,7 +18,7 @@ def store() -> MemoryZkStore:
 
 def test_a_group_that_nobody_used_holds_nothing(store: MemoryZkStore) -> None:
     """And has no members."""
-    place = ZookeeperPlace(store, "g")
+    place = ZookeeperGroupOffsets(store, "g")
     assert place.stored(None) == {}
     assert place.members() == []
 
@@ -34,7 +34,7 @@ def test_every_offset_is_found_and_what_is_none_is_passed_over(store: MemoryZkSt
             "/consumers/g/offsets/u/10": b"bad",
         }
     )
-    place = ZookeeperPlace(store, "g")
+    place = ZookeeperGroupOffsets(store, "g")
     found = place.stored(None)
     bad = TopicPartition("u", 10)
     assert found[A] == FetchedOffset(7)
@@ -46,7 +46,7 @@ def test_every_offset_is_found_and_what_is_none_is_passed_over(store: MemoryZkSt
 
 def test_offsets_are_written_and_taken_away(store: MemoryZkStore) -> None:
     """Metadata has no place there."""
-    place = ZookeeperPlace(store, "g")
+    place = ZookeeperGroupOffsets(store, "g")
     assert place.write({A: OffsetAndMetadata(3, "note"), B: OffsetAndMetadata(4)}) == {
         A: None,
         B: None,
@@ -62,7 +62,7 @@ def test_members_are_those_that_are_registered_or_own_something(store: MemoryZkS
     store.create("/consumers/g/owners/t/0", b"g_host-1-0", ephemeral=True)
     store.create("/consumers/g/owners/t/1", b"g_gone-0", ephemeral=True)
     store.create("/consumers/g/owners/t/2", b"g_stuck-0", ephemeral=False)
-    assert ZookeeperPlace(store, "g").members() == [
+    assert ZookeeperGroupOffsets(store, "g").members() == [
         "g_host-1 (registered in ZooKeeper)",
         "g_gone-0 (owns t-1)",
         "g_stuck-0 (owns t-2 by a node of no session: delete it)",
@@ -71,7 +71,7 @@ def test_members_are_those_that_are_registered_or_own_something(store: MemoryZkS
 
 def test_partitions_are_those_of_the_cluster(store: MemoryZkStore) -> None:
     """What is malformed is passed over: the brokers may know it."""
-    place = ZookeeperPlace(store, "g")
+    place = ZookeeperGroupOffsets(store, "g")
     assert place.partitions() == frozenset()
     store.set_or_create_many(
         {

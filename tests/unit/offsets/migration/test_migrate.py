@@ -5,8 +5,8 @@ import pytest
 from tests.support.offset_places import MemoryPlace
 from zkconsumer.errors import RequestTimedOut
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.migrate import Group, Migration, Undoing, Wish
-from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, Place
+from zkconsumer.offsets.migration.migrate import MigratedGroup, Migration, Undoing, MigrationRequest
+from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
@@ -19,10 +19,10 @@ class World:
 
     def __init__(self) -> None:
         self.source = MemoryPlace(
-            Place.ZOOKEEPER, {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7)}
+            OffsetStorage.ZOOKEEPER, {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7)}
         )
-        self.target = MemoryPlace(Place.KAFKA, {B: OffsetAndMetadata(2, "note")})
-        self.group = Group.of("g", self.source, self.target)
+        self.target = MemoryPlace(OffsetStorage.KAFKA, {B: OffsetAndMetadata(2, "note")})
+        self.group = MigratedGroup.of("g", self.source, self.target)
         self.migration = Migration(self.group, self.source, self.target, ALL)
 
 
@@ -39,7 +39,7 @@ def numbers(place: MemoryPlace) -> dict[TopicPartition, int | None]:
 
 def test_offsets_are_carried_and_found_there(world: World) -> None:
     """The source keeps them: members of the old kind could come back."""
-    plan = world.migration.plan(Wish())
+    plan = world.migration.plan(MigrationRequest())
     assert numbers(world.target) == {B: 2}
     outcome = world.migration.carry_out(plan)
     assert outcome.verified
@@ -49,8 +49,8 @@ def test_offsets_are_carried_and_found_there(world: World) -> None:
 
 def test_a_second_time_changes_nothing(world: World) -> None:
     """And is verified all the same."""
-    world.migration.carry_out(world.migration.plan(Wish()))
-    plan = world.migration.plan(Wish())
+    world.migration.carry_out(world.migration.plan(MigrationRequest()))
+    plan = world.migration.plan(MigrationRequest())
     assert plan.writes == {}
     assert world.migration.carry_out(plan).verified
 
@@ -58,18 +58,18 @@ def test_a_second_time_changes_nothing(world: World) -> None:
 def test_only_the_topics_asked_for(world: World) -> None:
     """Others are neither read nor written."""
     world.source.held[OTHER] = OffsetAndMetadata(1)
-    plan = world.migration.plan(Wish(topics=frozenset("u")))
+    plan = world.migration.plan(MigrationRequest(topics=frozenset("u")))
     world.migration.carry_out(plan)
     assert numbers(world.target) == {B: 2, OTHER: 1}
 
 
-@pytest.mark.parametrize("where", [Place.ZOOKEEPER, Place.KAFKA])
-def test_members_keep_it_from_beginning(world: World, where: Place) -> None:
+@pytest.mark.parametrize("where", [OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA])
+def test_members_keep_it_from_beginning(world: World, where: OffsetStorage) -> None:
     """Whichever place knows of them; the message names them."""
-    place = world.source if where is Place.ZOOKEEPER else world.target
+    place = world.source if where is OffsetStorage.ZOOKEEPER else world.target
     place.present = ["g_host-1"]
     with pytest.raises(MigrationRefused, match="g_host-1: stop them first"):
-        world.migration.plan(Wish(wait_limit_ms=0))
+        world.migration.plan(MigrationRequest(wait_limit_ms=0))
 
 
 def test_members_that_leave_are_waited_for(world: World) -> None:
@@ -80,12 +80,12 @@ def test_members_that_leave_are_waited_for(world: World) -> None:
         world.source.present = next(looks, [])
 
     world.source.on_members = look
-    assert set(world.migration.plan(Wish(wait_limit_ms=60_000)).writes) == {A, B}
+    assert set(world.migration.plan(MigrationRequest(wait_limit_ms=60_000)).writes) == {A, B}
 
 
 def test_a_member_that_comes_before_the_writing_ends_it(world: World) -> None:
     """Nothing was written."""
-    plan = world.migration.plan(Wish())
+    plan = world.migration.plan(MigrationRequest())
     world.target.present = ["m-1"]
     with pytest.raises(MigrationRefused, match="m-1"):
         world.migration.carry_out(plan)
@@ -95,18 +95,18 @@ def test_a_member_that_comes_before_the_writing_ends_it(world: World) -> None:
 def test_a_refused_plan_writes_nothing(world: World) -> None:
     """Not even what it would not refuse."""
     world.target.held[A] = OffsetAndMetadata(9)
-    plan = world.migration.plan(Wish())
+    plan = world.migration.plan(MigrationRequest())
     with pytest.raises(MigrationRefused, match="ahead of the source's 5"):
         world.migration.carry_out(plan)
     assert numbers(world.target) == {A: 9, B: 2}
-    kept = world.migration.carry_out(world.migration.plan(Wish(ahead=Ahead.KEEP)))
+    kept = world.migration.carry_out(world.migration.plan(MigrationRequest(ahead=Ahead.KEEP)))
     assert kept.verified
     assert numbers(world.target) == {A: 9, B: 7}
 
 
 def test_what_comes_in_the_middle_of_it_is_doubtful(world: World) -> None:
     """A member that comes while it is written, or a source that moves, is told."""
-    plan = world.migration.plan(Wish())
+    plan = world.migration.plan(MigrationRequest())
 
     def meanwhile() -> None:
         world.source.present = ["g_host-1"]
@@ -124,7 +124,7 @@ def test_what_comes_in_the_middle_of_it_is_doubtful(world: World) -> None:
 
 def test_a_write_without_an_answer_is_judged_by_what_is_there(world: World) -> None:
     """The first partition is written, the second is not: and so it is told."""
-    plan = world.migration.plan(Wish())
+    plan = world.migration.plan(MigrationRequest())
     world.target.fail_after = 1
     outcome = world.migration.carry_out(plan)
     assert outcome.written == (A,)
@@ -134,14 +134,14 @@ def test_a_write_without_an_answer_is_judged_by_what_is_there(world: World) -> N
 def test_one_partition_that_is_refused_does_not_hide_the_others(world: World) -> None:
     """It is named with its reason."""
     world.target.refused[A] = "the metadata is too large"
-    outcome = world.migration.carry_out(world.migration.plan(Wish()))
+    outcome = world.migration.carry_out(world.migration.plan(MigrationRequest()))
     assert outcome.written == (B,)
     assert outcome.failed == {A: "the metadata is too large; it holds none"}
 
 
 def test_what_can_not_be_read_back_is_not_verified(world: World) -> None:
     """Though it may well be written."""
-    plan = world.migration.plan(Wish())
+    plan = world.migration.plan(MigrationRequest())
 
     def silence() -> None:
         world.target.unreadable = True
@@ -156,30 +156,30 @@ def test_a_source_that_can_not_be_read_is_an_error(world: World) -> None:
     """Before anything is written."""
     world.source.unreadable = True
     with pytest.raises(RequestTimedOut):
-        world.migration.plan(Wish())
+        world.migration.plan(MigrationRequest())
 
 
 def test_an_undone_migration_leaves_no_trace(world: World) -> None:
     """What was there is there again, with its metadata; what was not is not."""
-    plan = world.migration.plan(Wish())
-    back = RollBack.of(plan, group_id="g", target=Place.KAFKA, zookeeper="zk", made_ms=0)
+    plan = world.migration.plan(MigrationRequest())
+    back = RollBack.of(plan, group_id="g", target=OffsetStorage.KAFKA, zookeeper="zk", made_ms=0)
     world.migration.carry_out(plan)
     undoing = Undoing(world.group, world.target, back)
-    outcome = undoing.carry_out(undoing.plan(Wish()))
+    outcome = undoing.carry_out(undoing.plan(MigrationRequest()))
     assert outcome.verified
     assert world.target.held == {A: None, B: OffsetAndMetadata(2, "note")}
 
 
 def test_undoing_is_refused_where_somebody_went_on(world: World) -> None:
     """And where somebody is there; forced, it is done."""
-    plan = world.migration.plan(Wish())
-    back = RollBack.of(plan, group_id="g", target=Place.KAFKA, zookeeper="zk", made_ms=0)
+    plan = world.migration.plan(MigrationRequest())
+    back = RollBack.of(plan, group_id="g", target=OffsetStorage.KAFKA, zookeeper="zk", made_ms=0)
     world.migration.carry_out(plan)
     undoing = Undoing(world.group, world.target, back)
     world.target.held[A] = OffsetAndMetadata(50)
     with pytest.raises(MigrationRefused, match="somebody committed since"):
-        undoing.carry_out(undoing.plan(Wish()))
-    forced = undoing.plan(Wish(ahead=Ahead.SET_BACK))
+        undoing.carry_out(undoing.plan(MigrationRequest()))
+    forced = undoing.plan(MigrationRequest(ahead=Ahead.SET_BACK))
     world.target.present = ["m-1"]
     with pytest.raises(MigrationRefused, match="m-1"):
         undoing.carry_out(forced)

@@ -9,7 +9,7 @@ from zkconsumer.offsets.migration.plan import (
     Fate,
     Offset,
     Outcome,
-    Plan,
+    MigrationPlan,
     offset_in,
     plan_migration,
     plan_roll_back,
@@ -33,7 +33,7 @@ def everything(_: TopicPartition) -> bool:
     return True
 
 
-def fates(plan: Plan) -> dict[TopicPartition, Fate]:
+def fates(plan: MigrationPlan) -> dict[TopicPartition, Fate]:
     """What becomes of each partition."""
     return {one.topic_partition: one.fate for one in plan.moves}
 

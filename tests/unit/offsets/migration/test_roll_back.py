@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.migration.roll_back import (
     RollBack,
     decode_roll_back,
@@ -24,7 +24,7 @@ OFFSETS = st.none() | st.builds(
 ROLL_BACKS = st.builds(
     RollBack,
     group_id=st.text(),
-    target=st.sampled_from(Place),
+    target=st.sampled_from(OffsetStorage),
     zookeeper=st.text(),
     made_ms=st.integers(0, 2**43),
     written=st.dictionaries(
@@ -33,7 +33,7 @@ ROLL_BACKS = st.builds(
 )
 SOME = RollBack(
     group_id="g",
-    target=Place.KAFKA,
+    target=OffsetStorage.KAFKA,
     zookeeper="zk:2181",
     made_ms=1,
     written={TopicPartition("t", 0): (None, OffsetAndMetadata(7))},
@@ -96,7 +96,7 @@ def test_a_damaged_file_is_refused(key: str, value: object) -> None:
 
 def test_several_places_and_groups_come_back_from_one_file() -> None:
     """In the order in which they were written."""
-    other = replace(SOME, group_id='a "b"', target=Place.ZOOKEEPER)
+    other = replace(SOME, group_id='a "b"', target=OffsetStorage.ZOOKEEPER)
     text = encode_roll_backs([SOME, other])
     assert decode_roll_backs(text, "f") == (SOME, other)
     assert json.loads(text)["version"] == 2

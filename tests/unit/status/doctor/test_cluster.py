@@ -7,7 +7,7 @@ from zkconsumer.model import Broker
 from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
 from zkconsumer.status.model import (
     BrokerStatus,
     ClusterSnapshot,
@@ -20,7 +20,7 @@ from zkconsumer.status.model import (
 FAILURE = PartFailure(part="log ends of broker 1", reason="no answer", since_ms=NOW_MS - 7000)
 
 
-def said(snapshot: ClusterSnapshot) -> list[Finding]:
+def said(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     """What the doctor says."""
     return list(examine(snapshot, Circumstances()))
 

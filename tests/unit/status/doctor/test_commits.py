@@ -7,8 +7,14 @@ from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Finding, Severity
-from zkconsumer.status.model import ClusterSnapshot, Committed, GroupKey, GroupKind, GroupPartition
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    CommittedOffset,
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+)
 
 T0 = TopicPartition("t", 0)
 KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
@@ -25,7 +31,7 @@ def changed(snapshot: ClusterSnapshot, change: Change) -> ClusterSnapshot:
     return replace(snapshot, groups={KEY: replace(group, partitions=partitions)})
 
 
-def between(then: Change, now: Change, apart_ms: int = 600_000) -> list[Finding]:
+def between(then: Change, now: Change, apart_ms: int = 600_000) -> list[Diagnosis]:
     """What is said of two looks."""
     world: SickWorld = healthy()
     earlier = changed(world.snapshot(taken_ms=NOW_MS - apart_ms), then)
@@ -39,7 +45,7 @@ def same(one: GroupPartition) -> GroupPartition:
 
 def committed(offset: int, at_ms: int, storage: str = "zookeeper") -> Change:
     """Another commit."""
-    at = Committed(offset, "kafka" if storage == "kafka" else "zookeeper", NOW_MS, "", at_ms)
+    at = CommittedOffset(offset, "kafka" if storage == "kafka" else "zookeeper", NOW_MS, "", at_ms)
     return lambda one: one._replace(committed=(at,))
 
 

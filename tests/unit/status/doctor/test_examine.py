@@ -7,7 +7,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine, examine_group
 from zkconsumer.status.doctor.finding import EVIDENCE_SHOWN, Code, counted, names, some
-from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.group_look import GroupContext
 from zkconsumer.status.model import GroupKey, GroupKind, PartFailure
 
 
@@ -34,7 +34,7 @@ def test_one_group_alone() -> None:
     world.commit(TopicPartition("t", 0), 101)
     snapshot = world.snapshot()
     group = snapshot.groups[GroupKey(GroupKind.ZOOKEEPER, "g")]
-    look = GroupLook(group, snapshot, Circumstances(), snapshot.partition_ids())
+    look = GroupContext(group, snapshot, Circumstances(), snapshot.partition_ids())
     assert codes(examine_group(look)) == ["offset-beyond-end"]
 
 

@@ -6,7 +6,7 @@ from tests.support.sick_world import NOW_MS, SickWorld, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.incidents import unfolded
 from zkconsumer.status.model import ClusterSnapshot
 
@@ -28,7 +28,7 @@ def ghostly() -> SickWorld:
     return world
 
 
-def twice(world: SickWorld) -> tuple[Finding, ...]:
+def twice(world: SickWorld) -> tuple[Diagnosis, ...]:
     """The findings of a second look that shows the same, long enough after the first."""
     earlier = world.snapshot(taken_ms=NOW_MS - 600_000)
     return examine(world.snapshot(), Circumstances(earlier=earlier))

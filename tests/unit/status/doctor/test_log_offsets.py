@@ -6,8 +6,8 @@ from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, codes, heal
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Finding, Severity
-from zkconsumer.status.model import ClusterSnapshot, Committed, GroupPartition
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
+from zkconsumer.status.model import ClusterSnapshot, CommittedOffset, GroupPartition
 
 T0 = TopicPartition("t", 0)
 NODE = "/consumers/g/offsets/t/0"
@@ -72,8 +72,8 @@ def test_an_offset_beyond_the_end() -> None:
 
 
 def seen(
-    committed: Committed, log_at_ms: int, *, before: Committed | None = None
-) -> tuple[Finding, ...]:
+    committed: CommittedOffset, log_at_ms: int, *, before: CommittedOffset | None = None
+) -> tuple[Diagnosis, ...]:
     """What is said of one offset, and a log that ended at 90 when it was asked."""
     around = Circumstances()
     if before is not None:
@@ -81,7 +81,7 @@ def seen(
     return examine(_committed(committed, log_at_ms), around)
 
 
-def _committed(committed: Committed, log_at_ms: int) -> ClusterSnapshot:
+def _committed(committed: CommittedOffset, log_at_ms: int) -> ClusterSnapshot:
     snapshot: ClusterSnapshot = SickWorld(t=1).snapshot()
     world = stopped(0, (0, 90))
     group = replace(
@@ -97,7 +97,7 @@ def _committed(committed: Committed, log_at_ms: int) -> ClusterSnapshot:
 
 def test_a_commit_that_was_read_after_the_log_proves_nothing() -> None:
     """The log may have grown in between, unless the commit is older than the look at the log."""
-    late = Committed(95, "zookeeper", NOW_MS)
+    late = CommittedOffset(95, "zookeeper", NOW_MS)
     assert seen(late, NOW_MS - 1) == ()
     assert codes(seen(late, NOW_MS)) == ["offset-beyond-end"]
     old = late._replace(committed_ms=LONG_AGO_MS)
@@ -107,7 +107,7 @@ def test_a_commit_that_was_read_after_the_log_proves_nothing() -> None:
 
 def test_a_commit_that_an_earlier_look_saw_is_older_than_the_look_at_the_log() -> None:
     """Groups and logs are read side by side: the log's end can be the older of the two."""
-    now = Committed(95, "zookeeper", NOW_MS)
+    now = CommittedOffset(95, "zookeeper", NOW_MS)
     before = now._replace(seen_ms=NOW_MS - 1000)
     assert codes(seen(now, NOW_MS - 500, before=before)) == ["offset-beyond-end"]
     assert seen(now, NOW_MS - 1001, before=before) == ()
@@ -118,7 +118,7 @@ def test_the_larger_of_two_places_counts() -> None:
     """As for members that commit to both; a fix sets ZooKeeper's only if that is the larger."""
     world = stopped(9, (40, 90))
     group = world.group()
-    in_kafka = Committed(50, "kafka", NOW_MS)
+    in_kafka = CommittedOffset(50, "kafka", NOW_MS)
     (one,) = group.partitions
     fine = replace(group, partitions=(one._replace(committed=(*one.committed, in_kafka)),))
     snapshot = world.snapshot()

@@ -6,9 +6,9 @@ from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, codes
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
 from zkconsumer.status.model import (
-    Committed,
+    CommittedOffset,
     GroupKind,
     GroupPartition,
     GroupStatus,
@@ -19,12 +19,12 @@ from zkconsumer.status.model import (
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 
-def at(offset: int, storage: Storage, committed_ms: int | None = NOW_MS) -> Committed:
+def at(offset: int, storage: Storage, committed_ms: int | None = NOW_MS) -> CommittedOffset:
     """An offset that was seen now."""
-    return Committed(offset, storage, NOW_MS, committed_ms=committed_ms)
+    return CommittedOffset(offset, storage, NOW_MS, committed_ms=committed_ms)
 
 
-def findings(**partitions: tuple[Committed, ...]) -> tuple[Finding, ...]:
+def findings(**partitions: tuple[CommittedOffset, ...]) -> tuple[Diagnosis, ...]:
     """What is said of a group with these offsets; names are those of partitions of ``t``."""
     world = SickWorld(t=3)
     world.commit(T0, 1)

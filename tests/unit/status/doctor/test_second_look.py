@@ -12,7 +12,7 @@ from zkconsumer.status.doctor.narrowing import about
 from zkconsumer.status.doctor.second_look import Suspicion, suspicions
 from zkconsumer.status.model import (
     ClusterSnapshot,
-    Committed,
+    CommittedOffset,
     GroupKey,
     GroupKind,
     GroupPartition,
@@ -41,9 +41,9 @@ def with_first(change: Callable[[GroupPartition], GroupPartition]) -> ClusterSna
     return replace(snapshot, groups={KEY: replace(group, partitions=partitions)})
 
 
-def committed(offset: int, at_ms: int | None) -> tuple[Committed, ...]:
+def committed(offset: int, at_ms: int | None) -> tuple[CommittedOffset, ...]:
     """A commit."""
-    return (Committed(offset, "kafka" if at_ms is None else "zookeeper", NOW_MS, "", at_ms),)
+    return (CommittedOffset(offset, "kafka" if at_ms is None else "zookeeper", NOW_MS, "", at_ms),)
 
 
 def test_a_group_at_rest_needs_no_second_look() -> None:

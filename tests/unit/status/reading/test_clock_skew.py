@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.model import Committed, GroupKind, GroupPartition, GroupStatus, Seen
+from zkconsumer.status.model import CommittedOffset, GroupKind, GroupPartition, GroupStatus, Seen
 from zkconsumer.status.reading.clock_skew import WINDOW_MS, ClockSkew
 
 TP = TopicPartition("t", 0)
@@ -13,7 +13,7 @@ START_MS = 1_000_000
 
 def group(written_ms: int, seen_ms: int) -> GroupStatus:
     """A group whose one offset was written at that time, by ZooKeeper's clock."""
-    entry = Committed(0, "zookeeper", seen_ms, "", written_ms)
+    entry = CommittedOffset(0, "zookeeper", seen_ms, "", written_ms)
     return GroupStatus(
         group_id="g",
         kind=GroupKind.ZOOKEEPER,

@@ -11,7 +11,7 @@ from tests.support.spoken_groups import SpokenGroup, SpokenGroups
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.status.model import Committed, GroupKind, GroupPartition
+from zkconsumer.status.model import CommittedOffset, GroupKind, GroupPartition
 from zkconsumer.status.reading.broker_round import BrokerRound
 from zkconsumer.status.reading.coordinators import CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
@@ -188,9 +188,9 @@ def test_offsets(world: World, last: int) -> None:
     assert (read.failures, read.moved) == ({}, frozenset())
     at_ms = world.clock.wall_ms()
     found = dict(read.offsets["a"])
-    assert found[T0] == Committed(5, "kafka", at_ms, "of t-0")
+    assert found[T0] == CommittedOffset(5, "kafka", at_ms, "of t-0")
     assert "TOPIC_AUTHORIZATION_FAILED" in str(found[T1])
-    assert found.get(T2) == (None if last == 1 else Committed(0, "kafka", at_ms, "of t-2"))
+    assert found.get(T2) == (None if last == 1 else CommittedOffset(0, "kafka", at_ms, "of t-2"))
 
 
 def test_nothing_is_stored(world: World) -> None:

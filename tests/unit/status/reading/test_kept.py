@@ -1,9 +1,9 @@
 """What a look has seen is not replaced by what was read before it."""
 
 from tests.support.status_world import T0
-from zkconsumer.status.model import Committed, GroupKey, GroupKind, GroupStatus
+from zkconsumer.status.model import CommittedOffset, GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.reading.kept import Kept
-from zkconsumer.status.reading.values import LogSpan, LogsRead, Looked, OffsetsRead
+from zkconsumer.status.reading.values import LogSpan, LogsRead, GroupReads, OffsetsRead
 
 KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
 LOOKED_MS = 2_000
@@ -14,9 +14,9 @@ def looked_at() -> Kept:
     kept = Kept()
     group = GroupStatus(group_id="g", kind=GroupKind.ZOOKEEPER, seen_ms=LOOKED_MS)
     kept.take_look(
-        Looked(
+        GroupReads(
             groups={KEY: group},
-            offsets={"g": {T0: Committed(50, "kafka", LOOKED_MS)}},
+            offsets={"g": {T0: CommittedOffset(50, "kafka", LOOKED_MS)}},
             logs={T0: LogSpan(0, 60, LOOKED_MS)},
             failures={},
         ),
@@ -34,7 +34,7 @@ def test_offsets_that_were_asked_for_before_a_look() -> None:
     """They don't go back; what is read after the look counts, also that there are none."""
     kept = looked_at()
     take_offsets(kept, LOOKED_MS - 1)
-    assert kept.offsets["g"][T0] == Committed(50, "kafka", LOOKED_MS)
+    assert kept.offsets["g"][T0] == CommittedOffset(50, "kafka", LOOKED_MS)
     take_offsets(kept, LOOKED_MS)
     assert kept.offsets["g"] == {}
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tests.support.status import group_of, snapshot_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import TimeLag, group_lag
-from zkconsumer.status.model import Committed, GroupPartition, GroupStatus
+from zkconsumer.status.model import CommittedOffset, GroupPartition, GroupStatus
 from zkconsumer.status.reading.next_records import TimesMemory, places_of
 from zkconsumer.status.series import History
 
@@ -17,7 +17,7 @@ def group_at(offsets: Mapping[TopicPartition, int], group_id: str = "g") -> Grou
     return group_of(
         *(
             GroupPartition(
-                tp, committed=(Committed(at, "zookeeper", 0),), log_start=10, log_end=100
+                tp, committed=(CommittedOffset(at, "zookeeper", 0),), log_start=10, log_end=100
             )
             for tp, at in offsets.items()
         ),

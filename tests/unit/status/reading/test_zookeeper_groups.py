@@ -9,7 +9,13 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.group_state import zookeeper_state
-from zkconsumer.status.model import Committed, GroupKind, GroupPartition, GroupState, GroupStatus
+from zkconsumer.status.model import (
+    CommittedOffset,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+)
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.status.verify import verify
@@ -70,14 +76,14 @@ def test_a_group(tree: GroupTree, clock: ManualClock) -> None:
     assert group.partitions == (
         GroupPartition(
             TopicPartition("gone", 3),
-            committed=(Committed(7, "zookeeper", now_ms, "", NODES_MS),),
+            committed=(CommittedOffset(7, "zookeeper", now_ms, "", NODES_MS),),
         ),
         GroupPartition(
             T0,
             f"{member}-0",
             session.session_id,
             NODES_MS,
-            (Committed(5, "zookeeper", now_ms, "", NODES_MS),),
+            (CommittedOffset(5, "zookeeper", now_ms, "", NODES_MS),),
         ),
         GroupPartition(T1),
     )

@@ -18,8 +18,14 @@ from tests.support.status import group_of, snapshot_of
 from tests.support.waiting import wait_until
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.causes import Cause, Reason
-from zkconsumer.status.model import ClusterSnapshot, Committed, GroupKey, GroupKind, GroupPartition
+from zkconsumer.status.causes import RebalanceReason, Reason
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    CommittedOffset,
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+)
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.history import past
 from zkconsumer.web.history import recorder as recording
@@ -36,7 +42,10 @@ TP = TopicPartition("t", 0)
 def seen(at_ms: int, lag: int) -> ClusterSnapshot:
     """A group with a lag at a time."""
     partition = GroupPartition(
-        TP, committed=(Committed(100, "zookeeper", at_ms),), log_end=100 + lag, log_at_ms=at_ms
+        TP,
+        committed=(CommittedOffset(100, "zookeeper", at_ms),),
+        log_end=100 + lag,
+        log_at_ms=at_ms,
     )
     return snapshot_of(replace(group_of(partition), seen_ms=at_ms), at_ms=at_ms)
 
@@ -46,7 +55,9 @@ def large(at_ms: int) -> ClusterSnapshot:
     partitions = [
         GroupPartition(
             TopicPartition("t", number),
-            committed=(Committed(hash((number, "offset")) & 0xFFFFFFFFFFFF, "zookeeper", at_ms),),
+            committed=(
+                CommittedOffset(hash((number, "offset")) & 0xFFFFFFFFFFFF, "zookeeper", at_ms),
+            ),
         )
         for number in range(3_000)
     ]
@@ -55,7 +66,7 @@ def large(at_ms: int) -> ClusterSnapshot:
 
 def rebalance(began_ms: int, ended_ms: int | None) -> Rebalance:
     """One of the group."""
-    reasons = (Reason(Cause.JOINED, "ä member"),)
+    reasons = (Reason(RebalanceReason.JOINED, "ä member"),)
     return Rebalance(
         key=KEY, began_ms=began_ms, not_before_ms=None, ended_ms=ended_ms, reasons=reasons
     )

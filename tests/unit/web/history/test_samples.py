@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.support.status import group_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import GroupLag, PartitionLag, Standing, TimeLag
-from zkconsumer.status.model import Committed, GroupPartition
+from zkconsumer.status.model import CommittedOffset, GroupPartition
 from zkconsumer.web.history.samples import (
     UNKNOWN,
-    Row,
+    StoredSample,
     layout_text,
     parse_layout,
     sample_of,
@@ -27,12 +27,12 @@ def row_of(
     values: dict[TopicPartition, tuple[int | None, int | None, int | None]],
     *,
     log_at_ms: int = 0,
-) -> tuple[Row, int]:
+) -> tuple[StoredSample, int]:
     """A row of committed offsets, log ends and ages, as it is read again; and its lag."""
     partitions = tuple(
         GroupPartition(
             tp,
-            committed=() if offset is None else (Committed(offset, "zookeeper", 0),),
+            committed=() if offset is None else (CommittedOffset(offset, "zookeeper", 0),),
             log_end=end,
             log_at_ms=None if end is None else log_at_ms,
         )
@@ -44,7 +44,7 @@ def row_of(
     )
     lag = GroupLag(partitions=lags, unknown=0)
     sample = sample_of(group_of(*partitions), lag, stale_ms=60_000)
-    return Row(sample.at_ms, parse_layout(sample.layout), sample.body), sample.lag
+    return StoredSample(sample.at_ms, parse_layout(sample.layout), sample.body), sample.lag
 
 
 @given(

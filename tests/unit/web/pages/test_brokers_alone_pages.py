@@ -14,12 +14,12 @@ from zkconsumer.web.pages.cluster import cluster_page
 from zkconsumer.web.pages.group import group_page
 from zkconsumer.web.pages.groups import groups_page
 from zkconsumer.web.pages.topic import topic_page
-from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.publishing import Publisher
 from zkconsumer.web.rendering import render
 from zkconsumer.web.state import ClusterState
 
-ASKED = Asked(path="/", query={}, now_ms=NOW_MS)
+ASKED = PageRequest(path="/", query={}, now_ms=NOW_MS)
 
 
 def alone_state(*, no_zookeeper: bool) -> ClusterState:

@@ -31,14 +31,14 @@ from zkconsumer.web.pages.groups import groups_page
 from zkconsumer.web.pages.table import PAGE_ROWS
 from zkconsumer.web.pages.topic import topic_page
 from zkconsumer.web.pages.topics import topics_page
-from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.rendering import render
 from zkconsumer.web.state import ClusterState
 
 
-def asked(path: str = "/", **query: str) -> Asked:
+def asked(path: str = "/", **query: str) -> PageRequest:
     """A request, two seconds after the latest look."""
-    return Asked(path=path, query=query, now_ms=NOW_MS + 2_000)
+    return PageRequest(path=path, query=query, now_ms=NOW_MS + 2_000)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def state() -> ClusterState:
     return state_at()
 
 
-def html(view: View, state: ClusterState, what: Asked) -> str:
+def html(view: View, state: ClusterState, what: PageRequest) -> str:
     """As a browser gets it."""
     return render(view, what, state)
 

@@ -5,19 +5,19 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.web.pages.table import Column, matching, number_in, table_of
-from zkconsumer.web.pages.view import Asked
+from zkconsumer.web.pages.table import SortableColumn, matching, number_in, table_of
+from zkconsumer.web.pages.view import PageRequest
 
-COLUMNS: Final[tuple[Column[tuple[str, int | None]], ...]] = (
-    Column(name="name", label="Name", of=lambda row: row[0]),
-    Column(name="size", label="Size", of=lambda row: row[1], numeric=True),
+COLUMNS: Final[tuple[SortableColumn[tuple[str, int | None]], ...]] = (
+    SortableColumn(name="name", label="Name", of=lambda row: row[0]),
+    SortableColumn(name="size", label="Size", of=lambda row: row[1], numeric=True),
 )
 ROWS: Final[list[tuple[str, int | None]]] = [("b", 3), ("a", None), ("C", 20), ("d", 1)]
 
 
-def asked(**query: str) -> Asked:
+def asked(**query: str) -> PageRequest:
     """A request for the table."""
-    return Asked(path="/things", query=query, now_ms=0)
+    return PageRequest(path="/things", query=query, now_ms=0)
 
 
 def names(**query: str) -> str:
