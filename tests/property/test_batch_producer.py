@@ -11,7 +11,7 @@ from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.producer import ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
-from zkconsumer.testing.fake_script import DefaultReply, Close, Cut, Fail, Step
+from zkconsumer.testing.fake_script import Close, Cut, DefaultReply, Fail, Step
 from zkconsumer.wire.api import ApiKey
 
 PARTITIONS = [TopicPartition("t", number) for number in range(3)]

@@ -9,7 +9,7 @@ from tests.support.poll_logs import ModelLog
 from tests.support.ranges import DECODERS, stretch
 from zkconsumer.fetch.range_parts import PieceDecoder
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import RangeRequest, RangeCursor, ResponseKind
+from zkconsumer.fetch.ranges import RangeCursor, RangeRequest, ResponseKind
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import IsolationLevel, Marker
 from zkconsumer.wire.messages.fetch import FetchedPartition, FetchPartition

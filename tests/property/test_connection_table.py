@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from zkconsumer.inbound.table import ConnectionLimits, ConnectionTable, ConnectionProgress, Waits
+from zkconsumer.inbound.table import ConnectionLimits, ConnectionProgress, ConnectionTable, Waits
 
 ADDRESSES = ("a", "b", "c")
 

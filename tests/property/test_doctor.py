@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.support.sick_world import NOW_MS, PAGE, SickWorld, codes, told_severities
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Diagnosis
 from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.doctor.undo import UndoRecord, plan_undo
 from zkconsumer.status.model import (

@@ -10,7 +10,7 @@ from tests.support.mirror_world import ConsumerDouble, PlacesDouble, Step, World
 from tests.support.mirroring import Verdict
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.errors import MirrorError
-from zkconsumer.mirror.books import OffsetLedger
+from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.routing import Partitioning
 from zkconsumer.mirror.settings import MirrorSettings, target_settings
 from zkconsumer.mirror.stream import MirrorStream

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from tests.support.poll_world import PollWorld
 from zkconsumer.fetch.polled import (
     arrivals,
+    collecting,
     completed,
-    fetch_line,
+    fetch_connection,
     incremental,
     planning,
-    turns,
 )
-from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.incremental import FetchSessionState
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, LogEdge, PositionView
 from zkconsumer.fetch.polled.truncation import Sound
 from zkconsumer.records.engine import ENGINE, Engine
@@ -129,7 +129,7 @@ def _sessions_keep_old_offsets(patch: pytest.MonkeyPatch) -> None:
 
 
 def _markers_are_not_passed_over(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(turns, "pass_over", lambda *_: None)
+    patch.setattr(collecting, "pass_over", lambda *_: None)
 
 
 def _chunks_end_one_too_early(patch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def _chunks_end_one_too_early(patch: pytest.MonkeyPatch) -> None:
             unpacked.chunk.end = PositionView(end.offset - 1, end.leader_epoch)
         return unpacked
 
-    patch.setattr(fetch_line, "unpack", shorter)
+    patch.setattr(fetch_connection, "unpack", shorter)
 
 
 def _aborted_transactions_are_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def _aborted_transactions_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     def without(asked: Any, data: Any, _: Any, *rest: Any) -> Any:
         return unpack(asked, data, None, *rest)
 
-    patch.setattr(fetch_line, "unpack", without)
+    patch.setattr(fetch_connection, "unpack", without)
 
 
 def _paused_partitions_are_handed_out(patch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ def _records_are_dropped_with_the_error(patch: pytest.MonkeyPatch) -> None:
             unpacked.chunk.records.take(1)
         return unpacked
 
-    patch.setattr(fetch_line, "unpack", emptied)
+    patch.setattr(fetch_connection, "unpack", emptied)
 
 
 def _topics_are_named_by_name(patch: pytest.MonkeyPatch) -> None:

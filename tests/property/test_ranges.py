@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.ranges import DECODERS, TP, RangeBench, answer, bench, damage, stretch
-from zkconsumer.fetch.range_parts import LostRange, RangePiece, PieceDecoder, RangePart, parts_of
+from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, RangePiece, parts_of
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec

@@ -16,7 +16,7 @@ from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.fetch.position import FetchPosition, take_answer, unpack
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import RangeRequest, RangeCursor
+from zkconsumer.fetch.ranges import RangeCursor, RangeRequest
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import OffsetRange
 from zkconsumer.records.consumer_record import RecordOrigin

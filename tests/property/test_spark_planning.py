@@ -11,7 +11,7 @@ from pyspark.sql import datasource as ds
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetRange, TopicPartition
-from zkconsumer.spark.admission import BatchAdmission, AdmissionLimits
+from zkconsumer.spark.admission import AdmissionLimits, BatchAdmission
 from zkconsumer.spark.filters import Condition, is_exact, select
 from zkconsumer.spark.offset_json import from_json, read_offsets, to_json
 from zkconsumer.spark.offset_ranges import divide, rate_limit

@@ -7,7 +7,7 @@ from tests.simulation.product import Product, Swap
 from zkconsumer.connector import member, steps
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.control import ControlThread
-from zkconsumer.connector.group_look import GroupReader
+from zkconsumer.connector.group_reader import GroupReader
 from zkconsumer.connector.messages import Message
 from zkconsumer.connector.plan import RebalancePlan
 from zkconsumer.connector.rebalance import RebalanceCore

@@ -5,10 +5,10 @@ from typing import Any
 from tests.simulation.product import Product, Swap
 from tests.support.queues import RUNS_NATIVE
 from zkconsumer.streams import reader, stream
-from zkconsumer.streams.batches import BatchReader, BatchPiece
-from zkconsumer.streams.hand import ChunkCursor
-from zkconsumer.streams.hands import StreamCursors
+from zkconsumer.streams.batches import BatchPiece, BatchReader
+from zkconsumer.streams.chunk_cursor import ChunkCursor
 from zkconsumer.streams.message import MessageAndMetadata
+from zkconsumer.streams.stream_cursors import StreamCursors
 
 Message = MessageAndMetadata[Any, Any]
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from zkconsumer.connector import session_news
+from zkconsumer.connector import session_events
 from zkconsumer.offsets import fenced
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.streams.budget import ByteBudget
@@ -64,7 +64,7 @@ class Product:
     @property
     def listen(self) -> Any:
         """Brings session events to a member."""
-        return session_news.listen
+        return session_events.listen
 
     @contextmanager
     def in_place(self) -> Iterator[None]:

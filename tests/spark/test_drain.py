@@ -24,7 +24,7 @@ from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.manifest import AbsenceKind
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.rows import RangeRows, RowCounter, date_of
-from zkconsumer.drain.plan import LogEnds, BatchPlan
+from zkconsumer.drain.plan import BatchPlan, LogEnds
 from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import OffsetRange
 from zkconsumer.records.codecs import Codec

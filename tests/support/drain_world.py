@@ -13,9 +13,9 @@ from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.manifest import Absence, AbsenceKind, LandedPart
-from zkconsumer.drain.plan import LogEnds, BatchPlan, Positions
+from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
+from zkconsumer.drain.protocols import ClusterLogs, StopRequest
 from zkconsumer.drain.runner import DrainReport, DrainRunner, RunSettings, Sides
-from zkconsumer.drain.seams import ClusterLogs, StopRequest
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.testing.memory_storage import MemoryStorage
 

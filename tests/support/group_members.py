@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.support.waiting import wait_until
-from zkconsumer.consumer.coordination.lines import CoordinatorFinder, Dialer
+from zkconsumer.consumer.coordination.coordinator_connection import CoordinatorFinder, Dialer
 from zkconsumer.consumer.coordination.member import GroupMember
 from zkconsumer.consumer.coordination.terms import GroupTerms
 from zkconsumer.consumer.membership import Why

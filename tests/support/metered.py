@@ -8,7 +8,7 @@ from tests.support.status import group_of, member
 from zkconsumer.metrics.cluster import ClusterMeasures, Detail
 from zkconsumer.metrics.families import Family
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.status.burrow import BurrowStatus, BurrowGroupStatus, BurrowPartitionStatus
+from zkconsumer.status.burrow import BurrowGroupStatus, BurrowPartitionStatus, BurrowStatus
 from zkconsumer.status.lag import GroupLag, PartitionLag, Standing, TimeLag
 from zkconsumer.status.model import (
     BrokerStatus,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from zkconsumer.errors import WriteFailed
-from zkconsumer.mirror.batch import MirrorBatch, Dropped
+from zkconsumer.mirror.batch import Dropped, MirrorBatch
 from zkconsumer.mirror.landed import Landed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.outgoing_sets import OutgoingRecords

@@ -11,7 +11,7 @@ from tests.support.fetch_bench import SETTINGS, wait_for
 from tests.support.manual_clock import ManualClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.leader_finder import LeaderLookup, LeaderFinder
+from zkconsumer.fetch.leader_finder import LeaderFinder, LeaderLookup
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
 from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.model import Broker, TopicPartition

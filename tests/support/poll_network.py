@@ -12,7 +12,7 @@ from zkconsumer.errors import (
     ConnectionLost,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import Received, InFlight
+from zkconsumer.net.connection import InFlight, Received
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.wire.codec import (
     decode_request,

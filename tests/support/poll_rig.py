@@ -8,7 +8,7 @@ from typing import Self
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.keeper import MetadataManager
+from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.fetch.polled.settings import PollFetchSettings

@@ -20,9 +20,9 @@ from zkconsumer.errors import (
     PartitionFailed,
     ZkConsumerError,
 )
-from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.engine import PollEngine
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.positions import PositionResolver
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, LogEdge, Reset, Start

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked, unpack
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.planning import FetchPlan, plan_fetch
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import AtOffset, PositionView

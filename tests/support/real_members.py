@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from tests.support.group_members import MemberInTest
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.consumer.coordination.lines import Connection
+from zkconsumer.consumer.coordination.coordinator_connection import Connection
 from zkconsumer.group.states import GroupSettings
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer

@@ -12,8 +12,8 @@ from pathlib import Path
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.doctor.fixing import FixPlan, plan_fix
 from zkconsumer.status.group_state import zookeeper_state

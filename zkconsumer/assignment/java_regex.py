@@ -36,13 +36,13 @@ from zkconsumer.assignment.regex_automaton import Automaton, TooManySteps
 from zkconsumer.assignment.regex_nodes import (
     Anchor,
     Atomic,
+    CharacterSet,
     Choice,
-    TextBoundary,
     Lookaround,
     Node,
-    CharacterSet,
     Repeat,
     Sequence,
+    TextBoundary,
     Widths,
 )
 from zkconsumer.assignment.regex_program import LONGEST_TEXT, Program, compile_nodes

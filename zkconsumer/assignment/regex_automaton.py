@@ -25,8 +25,8 @@ from zkconsumer.assignment.regex_program import (
     Conditional,
     Fork,
     Jump,
-    OnEdge,
     LookaroundStep,
+    OnEdge,
     Program,
     Take,
 )

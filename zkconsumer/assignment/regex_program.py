@@ -12,13 +12,13 @@ from zkconsumer.assignment.java_charset import Chars, RegexRefused, RegexUnusabl
 from zkconsumer.assignment.regex_nodes import (
     Anchor,
     Atomic,
+    CharacterSet,
     Choice,
-    TextBoundary,
     Lookaround,
     Node,
-    CharacterSet,
     Repeat,
     Sequence,
+    TextBoundary,
     Widths,
 )
 

@@ -9,8 +9,8 @@ from typing import Final
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
 from zkconsumer.assignment.strategy import CannotAssign
 from zkconsumer.cli.cluster_access import open_cluster
-from zkconsumer.cli.cluster_answers import find_group, tell_failures
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
+from zkconsumer.cli.cluster_responses import find_group, tell_failures
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.share_plan import share_plan_json, share_plan_text
 from zkconsumer.cli.group_arguments import add_group_argument

@@ -22,8 +22,8 @@ from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
-    TableColumn,
     Painted,
+    TableColumn,
     add_format_arguments,
     json_text,
     shows_colour,

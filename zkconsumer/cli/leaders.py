@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Colour, TableColumn, Painted, counted, json_text, table
+from zkconsumer.cli.tables import Colour, Painted, TableColumn, counted, json_text, table
 from zkconsumer.status.model import BrokerStatus, TopicStatus
 
 _COLUMNS = (

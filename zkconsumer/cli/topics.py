@@ -9,8 +9,8 @@ from typing import Final
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.cli.actions import add_action, add_action_flags
 from zkconsumer.cli.cluster_access import open_cluster
-from zkconsumer.cli.cluster_answers import brokers_status
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
+from zkconsumer.cli.cluster_responses import brokers_status
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.topic_command import DescriptionFilter, describe_text, topic_list_text
 from zkconsumer.cli.leaders import leaders_json, leaders_table
@@ -19,8 +19,8 @@ from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
-    TableColumn,
     Painted,
+    TableColumn,
     add_format_arguments,
     instant,
     json_text,

@@ -6,8 +6,8 @@ from typing import Final
 
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.cli.cluster_access import open_cluster
-from zkconsumer.cli.cluster_answers import COULD_NOT, find_group, settled, tell_failures
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
+from zkconsumer.cli.cluster_responses import COULD_NOT, find_group, settled, tell_failures
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import verified_text
 from zkconsumer.cli.group_arguments import add_groups_argument
@@ -16,8 +16,8 @@ from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
-    TableColumn,
     Painted,
+    TableColumn,
     add_format_arguments,
     counted,
     instant,

@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.broker_order import BrokerOrder
+from zkconsumer.cluster.call_deadline import CallDeadline
 from zkconsumer.cluster.connection_pool import IDLE_PER_BROKER, ConnectionPool
-from zkconsumer.cluster.coordinator_question import who_coordinates
+from zkconsumer.cluster.coordinator_lookup import who_coordinates
 from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.leader_questions import LeaderRequests
+from zkconsumer.cluster.leader_requests import LeaderRequests
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
-from zkconsumer.cluster.patience import CallDeadline
-from zkconsumer.cluster.question_round import RoundRequest, RequestRound, first_dial_ms
+from zkconsumer.cluster.request_round import RequestRound, RoundRequest, first_dial_ms
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, from_metadata, limited_to
 from zkconsumer.error_codes import ErrorCode

@@ -21,7 +21,7 @@ from zkconsumer.connector.member import MemberSettings, MemberWorld, build_membe
 from zkconsumer.connector.messages import Message, ThreadDied
 from zkconsumer.connector.offset_wiring import OffsetSide, wire_offsets
 from zkconsumer.connector.rebalance_state import RebalanceSettings
-from zkconsumer.connector.session_news import listen
+from zkconsumer.connector.session_events import listen
 from zkconsumer.forking import ForkGuard
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import Created, MemberName, Observation, Observer

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.commit_desk import CommitService
+from zkconsumer.connector.commit_service import CommitService
 from zkconsumer.connector.journal import RebalanceJournal
 from zkconsumer.connector.life_watch import LifeWatch
 from zkconsumer.connector.messages import (

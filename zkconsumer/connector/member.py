@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.autocommit import CommitTimer
-from zkconsumer.connector.commit_desk import CommitService
+from zkconsumer.connector.commit_service import CommitService
 from zkconsumer.connector.commits import CommitRules, OffsetCommitter
 from zkconsumer.connector.control import ControlComponents, ControlThread
 from zkconsumer.connector.journal import RebalanceJournal

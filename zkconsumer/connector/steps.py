@@ -11,7 +11,7 @@ from typing import Protocol, assert_never
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.commits import OffsetCommitter, OffsetOf
-from zkconsumer.connector.group_look import GroupReader, GroupReading
+from zkconsumer.connector.group_reader import GroupReader, GroupReading
 from zkconsumer.connector.listener import ListenerCalls
 from zkconsumer.connector.ownership import OwnedClaims
 from zkconsumer.connector.subscription import StreamSubscription

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.keeper import MetadataManager
+from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
 from zkconsumer.consumer.committed_lookup import CommittedLookup

@@ -8,9 +8,9 @@ from functools import partial
 
 from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.fetch_buffer import BufferedRecords
 from zkconsumer.consumer.handing_out import Starts
 from zkconsumer.consumer.parts import ConsumerComponents
-from zkconsumer.consumer.shelf import BufferedRecords
 from zkconsumer.consumer.walk import RecordIterator
 from zkconsumer.errors import ConsumerClosed
 from zkconsumer.fetch.polled.starts import PositionView

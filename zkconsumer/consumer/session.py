@@ -12,9 +12,9 @@ from typing import Protocol, TypeVar
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
+from zkconsumer.consumer.fetch_buffer import FetchBuffer
 from zkconsumer.consumer.listener import ListenerInvoker
 from zkconsumer.consumer.membership import Membership, Offsets, Partitions, Why
-from zkconsumer.consumer.shelf import FetchBuffer
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.subscription import Mode, Subscription
 from zkconsumer.consumer.walk import Walk

@@ -9,7 +9,7 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.demo.group_watch import GroupWatch
 from zkconsumer.demo.members import ConsumerProcess, PythonMember, ScalaMember
 from zkconsumer.demo.picture import picture
-from zkconsumer.demo.tally import Tally, DeliveryAudit
+from zkconsumer.demo.tally import DeliveryAudit, Tally
 from zkconsumer.demo.traffic import TrafficWriter
 from zkconsumer.errors import SandboxError, ZkConsumerError
 from zkconsumer.model import TopicPartition

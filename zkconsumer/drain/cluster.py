@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from zkconsumer.drain.plan import LogEnds, Positions
-from zkconsumer.drain.seams import DrainGroup, ClusterLogs, WithoutGroup
+from zkconsumer.drain.protocols import ClusterLogs, DrainGroup, WithoutGroup
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations

@@ -6,8 +6,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.drain.cluster import DrainConnections
 from zkconsumer.drain.engine import Engine
 from zkconsumer.drain.journal import BatchJournal
+from zkconsumer.drain.protocols import NoWatch, StopRequest, Watch
 from zkconsumer.drain.runner import DrainReport, DrainRunner, RunSettings, Sides
-from zkconsumer.drain.seams import NoWatch, StopRequest, Watch
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.stopping import DrainStopFlag
 

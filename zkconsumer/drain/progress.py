@@ -10,7 +10,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.pace import DrainPace
 from zkconsumer.drain.plan import BatchPlan, Positions
-from zkconsumer.drain.seams import NoWatch, Watch
+from zkconsumer.drain.protocols import NoWatch, Watch
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -16,7 +16,14 @@ from zkconsumer.drain.plan import (
     refuse_expired,
     refuse_recreated,
 )
-from zkconsumer.drain.seams import DrainGroup, ClusterLogs, NoWatch, DrainSource, StopRequest, Watch
+from zkconsumer.drain.protocols import (
+    ClusterLogs,
+    DrainGroup,
+    DrainSource,
+    NoWatch,
+    StopRequest,
+    Watch,
+)
 from zkconsumer.drain.state import DrainState, DrainStep, resume
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.leader_finder import LeaderLookup, LeaderFinder
+from zkconsumer.fetch.leader_finder import LeaderFinder, LeaderLookup
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
 from zkconsumer.fetch.loops import loop_class
 from zkconsumer.fetch.settings import FetchSettings

@@ -20,15 +20,15 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
+from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
 from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another
-from zkconsumer.fetch.lending import NativeDelegate, Delegation, Returned
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.position import FetchPosition
 from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.native import _core
 from zkconsumer.net.hedging import PendingRequest, Sent, first_to_answer
-from zkconsumer.net.in_flight import Received, RawStream
+from zkconsumer.net.in_flight import RawStream, Received
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation
 from zkconsumer.repeats import Repeats

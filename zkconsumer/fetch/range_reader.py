@@ -14,10 +14,10 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import error_name
 from zkconsumer.errors import PartitionFailed
-from zkconsumer.fetch.leader_line import LeaderConnection, Way
+from zkconsumer.fetch.leader_connection import LeaderConnection, Way
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, decode_piece
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import RangeRequest, RangeCursor, ResponseKind
+from zkconsumer.fetch.ranges import RangeCursor, RangeRequest, ResponseKind
 from zkconsumer.model import Broker, OffsetRange
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.messages.fetch import FetchedPartition

@@ -16,9 +16,9 @@ from zkconsumer.fetch.ahead import look_ahead
 from zkconsumer.fetch.range_parts import (
     Aborted,
     LostRange,
-    RangePiece,
     PieceDecoder,
     RangePart,
+    RangePiece,
     decode_native,
     decode_piece,
     decode_pure,

@@ -16,8 +16,8 @@ from zkconsumer.inbound.listener import Listener
 from zkconsumer.inbound.pacing import PacedLog
 from zkconsumer.inbound.table import (
     ConnectionLimits,
-    ConnectionTable,
     ConnectionProgress,
+    ConnectionTable,
     Waits,
     address_key,
 )

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final
 
-from zkconsumer.inbound.gate import Gate, ConnectionSlot, Watched, untaken_bytes
+from zkconsumer.inbound.gate import ConnectionSlot, Gate, Watched, untaken_bytes
 from zkconsumer.inbound.pacing import PacedLog
 from zkconsumer.inbound.table import ConnectionLimits, ConnectionProgress, Waits
 from zkconsumer.scope import ThreadScope

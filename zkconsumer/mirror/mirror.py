@@ -10,11 +10,11 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.consumer.slice_polls import SliceConsumer
 from zkconsumer.errors import MirrorError, without_frames
-from zkconsumer.mirror.accounts import PartitionAccount, summed
-from zkconsumer.mirror.books import OffsetLedger
 from zkconsumer.mirror.circles import refuse_circles
 from zkconsumer.mirror.ends import Ends
+from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.offsets_file import OffsetsFile
+from zkconsumer.mirror.partition_totals import PartitionAccount, summed
 from zkconsumer.mirror.settings import MirrorSettings
 from zkconsumer.mirror.stream import MirrorStream, open_consumer
 from zkconsumer.model import TopicPartition

@@ -21,8 +21,8 @@ from zkconsumer.consumer.listener import ConsumerRebalanceListener
 from zkconsumer.consumer.slice_polls import SliceConsumer
 from zkconsumer.errors import BrokerError, TransportError, Woken, ZkConsumerError
 from zkconsumer.mirror.batch import MirrorBatch, records_of
-from zkconsumer.mirror.books import OffsetLedger
 from zkconsumer.mirror.landed import Run, runs_of
+from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.pipeline import Pipeline
 from zkconsumer.mirror.routing import Router
 from zkconsumer.mirror.settings import MirrorSettings

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from zkconsumer.errors import MirrorError, WriteFailed
-from zkconsumer.mirror.batch import MirrorBatch, Dropped
+from zkconsumer.mirror.batch import Dropped, MirrorBatch
 from zkconsumer.mirror.landed import Landed
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.outgoing_sets import OutgoingRecords

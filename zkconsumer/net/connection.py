@@ -19,14 +19,14 @@ from zkconsumer.errors import (
     RequestTimedOut,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.in_flight import Received, InFlight, RawStream
+from zkconsumer.net.in_flight import InFlight, RawStream, Received
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import HasDescriptor, Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES, response_bound
 
-__all__ = ["BrokerConnection", "Received", "InFlight", "RawStream"]
+__all__ = ["BrokerConnection", "InFlight", "RawStream", "Received"]
 
 R = TypeVar("R")
 

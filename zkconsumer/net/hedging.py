@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ProtocolError, RequestTimedOut, TransportError, ZkConsumerError
-from zkconsumer.net.in_flight import Received, InFlight
+from zkconsumer.net.in_flight import InFlight, Received
 
 R = TypeVar("R")
 

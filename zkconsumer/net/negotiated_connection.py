@@ -13,7 +13,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.in_flight import Received, InFlight, RawStream
+from zkconsumer.net.in_flight import InFlight, RawStream, Received
 from zkconsumer.wire.api import Request
 from zkconsumer.wire.negotiation import BrokerVersions
 

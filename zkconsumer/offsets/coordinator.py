@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.call_deadline import CallDeadline
 from zkconsumer.cluster.connection_pool import ConnectionPool
-from zkconsumer.cluster.coordinator_question import who_coordinates
-from zkconsumer.cluster.patience import CallDeadline
-from zkconsumer.cluster.question_round import RoundRequest, RequestRound
+from zkconsumer.cluster.coordinator_lookup import who_coordinates
+from zkconsumer.cluster.request_round import RequestRound, RoundRequest
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.error_codes import explained
 from zkconsumer.errors import (

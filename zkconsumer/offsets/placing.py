@@ -9,9 +9,9 @@ from dataclasses import replace
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Fate,
-    PartitionMove,
-    OffsetStorage,
     MigrationPlan,
+    OffsetStorage,
+    PartitionMove,
     offset_in,
     same_offset,
 )

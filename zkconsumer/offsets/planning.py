@@ -13,9 +13,9 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Fate,
-    PartitionMove,
-    Offset,
     MigrationPlan,
+    Offset,
+    PartitionMove,
     offset_in,
     same_offset,
 )

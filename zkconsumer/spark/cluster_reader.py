@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
-from zkconsumer.cluster.time_lookup import TimeLookup, OffsetsByTime
+from zkconsumer.cluster.time_lookup import OffsetsByTime, TimeLookup
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import (

@@ -23,9 +23,9 @@ from zkconsumer.spark.kafka_options import (
 from zkconsumer.spark.offset_limits import (
     ENDING,
     STARTING,
+    AtGroupOffsets,
     Earliest,
     Exact,
-    AtGroupOffsets,
     Latest,
     OffsetLimit,
     check_order,

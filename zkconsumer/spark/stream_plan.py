@@ -21,7 +21,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import wait_ms
-from zkconsumer.spark.admission import BatchAdmission, AdmissionLimits
+from zkconsumer.spark.admission import AdmissionLimits, BatchAdmission
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations, created_again
 from zkconsumer.spark.data_loss import LogBounds
@@ -30,8 +30,8 @@ from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.offset_limits import Exact
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.planning import (
-    PlanningCluster,
     CachedLogEnds,
+    PlanningCluster,
     input_partitions,
     ranges_to_read,
     starting_offsets,

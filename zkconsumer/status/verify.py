@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import GroupAssignment, CannotAssign, Strategy, assign
+from zkconsumer.assignment.strategy import CannotAssign, GroupAssignment, Strategy, assign
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.status.model import GroupKind, GroupPartition, GroupStatus, MemberStatus
 

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar
 from zkconsumer.errors import ConsumerTimeout, StreamInUse, ZkConsumerError
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.queues import StreamQueue
-from zkconsumer.streams.reader import ChunkReader, BlockingTask, Need
+from zkconsumer.streams.reader import BlockingTask, ChunkReader, Need
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -29,7 +29,7 @@ from zkconsumer.streams.arrow_columns import (
     run_bytes,
 )
 from zkconsumer.streams.batches import BatchReader
-from zkconsumer.streams.hand import ChunkCursor, PythonChunkCursor
+from zkconsumer.streams.chunk_cursor import ChunkCursor, PythonChunkCursor
 from zkconsumer.streams.reader import BlockingTask, Need
 from zkconsumer.streams.waiting import Waiting
 

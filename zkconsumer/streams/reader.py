@@ -23,10 +23,10 @@ from zkconsumer.fetch.claim import Chunk, Poison
 from zkconsumer.streams.chunk_queue import Closed, Failed, Item
 from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.gate import DeliveryGate
-from zkconsumer.streams.hands import StreamCursors
 from zkconsumer.streams.message import Decoder, MessageAndMetadata
 from zkconsumer.streams.poison import PoisonPolicy
 from zkconsumer.streams.queues import StreamQueue
+from zkconsumer.streams.stream_cursors import StreamCursors
 
 K = TypeVar("K")
 V = TypeVar("V")

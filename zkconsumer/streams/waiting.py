@@ -5,7 +5,7 @@ from typing import Final, Generic, TypeVar
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerTimeout, ZkConsumerError
 from zkconsumer.streams.queues import StreamQueue
-from zkconsumer.streams.reader import ChunkReader, BlockingTask, Need
+from zkconsumer.streams.reader import BlockingTask, ChunkReader, Need
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 
 from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker
-from zkconsumer.testing.fake_answers import FakeResponses
 from zkconsumer.testing.fake_cluster import FakeCluster
 from zkconsumer.testing.fake_failures import failure
+from zkconsumer.testing.fake_responses import FakeResponses
 from zkconsumer.testing.fake_script import (
-    DefaultReply,
     Close,
     Cut,
+    DefaultReply,
     Fail,
     Hang,
     Raw,

@@ -26,6 +26,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.inbound.table import address_key
 from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.web.api_responses import (
+    HOUR_MS,
+    PAST_REBALANCES_MS,
+    ApiResponses,
+    AsciiJson,
+    key_of,
+)
 from zkconsumer.web.files import PageFiles
 from zkconsumer.web.guarding import (
     TOO_MANY_GUESSES,
@@ -42,13 +49,6 @@ from zkconsumer.web.pages.topic import topic_page
 from zkconsumer.web.pages.topics import topics_page
 from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.pages.znodes import znodes_page
-from zkconsumer.web.program_answers import (
-    HOUR_MS,
-    PAST_REBALANCES_MS,
-    AsciiJson,
-    ApiResponses,
-    key_of,
-)
 from zkconsumer.web.rendering import render
 from zkconsumer.web.security import SESSION_MS, safe_onward
 from zkconsumer.web.site import Site

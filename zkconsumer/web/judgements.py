@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 from zkconsumer.status.burrow import BurrowGroupStatus, evaluate_group
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.cluster import examine_cluster
+from zkconsumer.status.doctor.diagnosis import Diagnosis
 from zkconsumer.status.doctor.examine import examine_group
-from zkconsumer.status.doctor.finding import Diagnosis
-from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.doctor.whole_groups import examine_names
 from zkconsumer.status.grid import Grid, grid_of
 from zkconsumer.status.lag import GroupLag, group_lag

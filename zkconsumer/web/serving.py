@@ -16,7 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from zkconsumer.errors import ConfigError, ZkConsumerError
-from zkconsumer.inbound.gate import Gate, ConnectionSlot
+from zkconsumer.inbound.gate import ConnectionSlot, Gate
 from zkconsumer.inbound.pacing import PacedLog
 from zkconsumer.inbound.table import ConnectionLimits
 from zkconsumer.web.connection import HEAD_MAX, PageConnection

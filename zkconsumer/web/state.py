@@ -12,7 +12,7 @@ from typing import Protocol
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.burrow import BurrowGroupStatus
-from zkconsumer.status.doctor.finding import Diagnosis
+from zkconsumer.status.doctor.diagnosis import Diagnosis
 from zkconsumer.status.grid import Grid
 from zkconsumer.status.lag import GroupLag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus

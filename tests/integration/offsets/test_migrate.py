@@ -14,7 +14,7 @@ from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.traffic import partitions_of, write
 from tests.support.zk_tree import ZkTree
 from zkconsumer.cli.main import main
-from zkconsumer.cli.offsets.places import open_places
+from zkconsumer.cli.offsets.offset_stores import open_places
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.model import OffsetAndMetadata, TopicPartition

@@ -17,8 +17,8 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.diagnosis import Code, Severity
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Severity
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import SnapshotReader

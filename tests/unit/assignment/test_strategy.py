@@ -1,5 +1,5 @@
 from tests.unit.assignment.test_range import group
-from zkconsumer.assignment.strategy import GroupAssignment, CannotAssign, assign
+from zkconsumer.assignment.strategy import CannotAssign, GroupAssignment, assign
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 

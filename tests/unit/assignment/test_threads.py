@@ -1,7 +1,7 @@
 import pytest
 
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import GroupAssignment, CannotAssign, Strategy, assign
+from zkconsumer.assignment.strategy import CannotAssign, GroupAssignment, Strategy, assign
 from zkconsumer.assignment.threads import Threads, text_order, union
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 

@@ -10,8 +10,8 @@ from tests.support.opened_cluster import opening
 from tests.support.status import group_of, snapshot_of
 from tests.support.status_world import StatusWorld
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
-from zkconsumer.cli.cluster_answers import find_group
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
+from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.without_zookeeper import tell_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
-from zkconsumer.cli.offsets.places import OpenOffsetStores
+from zkconsumer.cli.offsets.offset_stores import OpenOffsetStores
 from zkconsumer.model import TopicPartition
 
 A, B = (TopicPartition("t", number) for number in range(2))

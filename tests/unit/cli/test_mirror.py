@@ -14,8 +14,8 @@ from zkconsumer.cli.mirror.report import json_of, summary_table
 from zkconsumer.cli.mirror.verify import json_of as json_of_proof
 from zkconsumer.cli.mirror.verify import text_of
 from zkconsumer.errors import ConfigError
-from zkconsumer.mirror.accounts import PartitionAccount
 from zkconsumer.mirror.mirror import MirrorProgress
+from zkconsumer.mirror.partition_totals import PartitionAccount
 from zkconsumer.mirror.proof import MirroredPartition
 from zkconsumer.mirror.routing import Partitioning
 from zkconsumer.mirror.settings import MirrorSettings

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
-    TableColumn,
     Painted,
+    TableColumn,
     add_format_arguments,
     instant,
     json_text,

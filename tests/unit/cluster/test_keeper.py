@@ -7,7 +7,7 @@ import pytest
 from tests.support.spoken_broker import Word
 from tests.support.spoken_cluster import SpokenCluster
 from tests.support.waiting import wait_until
-from zkconsumer.cluster.keeper import MetadataManager
+from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import (
     AuthenticationFailed,

@@ -8,7 +8,7 @@ from zkconsumer.cluster.offset_times import TimedOffset, read_times
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.coordinator_requests import positions
-from zkconsumer.status.reading.coordinator_answers import read_committed
+from zkconsumer.status.reading.coordinator_responses import read_committed
 from zkconsumer.wire.messages import offset_for_leader_epoch as ends
 from zkconsumer.wire.messages.list_offsets import (
     ListedPartition,

@@ -7,7 +7,7 @@ import pytest
 from tests.support.spoken_cluster import PORT, SpokenCluster
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import LATEST
-from zkconsumer.cluster.keeper import MetadataManager
+from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import TopicPartition
@@ -42,7 +42,7 @@ def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) ->
     keeper = MetadataManager(
         cluster.client(), scope, refresh_ms=10, backoff_ms=10, on_change=views.append
     )
-    with caplog.at_level(logging.WARNING, "zkconsumer.cluster.keeper"):
+    with caplog.at_level(logging.WARNING, "zkconsumer.cluster.metadata_manager"):
         keeper.watch(frozenset({"t", "misspelt"}))
         wait_until(lambda: len(cluster.brokers[0].requests) > 8, what="more questions")
         cluster.leaders.clear()

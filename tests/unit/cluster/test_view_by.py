@@ -9,7 +9,7 @@ from tests.support.plain_ways import plain_client, plain_dialer
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
-from zkconsumer.cluster.question_round import first_dial_ms
+from zkconsumer.cluster.request_round import first_dial_ms
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, LocalProtocolError, TransportError

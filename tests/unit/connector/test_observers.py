@@ -13,7 +13,7 @@ from zkconsumer.connector.messages import ThreadDied
 from zkconsumer.connector.ownership import OwnedClaims
 from zkconsumer.connector.rebalance_events import Event as CoreEvent
 from zkconsumer.connector.rebalance_events import SessionEnded, SessionStarted
-from zkconsumer.connector.session_news import listen
+from zkconsumer.connector.session_events import listen
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.observe import (
     CommitFailed,

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from tests.support.waiting import wait_until
-from zkconsumer.cluster.keeper import MetadataManager
+from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.consumer.assembly import assemble
 from zkconsumer.consumer.config import PollConfig

@@ -11,7 +11,7 @@ from tests.support.paper_engine import EPOCH, PaperSlice
 from tests.support.poll_fakes import FakeKeeper
 from zkconsumer.consumer import arguments as args
 from zkconsumer.consumer.autocommit import AutoCommit
-from zkconsumer.consumer.shelf import FetchBuffer, BufferedRecords
+from zkconsumer.consumer.fetch_buffer import BufferedRecords, FetchBuffer
 from zkconsumer.consumer.subscription import Mode, Subscription
 from zkconsumer.errors import ConfigError, IllegalState
 from zkconsumer.fetch.polled.starts import PositionView

@@ -10,7 +10,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.consumer.assembly import assemble
-from zkconsumer.consumer.committed_lookup import CommittedResult, CommittedLookup
+from zkconsumer.consumer.committed_lookup import CommittedLookup, CommittedResult
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.poll_loop import PollLoop

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zkconsumer.drain.plan import LogEnds, BatchPlan, Situation, make_plan, refuse_expired
+from zkconsumer.drain.plan import BatchPlan, LogEnds, Situation, make_plan, refuse_expired
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 

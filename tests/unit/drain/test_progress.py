@@ -8,7 +8,7 @@ from zkconsumer.drain import progress
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.progress import shown
-from zkconsumer.drain.seams import NoWatch, Watch
+from zkconsumer.drain.protocols import NoWatch, Watch
 from zkconsumer.model import OffsetRange, TopicPartition
 
 TP = TopicPartition("t", 0)

@@ -11,7 +11,7 @@ from zkconsumer.net.connection import Received
 from zkconsumer.net.hedging import HedgePace
 
 if IS_BUILT:
-    from zkconsumer.fetch.native_loop import NativeFetchLoop, _End, _DelegatedRequest
+    from zkconsumer.fetch.native_loop import NativeFetchLoop, _DelegatedRequest, _End
     from zkconsumer.native import _core
 
 pytestmark = needs_native

@@ -7,7 +7,7 @@ import pytest
 from tests.support.batches import records as of_batch
 from tests.support.ranges import DECODERS
 from tests.support.record_sets import records as of_set
-from zkconsumer.fetch.range_parts import RangePiece, PieceDecoder, decode_pure, parts_of
+from zkconsumer.fetch.range_parts import PieceDecoder, RangePiece, decode_pure, parts_of
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 

@@ -10,9 +10,9 @@ from tests.support.ranges import DECODERS, TP, answer, bench, offsets, stretch, 
 from zkconsumer.errors import DataLost
 from zkconsumer.fetch import ranges
 from zkconsumer.fetch.range_parts import (
-    RangePiece,
     PieceDecoder,
     RangePart,
+    RangePiece,
     decode_native,
     decode_pure,
 )

@@ -4,8 +4,8 @@ import pytest
 
 from zkconsumer.inbound.table import (
     ConnectionLimits,
-    ConnectionTable,
     ConnectionProgress,
+    ConnectionTable,
     Waits,
     address_key,
 )

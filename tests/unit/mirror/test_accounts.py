@@ -1,9 +1,9 @@
 """What a mirror counts."""
 
 from tests.support.mirroring import OTHER, SOURCE
-from zkconsumer.mirror.accounts import PartitionTotals, summed
 from zkconsumer.mirror.ends import LOOKS, Ends
 from zkconsumer.mirror.landed import runs_of
+from zkconsumer.mirror.partition_totals import PartitionTotals, summed
 
 
 def test_reading_on_counts_gaps_and_nothing_twice() -> None:

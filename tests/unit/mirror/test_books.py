@@ -7,9 +7,9 @@ import pytest
 
 from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.errors import ConfigError, MirrorError
-from zkconsumer.mirror.books import OffsetLedger
 from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.landed import Began, Landed, runs_of
+from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.offsets_file import OffsetsFile, read_offsets_file
 
 LINES = [Landed(SOURCE, ((0, 3),), OTHER, 10), Landed(SOURCE, ((3, 4), (6, 9)), OTHER, 13)]

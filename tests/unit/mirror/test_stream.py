@@ -11,7 +11,7 @@ from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, ZkConsumerError
-from zkconsumer.mirror.books import OffsetLedger
+from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.settings import MirrorSettings, target_settings
 from zkconsumer.mirror.stream import MirrorStream
 from zkconsumer.model import TopicPartition

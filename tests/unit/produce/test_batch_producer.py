@@ -17,7 +17,7 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.rows import Headers
 from zkconsumer.scope import Mailbox, ThreadScope
-from zkconsumer.testing.fake_script import DefaultReply, Close, Fail, Hang, ScriptedReply, Step
+from zkconsumer.testing.fake_script import Close, DefaultReply, Fail, Hang, ScriptedReply, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.metadata import MetadataResponse
 from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse

@@ -1,7 +1,7 @@
 """When a batch comes, and how much it reads."""
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.spark.admission import BatchAdmission, AdmissionLimits
+from zkconsumer.spark.admission import AdmissionLimits, BatchAdmission
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 START = {T0: 10, T1: 20}

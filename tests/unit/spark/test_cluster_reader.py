@@ -14,7 +14,7 @@ from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.subscription import Assigned, TopicPattern, Topics
-from zkconsumer.testing.fake_answers import SEGMENT_TIME_MS
+from zkconsumer.testing.fake_responses import SEGMENT_TIME_MS
 from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, ScriptedReply, Step
 from zkconsumer.testing.memory_transport import MemoryTransport
 from zkconsumer.wire.api import ApiKey

@@ -8,10 +8,10 @@ import pytest
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.offset_limits import (
+    AtGroupOffsets,
     AtTime,
     Earliest,
     Exact,
-    AtGroupOffsets,
     Latest,
     OffsetLimit,
     resolve_ending,

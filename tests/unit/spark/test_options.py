@@ -8,7 +8,7 @@ import pytest
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.address import ClusterAddress
-from zkconsumer.spark.offset_limits import AtTime, Earliest, Exact, AtGroupOffsets, Latest
+from zkconsumer.spark.offset_limits import AtGroupOffsets, AtTime, Earliest, Exact, Latest
 from zkconsumer.spark.options import SourceOptions, source_options
 from zkconsumer.spark.subscription import Assigned, TopicPattern, Topics
 

@@ -11,8 +11,8 @@ from zkconsumer.metrics.cluster import ClusterMeasures, cluster_families
 from zkconsumer.metrics.prometheus import exposition
 from zkconsumer.status.burrow import BurrowStatus, evaluate_group
 from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.diagnosis import Code, Severity
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Severity
 from zkconsumer.status.lag import group_lag
 from zkconsumer.status.model import (
     CommittedOffset,

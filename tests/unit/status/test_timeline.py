@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.status import group_of, member, snapshot_of
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.status.causes import RebalanceReason, ObservedGroup, Reason, reasons_between
+from zkconsumer.status.causes import ObservedGroup, Reason, RebalanceReason, reasons_between
 from zkconsumer.status.model import (
     GroupKey,
     GroupKind,

@@ -15,7 +15,7 @@ from zkconsumer.status.model import (
     GroupStatus,
     MemberStatus,
 )
-from zkconsumer.status.verify import Expectation, OwnershipFault, MisownedPartition, verify
+from zkconsumer.status.verify import Expectation, MisownedPartition, OwnershipFault, verify
 
 IDS = {"t": (0, 1, 2), "other": (0,), "bare": ()}
 

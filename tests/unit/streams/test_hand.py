@@ -14,7 +14,7 @@ from tests.support.native_chunks import native_queue, set_of
 from tests.support.queues import needs_native_engine
 from tests.support.record_sets import gzip_of, records, wrapper_around
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.streams.hand import ChunkCursor, PythonChunkCursor
+from zkconsumer.streams.chunk_cursor import ChunkCursor, PythonChunkCursor
 from zkconsumer.streams.lease import Lease
 from zkconsumer.streams.message import MessageAndMetadata
 

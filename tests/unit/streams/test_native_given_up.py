@@ -7,9 +7,9 @@ from tests.support.manual_clock import ManualClock
 from tests.support.native_chunks import hand, native_queue, put, set_of
 from tests.support.queues import needs_native_engine
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.streams.hand import ChunkCursor
-from zkconsumer.streams.hands import StreamCursors
+from zkconsumer.streams.chunk_cursor import ChunkCursor
 from zkconsumer.streams.stream import KafkaStream
+from zkconsumer.streams.stream_cursors import StreamCursors
 
 pytestmark = needs_native_engine
 

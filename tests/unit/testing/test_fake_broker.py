@@ -10,7 +10,7 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.testing.fake_broker import BrokerConversation
 from zkconsumer.testing.fake_failures import failure
-from zkconsumer.testing.fake_script import DefaultReply, Close, Cut, Fail, Hang, Raw, ScriptedReply
+from zkconsumer.testing.fake_script import Close, Cut, DefaultReply, Fail, Hang, Raw, ScriptedReply
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.codec import decode_response, encode_request
 from zkconsumer.wire.messages.fetch import FetchedPartition, FetchRequest, FetchResponse

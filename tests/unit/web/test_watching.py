@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import Mailbox
-from zkconsumer.status.doctor.finding import Code
+from zkconsumer.status.doctor.diagnosis import Code
 from zkconsumer.status.model import (
     ClusterSnapshot,
     CommittedOffset,

@@ -28,7 +28,7 @@ from zkconsumer.cli.measured import (
 )
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.pipes import stop_ourselves, watching_reader
-from zkconsumer.cli.signals import StopSignals, StopRequested, stop_signals
+from zkconsumer.cli.signals import StopRequested, StopSignals, stop_signals
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.errors import ConfigError, ConsumerTimeout, ZkConsumerError

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster, required
-from zkconsumer.cli.cluster_answers import find_group
 from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
     add_cluster_arguments,
     add_kind_argument,
     milliseconds,
 )
+from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.doctor.fix import Treated, repair, undo_repairs
 from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text
@@ -26,7 +26,7 @@ from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.narrowing import about
-from zkconsumer.status.doctor.second_look import Suspicion, beyond_ends, of_the_dead, suspicions
+from zkconsumer.status.doctor.second_reading import Suspicion, beyond_ends, of_the_dead, suspicions
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.snapshot import SnapshotReader
 

@@ -15,7 +15,7 @@ from zkconsumer.cli.doctor.undo_file import UndoFile
 from zkconsumer.cli.tables import shows_colour
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
-from zkconsumer.status.doctor.finding import Diagnosis, Severity
+from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
 from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.doctor.fixing import FixPlan, PlannedWrite, plan_fix
 from zkconsumer.status.doctor.incidents import unfolded

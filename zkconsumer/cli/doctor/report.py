@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from zkconsumer.cli.tables import Colour, instant, json_text, paint
 from zkconsumer.printable import printable
-from zkconsumer.status.doctor.finding import Diagnosis, Severity, counted
+from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import DeleteNode, Write
 from zkconsumer.status.model import ClusterSnapshot
 

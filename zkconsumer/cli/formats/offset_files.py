@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from zkconsumer.cli.formats.zk_offsets import InvalidOffset, Imported, parse_export
+from zkconsumer.cli.formats.zk_offsets import Imported, InvalidOffset, parse_export
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.zk.nodes import Malformed, parse_offset

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Fate,
-    PartitionMove,
     Offset,
-    Outcome,
     OffsetStorage,
+    Outcome,
+    PartitionMove,
     offset_in,
 )
 from zkconsumer.offsets.planning import OffsetPlan

@@ -7,12 +7,12 @@ from typing import Final
 
 from zkconsumer.cli.actions import add_action, add_action_flags
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
-from zkconsumer.cli.cluster_answers import find_group, settled, tell_failures
 from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
     add_cluster_arguments,
     add_kind_argument,
 )
+from zkconsumer.cli.cluster_responses import find_group, settled, tell_failures
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.group_command import describe_group_text, group_list_text
 from zkconsumer.cli.groups.delete import delete_groups

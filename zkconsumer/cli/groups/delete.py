@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from zkconsumer.cli.cluster_access import CommandCluster
-from zkconsumer.cli.cluster_answers import find_group
+from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.formats.group_command import (
     Deletion,

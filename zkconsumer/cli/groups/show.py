@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from zkconsumer.cli.tables import Cell, Colour, TableColumn, Painted, counted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, counted, instant, table
 from zkconsumer.model import ConsumerThreadId
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import records_behind

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.cli.groups.show import lag_text, total_lag
-from zkconsumer.cli.tables import Cell, Colour, TableColumn, Painted, counted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, counted, instant, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import records_behind

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
-from zkconsumer.cli.cluster_answers import COULD_NOT, find_group, settled, tell_failures
 from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
     add_cluster_arguments,
     add_kind_argument,
     milliseconds,
 )
+from zkconsumer.cli.cluster_responses import COULD_NOT, find_group, settled, tell_failures
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.group_arguments import add_groups_argument

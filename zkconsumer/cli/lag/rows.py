@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Cell, Colour, TableColumn, Painted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, instant, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import Standing, TimeLag, records_behind, standing_of

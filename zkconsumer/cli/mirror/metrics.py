@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from zkconsumer.metrics.families import Family, Kind, Measure, Sample
-from zkconsumer.mirror.accounts import PartitionAccount
 from zkconsumer.mirror.mirror import MirrorProgress
+from zkconsumer.mirror.partition_totals import PartitionAccount
 
 _LABELS: Final = ("source", "topic", "partition")
 

@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Final
 
-from zkconsumer.cli.tables import Cell, Colour, TableColumn, Painted, table
-from zkconsumer.mirror.accounts import PartitionAccount
+from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, table
 from zkconsumer.mirror.mirror import MirrorProgress
+from zkconsumer.mirror.partition_totals import PartitionAccount
 
 _COLUMNS: Final = (
     TableColumn("TOPIC"),

@@ -8,7 +8,7 @@ from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import parse_offset_file
 from zkconsumer.cli.formats.zk_offsets import OffsetNode, export_text, read_as_original
-from zkconsumer.cli.offsets.drawing import Job, GroupOffsetTarget, draw
+from zkconsumer.cli.offsets.drawing import GroupOffsetTarget, Job, draw
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.progress import progress

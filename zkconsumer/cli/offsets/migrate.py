@@ -8,13 +8,13 @@ from dataclasses import replace
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.offsets.migration_report import MigrationReport, as_json, as_text
-from zkconsumer.cli.offsets.places import open_places
+from zkconsumer.cli.offsets.offset_stores import open_places
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import discard_standard_output
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
-from zkconsumer.offsets.migration.migrate import Migration, Undoing, MigrationRequest
+from zkconsumer.offsets.migration.migrate import Migration, MigrationRequest, Undoing
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back
 

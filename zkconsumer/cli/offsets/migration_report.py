@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from zkconsumer.offsets.migration.plan import (
     Fate,
-    PartitionMove,
+    MigrationPlan,
     Offset,
     Outcome,
-    MigrationPlan,
+    PartitionMove,
     offset_in,
 )
 

@@ -13,9 +13,9 @@ from zkconsumer.error_codes import explained
 from zkconsumer.errors import BrokerError, ConfigError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.migration.group import MigratedGroup
+from zkconsumer.offsets.migration.group_offset_store import GroupOffsetStore
 from zkconsumer.offsets.migration.in_kafka import PATIENCE, KafkaGroupOffsets
 from zkconsumer.offsets.migration.in_zookeeper import ZookeeperGroupOffsets, partitions_in
-from zkconsumer.offsets.migration.place import GroupOffsetStore
 from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.planning import LogRange, ToTime
 from zkconsumer.offsets.store import FetchedOffset

@@ -9,7 +9,7 @@ from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_f
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_duration, parse_instant
 from zkconsumer.cli.offsets import undo
-from zkconsumer.cli.offsets.drawing import ResetToTime, Goal, ToOffset, GroupOffsetTarget, draw
+from zkconsumer.cli.offsets.drawing import Goal, GroupOffsetTarget, ResetToTime, ToOffset, draw
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.refusal import refusing

@@ -11,7 +11,7 @@ from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.output import show
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.errors import ConfigError
-from zkconsumer.offsets.migration.migrate import Undoing, MigrationRequest
+from zkconsumer.offsets.migration.migrate import MigrationRequest, Undoing
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_backs
 from zkconsumer.offsets.planning import OffsetPlan

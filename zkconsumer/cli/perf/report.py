@@ -10,7 +10,7 @@ from zkconsumer.cli.perf.measure import (
     per_second,
     percentile,
 )
-from zkconsumer.cli.tables import Cell, Colour, TableColumn, Painted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, instant, table
 
 _COLUMNS = (
     TableColumn("STREAM"),

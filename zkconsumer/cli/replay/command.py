@@ -18,8 +18,14 @@ from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.progress import nothing, progress
 from zkconsumer.cli.refusal import REFUSED, refusing
 from zkconsumer.cli.replay.ranges import ReplayPlan, plan_replay
+from zkconsumer.cli.replay.replay_request import (
+    TRIES,
+    bounds_of,
+    logs_of,
+    offsets_of_file,
+    partitions_of,
+)
 from zkconsumer.cli.replay.replaying import Replay
-from zkconsumer.cli.replay.wish import TRIES, bounds_of, logs_of, offsets_of_file, partitions_of
 from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.cli.whole_file import whole_file
 from zkconsumer.cluster.cluster_client import ClusterClient

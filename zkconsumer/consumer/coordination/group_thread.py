@@ -6,9 +6,12 @@ It sleeps until the core wants to look at the time, a commit is due, or somebody
 import logging
 
 from zkconsumer.consumer.coordination import requests
-from zkconsumer.consumer.coordination.lines import CoordinatorFinder, CoordinatorAddress
+from zkconsumer.consumer.coordination.coordinator_connection import (
+    CoordinatorAddress,
+    CoordinatorFinder,
+)
+from zkconsumer.consumer.coordination.member_session import GroupOrder, MemberSession
 from zkconsumer.consumer.coordination.offset_traffic import Located, OffsetTraffic
-from zkconsumer.consumer.coordination.seat import GroupOrder, MemberSession
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,

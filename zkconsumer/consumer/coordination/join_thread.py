@@ -8,8 +8,12 @@ import logging
 from collections.abc import Callable
 
 from zkconsumer.consumer.coordination import requests
-from zkconsumer.consumer.coordination.lines import CoordinatorFinder, Connection, CoordinatorAddress
-from zkconsumer.consumer.coordination.seat import JoinOrder, MemberSession
+from zkconsumer.consumer.coordination.coordinator_connection import (
+    Connection,
+    CoordinatorAddress,
+    CoordinatorFinder,
+)
+from zkconsumer.consumer.coordination.member_session import JoinOrder, MemberSession
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,

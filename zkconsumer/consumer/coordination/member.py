@@ -9,12 +9,16 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.coordination import requests
 from zkconsumer.consumer.coordination.commit_job import CommitJob
+from zkconsumer.consumer.coordination.coordinator_connection import (
+    CoordinatorConnection,
+    CoordinatorFinder,
+    Dialer,
+)
 from zkconsumer.consumer.coordination.counts import CoordinatorGroupCounts
 from zkconsumer.consumer.coordination.group_thread import GroupThread
 from zkconsumer.consumer.coordination.join_thread import JoinThread
-from zkconsumer.consumer.coordination.lines import CoordinatorFinder, Dialer, CoordinatorConnection
+from zkconsumer.consumer.coordination.member_session import MemberSession
 from zkconsumer.consumer.coordination.read_job import ReadJob
-from zkconsumer.consumer.coordination.seat import MemberSession
 from zkconsumer.consumer.coordination.terms import GroupTerms
 from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler
 from zkconsumer.errors import ConfigError, ConsumerClosed, GroupFailed

@@ -4,10 +4,10 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from zkconsumer.backoff import Backoff
-from zkconsumer.consumer.coordination.commit_line import CommitBatch
-from zkconsumer.consumer.coordination.lines import CoordinatorAddress
+from zkconsumer.consumer.coordination.commit_queue import CommitBatch
+from zkconsumer.consumer.coordination.coordinator_connection import CoordinatorAddress
+from zkconsumer.consumer.coordination.member_session import MemberSession
 from zkconsumer.consumer.coordination.read_job import ReadJob
-from zkconsumer.consumer.coordination.seat import MemberSession
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from zkconsumer.clock import Clock
-from zkconsumer.consumer.zookeeper.notices import PartitionsRequested, ClaimsLost, Notice, Started
+from zkconsumer.consumer.zookeeper.notices import ClaimsLost, Notice, PartitionsRequested, Started
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 

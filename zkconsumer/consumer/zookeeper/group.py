@@ -14,7 +14,7 @@ from zkconsumer.connector.assembly import OpenZookeeperSession, new_consumer_id,
 from zkconsumer.connector.logging_observer import LoggingObserver
 from zkconsumer.connector.member import MemberRuntime, MemberSettings, MemberWorld, build_member
 from zkconsumer.connector.offset_wiring import OffsetSide, wire_offsets
-from zkconsumer.connector.session_news import listen
+from zkconsumer.connector.session_events import listen
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.membership import OwnershipHandler
 from zkconsumer.consumer.zookeeper.bridge import Bridge

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from zkconsumer.consumer.membership import OwnershipHandler, Partitions, Why
-from zkconsumer.consumer.zookeeper.notices import PartitionsRequested, ClaimsLost, Notice, Started
+from zkconsumer.consumer.zookeeper.notices import ClaimsLost, Notice, PartitionsRequested, Started
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 

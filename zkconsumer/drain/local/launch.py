@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB
 from zkconsumer.drain.launch import run_drain
 from zkconsumer.drain.local.engine import LocalEngine
+from zkconsumer.drain.protocols import StopRequest, Watch
 from zkconsumer.drain.proving.proof import DrainProof
 from zkconsumer.drain.proving.verify import prove
 from zkconsumer.drain.runner import DrainReport
-from zkconsumer.drain.seams import StopRequest, Watch
 from zkconsumer.drain.settings import DrainSettings
 
 

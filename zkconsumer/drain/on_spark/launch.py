@@ -6,10 +6,10 @@ from pyspark.sql import SparkSession
 
 from zkconsumer.drain.launch import run_drain
 from zkconsumer.drain.on_spark.engine import SparkEngine
+from zkconsumer.drain.protocols import StopRequest, Watch
 from zkconsumer.drain.proving.proof import DrainProof
 from zkconsumer.drain.proving.verify import prove
 from zkconsumer.drain.runner import DrainReport
-from zkconsumer.drain.seams import StopRequest, Watch
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 

@@ -10,8 +10,8 @@ from zkconsumer.drain.proving.coverage import Coverage, CoverageRanges, Kind, Ru
 from zkconsumer.drain.proving.proof import (
     ClusterCheck,
     Difference,
-    PartitionCoverage,
     DrainProof,
+    PartitionCoverage,
     ProofOutcome,
 )
 

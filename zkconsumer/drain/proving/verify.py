@@ -23,7 +23,7 @@ from zkconsumer.drain.proving.landed_rows import (
     is_of,
     visible_files,
 )
-from zkconsumer.drain.proving.proof import ClusterCheck, PartitionCoverage, DrainProof
+from zkconsumer.drain.proving.proof import ClusterCheck, DrainProof, PartitionCoverage
 from zkconsumer.drain.proving.record import PartitionRecord, VerificationRecord, read_record
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError

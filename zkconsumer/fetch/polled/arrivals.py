@@ -22,7 +22,7 @@ from zkconsumer.fetch.polled.effects import Effects
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, PositionLookup, Trouble
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, NO_EPOCH, PositionView
-from zkconsumer.fetch.polled.truncation import AheadGone, Truncated, Sound, judge
+from zkconsumer.fetch.polled.truncation import AheadGone, Sound, Truncated, judge
 from zkconsumer.records.offset_order import BeyondEnd
 from zkconsumer.wire.messages.fetch import NO_BROKER, NO_DIVERGENCE, FetchedPartition
 

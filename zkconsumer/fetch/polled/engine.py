@@ -11,19 +11,19 @@ from typing import TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.keeper import MetadataManager
+from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.fetch.polled import turns
-from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled import collecting
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
-from zkconsumer.fetch.polled.desk import SharedFetchState
 from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.fetch_line import FetchConnection
+from zkconsumer.fetch.polled.fetch_connection import FetchConnection
 from zkconsumer.fetch.polled.gathering import gather_ms
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.positions import PositionResolver
 from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.shared_state import SharedFetchState
 from zkconsumer.fetch.polled.starts import PositionView, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
@@ -186,10 +186,10 @@ class PollEngine:
         self._look_around()
         if self._death is not None:
             raise ZkConsumerError(f"fetching died of {self._death!r}") from self._death
-        before: turns.Before = []
+        before: collecting.Before = []
         try:
             taken = self._desk.change(
-                lambda board, now_ms: turns.collect(board, max_records, now_ms, among, before)
+                lambda board, now_ms: collecting.collect(board, max_records, now_ms, among, before)
             )
             counters = self._desk.counters
             for piece in taken.values():
@@ -197,7 +197,7 @@ class PollEngine:
                 counters.collected_bytes += piece.size_bytes
             return make(taken)
         except BaseException:
-            self._desk.change(lambda board, now_ms: turns.put_back(board, before, now_ms))
+            self._desk.change(lambda board, now_ms: collecting.put_back(board, before, now_ms))
             raise
 
     def ready(self, among: Collection[TopicPartition] | None = None) -> bool:
@@ -205,7 +205,7 @@ class PollEngine:
         self._look_around()
         if self._death is not None:
             return True
-        return self._desk.change(lambda board, now_ms: turns.is_ready(board, now_ms, among))
+        return self._desk.change(lambda board, now_ms: collecting.is_ready(board, now_ms, among))
 
     def gather_ms(self, enough: int) -> int:
         """How long a poll with time left is to wait for first answers; see ``gathering``.

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.fetch.polled.completed import PartitionRequest, BufferedChunk
+from zkconsumer.fetch.polled.completed import BufferedChunk, PartitionRequest
 from zkconsumer.fetch.polled.starts import NO_EPOCH, AtOffset, PositionView, ResetPolicy, Start
 from zkconsumer.model import Broker, TopicPartition
 

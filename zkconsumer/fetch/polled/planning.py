@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.fetch.ahead import Ahead
-from zkconsumer.fetch.polled.board import PartitionStates
-from zkconsumer.fetch.polled.completed import PartitionRequest, Frame
+from zkconsumer.fetch.polled.completed import Frame, PartitionRequest
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, PositionLookup
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import PositionView, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition

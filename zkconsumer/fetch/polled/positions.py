@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.keeper import MetadataManager
+from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError
-from zkconsumer.fetch.polled.board import PartitionStates
-from zkconsumer.fetch.polled.desk import SharedFetchState
 from zkconsumer.fetch.polled.partition_state import PositionLookup
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.planning import PositionLookups, plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.shared_state import SharedFetchState
 from zkconsumer.fetch.polled.starts import ByTime, ResetPolicy, timestamp_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel

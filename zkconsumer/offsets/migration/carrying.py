@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.group import MigratedGroup
-from zkconsumer.offsets.migration.place import GroupOffsetStore
-from zkconsumer.offsets.migration.plan import MigrationRefused, Offset, Outcome, MigrationPlan
+from zkconsumer.offsets.migration.group_offset_store import GroupOffsetStore
+from zkconsumer.offsets.migration.plan import MigrationPlan, MigrationRefused, Offset, Outcome
 
 
 def carry_out(

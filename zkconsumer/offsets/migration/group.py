@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.offsets.migration.place import GroupOffsetStore
+from zkconsumer.offsets.migration.group_offset_store import GroupOffsetStore
 from zkconsumer.offsets.migration.plan import MigrationRefused
 from zkconsumer.scope import wait_ms
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.carrying import carry_out
 from zkconsumer.offsets.migration.group import MigratedGroup
-from zkconsumer.offsets.migration.place import GroupOffsetStore
+from zkconsumer.offsets.migration.group_offset_store import GroupOffsetStore
 from zkconsumer.offsets.migration.plan import (
     Ahead,
-    Outcome,
     MigrationPlan,
+    Outcome,
     offset_in,
     plan_migration,
     plan_roll_back,
@@ -24,7 +24,7 @@ from zkconsumer.offsets.migration.plan import (
 from zkconsumer.offsets.migration.roll_back import RollBack
 from zkconsumer.offsets.store import FetchedOffset
 
-__all__ = ["MigratedGroup", "Migration", "Undoing", "MigrationRequest"]
+__all__ = ["MigratedGroup", "Migration", "MigrationRequest", "Undoing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Final
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import Offset, OffsetStorage, MigrationPlan
+from zkconsumer.offsets.migration.plan import MigrationPlan, Offset, OffsetStorage
 
 FORMAT: Final = "zkconsumer offsets roll-back"
 VERSION: Final = 1

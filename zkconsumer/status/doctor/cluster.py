@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from zkconsumer.status.doctor.circumstances import Circumstances
-from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, counted, names, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names, some
 from zkconsumer.status.model import ClusterSnapshot, PartitionStatus
 from zkconsumer.zk.absence import NoBrokers
 

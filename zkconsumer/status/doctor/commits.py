@@ -1,8 +1,8 @@
 """Offsets that stand still although there is something to read: not committed, or not read."""
 
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
-from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, ago, counted, some
-from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, ago, counted, some
+from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import GroupPartition
 
 Pair = tuple[GroupPartition, GroupPartition]

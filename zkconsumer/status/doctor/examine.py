@@ -3,12 +3,12 @@
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.cluster import examine_cluster
 from zkconsumer.status.doctor.commits import examine_commits
-from zkconsumer.status.doctor.finding import Code, Diagnosis
-from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis
+from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.doctor.incidents import incidents
 from zkconsumer.status.doctor.log_offsets import examine_log_offsets
 from zkconsumer.status.doctor.members import examine_members
-from zkconsumer.status.doctor.offset_places import examine_offset_places
+from zkconsumer.status.doctor.offset_stores import examine_offset_places
 from zkconsumer.status.doctor.owners import examine_owners
 from zkconsumer.status.doctor.subscriptions import examine_subscriptions
 from zkconsumer.status.doctor.whole_groups import examine_names, examine_whole

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import cached_property
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
-from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
+from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.doctor.members import examine_members, stale_members
 from zkconsumer.status.doctor.subscriptions import examine_subscriptions
 

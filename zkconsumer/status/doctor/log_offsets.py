@@ -1,8 +1,8 @@
 """Committed offsets that the log does not hold: cut off at its head, or beyond its end."""
 
-from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, counted, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
 from zkconsumer.status.doctor.fix import Expected, Fix, SetNode
-from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import CommittedOffset, GroupPartition
 from zkconsumer.zk.nodes import encode_offset
 from zkconsumer.zk.paths import GroupPaths, is_segment

@@ -4,9 +4,9 @@ import re
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
-from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, counted, names, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
-from zkconsumer.status.doctor.group_look import GroupContext, is_malformed, is_readable
+from zkconsumer.status.doctor.group_context import GroupContext, is_malformed, is_readable
 from zkconsumer.status.model import MemberStatus
 from zkconsumer.zk.json_dialect import JsonObject, parse_object
 from zkconsumer.zk.nodes import Pattern

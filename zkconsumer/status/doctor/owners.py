@@ -2,11 +2,11 @@
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
-from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, counted, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
-from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import GroupState
-from zkconsumer.status.verify import OwnershipFault, MisownedPartition
+from zkconsumer.status.verify import MisownedPartition, OwnershipFault
 from zkconsumer.zk.paths import GroupPaths, is_segment
 
 _CODES = {

@@ -6,7 +6,7 @@ from zkconsumer.assignment.round_robin import uneven_topics
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.assignment.threads import union
 from zkconsumer.model import ConsumerThreadId
-from zkconsumer.status.doctor.finding import (
+from zkconsumer.status.doctor.diagnosis import (
     Code,
     Diagnosis,
     Severity,
@@ -15,7 +15,7 @@ from zkconsumer.status.doctor.finding import (
     names,
     some,
 )
-from zkconsumer.status.doctor.group_look import GroupContext, Shares
+from zkconsumer.status.doctor.group_context import GroupContext, Shares
 from zkconsumer.status.model import GroupState
 
 

@@ -2,7 +2,7 @@
 
 import shlex
 
-from zkconsumer.status.doctor.finding import (
+from zkconsumer.status.doctor.diagnosis import (
     Code,
     Diagnosis,
     Severity,
@@ -11,7 +11,7 @@ from zkconsumer.status.doctor.finding import (
     names,
     some,
 )
-from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
 

@@ -19,7 +19,7 @@ from zkconsumer.status.model import (
     Seen,
     TopicStatus,
 )
-from zkconsumer.status.reading.coordinator_answers import read_partitions
+from zkconsumer.status.reading.coordinator_responses import read_partitions
 from zkconsumer.status.reading.kept import Kept
 from zkconsumer.status.reading.values import GroupOffsets, LogSpan
 from zkconsumer.status.silence import ABANDONED_AFTER_MS, with_silence

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.coordinator_question import who_coordinates
+from zkconsumer.cluster.coordinator_lookup import who_coordinates
 from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import BrokerError, UnsupportedVersion
 from zkconsumer.model import Broker, TopicPartition
@@ -18,7 +18,7 @@ from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.offsets import coordinator_requests as wire
 from zkconsumer.status.model import GroupStatus
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
-from zkconsumer.status.reading.coordinator_answers import (
+from zkconsumer.status.reading.coordinator_responses import (
     DEAD,
     described_status,
     is_described,

@@ -18,15 +18,15 @@ from zkconsumer.status.model import (
     PartFailure,
     TopicStatus,
 )
-from zkconsumer.status.reading.coordinator_answers import read_partitions
+from zkconsumer.status.reading.coordinator_responses import read_partitions
 from zkconsumer.status.reading.values import (
     ClusterRead,
     CoordinatorsRead,
     GroupOffsets,
+    GroupReads,
     GroupsRead,
     LogSpan,
     LogsRead,
-    GroupReads,
     OffsetsRead,
 )
 from zkconsumer.zk.absence import NoBrokers

@@ -31,9 +31,9 @@ from zkconsumer.status.reading.cluster_source import ClusterSource
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC, CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.garbage import no_collection
+from zkconsumer.status.reading.group_reads import CoordinatorGroupReader, plan_look
 from zkconsumer.status.reading.kept import Kept, offset_questions, registered_addresses
 from zkconsumer.status.reading.logs import LogReader
-from zkconsumer.status.reading.looking import CoordinatorGroupReader, plan_look
 from zkconsumer.status.reading.next_records import NextRecords, TimesMemory
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.sessions import Sessions

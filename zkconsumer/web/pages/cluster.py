@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupState
 from zkconsumer.web.health import health_of
 from zkconsumer.web.pages.group_rows import LOOKED_AT, GroupRow, group_row

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.status.burrow import BurrowStatus
-from zkconsumer.status.doctor.finding import Severity
+from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.lag import TimeLag
 from zkconsumer.status.model import GroupKey, GroupState
 from zkconsumer.web.pages.words import BURROW_TONES, STATE_MEANINGS, STATE_TONES, Tone

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from zkconsumer.status.burrow import BurrowStatus
-from zkconsumer.status.doctor.finding import Severity
+from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.lag import TimeLag
 from zkconsumer.status.model import GroupState
 

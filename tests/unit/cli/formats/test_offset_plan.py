@@ -6,7 +6,7 @@ from typing import Any
 
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Outcome, OffsetStorage
+from zkconsumer.offsets.migration.plan import OffsetStorage, Outcome
 from zkconsumer.offsets.planning import LogRange, OffsetPlan, Present, ToOffsets, plan_offsets
 from zkconsumer.offsets.store import FetchedOffset
 

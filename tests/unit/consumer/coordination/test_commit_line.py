@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from zkconsumer.backoff import Backoff
 from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import CommitJob
-from zkconsumer.consumer.coordination.commit_line import CommitBatch, CommitQueue
+from zkconsumer.consumer.coordination.commit_queue import CommitBatch, CommitQueue
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed, OffsetMetadataTooLargeError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.consumer.zookeeper.bridge import Bridge
-from zkconsumer.consumer.zookeeper.notices import PartitionsRequested, ClaimsLost, Started
+from zkconsumer.consumer.zookeeper.notices import ClaimsLost, PartitionsRequested, Started
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.chunk_queue import ChunkQueue

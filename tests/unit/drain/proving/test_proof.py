@@ -13,8 +13,8 @@ from zkconsumer.drain.proving.proof import (
     ClusterCheck,
     Difference,
     Differing,
-    PartitionCoverage,
     DrainProof,
+    PartitionCoverage,
     ProofOutcome,
 )
 from zkconsumer.drain.proving.record import PartitionRecord, read_record

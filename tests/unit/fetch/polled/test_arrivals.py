@@ -20,8 +20,9 @@ from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import LogTruncated, MessageTooLarge, OffsetOutOfRange, PartitionFailed
-from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.fetch.polled.partition_state import Phase
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.planning import plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import (
@@ -32,7 +33,6 @@ from zkconsumer.fetch.polled.starts import (
     Reset,
     ResetPolicy,
 )
-from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.wire.messages.fetch import DivergingEpoch
 
 OUT = ErrorCode.OFFSET_OUT_OF_RANGE

@@ -23,16 +23,16 @@ from zkconsumer.errors import (
     OffsetOutOfRange,
     ZkConsumerError,
 )
-from zkconsumer.fetch.polled import fetch_line
+from zkconsumer.fetch.polled import fetch_connection
+from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.fetch.polled.completed import unpack
-from zkconsumer.fetch.polled.desk import SharedFetchState
 from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.fetch_line import AT_ONCE, FetchConnection, Rest
+from zkconsumer.fetch.polled.fetch_connection import AT_ONCE, FetchConnection, Rest
 from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.shared_state import SharedFetchState
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, PositionView, Reset
-from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.net.connection import Received, InFlight
+from zkconsumer.net.connection import InFlight, Received
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.testing.fake_broker import FakeBrokers
 from zkconsumer.testing.fake_cluster import FakeCluster
@@ -341,7 +341,7 @@ def test_what_follows_is_asked_for_before_what_came_is_unpacked(
         sent.append(len(one.paper.requests))
         return unpack(*arguments)
 
-    monkeypatch.setattr(fetch_line, "unpack", spy)
+    monkeypatch.setattr(fetch_connection, "unpack", spy)
     one.line.turn()
     one.line.turn()
     assert sent == [2]
@@ -428,7 +428,7 @@ def test_an_outage_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     """Not with every try; the end of an idle connection is none; the next outage is told again."""
     lost = ConnectionLost("gone")
     one = Line(*[lost] * 4, response(batch(0, 1)), *[lost] * 3)
-    with caplog.at_level(logging.INFO, "zkconsumer.fetch.polled.fetch_line"):
+    with caplog.at_level(logging.INFO, "zkconsumer.fetch.polled.fetch_connection"):
         while one.paper.answers:
             one.line.turn()
             one.clock.advance(10_000)

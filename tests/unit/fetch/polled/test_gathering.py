@@ -3,8 +3,8 @@
 from tests.support.polled import BROKER, OTHER, TP, TP1, answer, batch, board_of, part, plan, view
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed
-from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.gathering import MOST_MS, gather_ms
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.starts import AtOffset
 
 

@@ -20,12 +20,12 @@ from tests.support.polled import (
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.ahead import Ahead
-from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.fetch.polled.completed import Frame
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch, plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, AtOffset, PositionView, Reset
-from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.model import TopicPartition
 
 SMALL = PollFetchSettings(max_partition_bytes=100, max_bytes=10_000)

@@ -9,16 +9,16 @@ from tests.support.manual_clock import ManualClock
 from tests.support.polled import BROKER, OTHER, TP, TP1, batch, fetched, view
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.keeper import MetadataManager
+from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ConnectionLost
-from zkconsumer.fetch.polled.board import PartitionStates
-from zkconsumer.fetch.polled.desk import SharedFetchState
 from zkconsumer.fetch.polled.effects import Effects
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.positions import PositionResolver
 from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.shared_state import SharedFetchState
 from zkconsumer.fetch.polled.starts import (
     EARLIEST,
     LATEST,

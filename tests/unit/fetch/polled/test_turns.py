@@ -20,9 +20,9 @@ from tests.support.polled import answer as answered
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, PartitionFailed, TopicAuthorizationFailed
 from zkconsumer.fetch.polled import completed
-from zkconsumer.fetch.polled.board import PartitionStates
+from zkconsumer.fetch.polled.collecting import Before, Taken, collect, is_ready, put_back
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.starts import AtOffset, PositionView
-from zkconsumer.fetch.polled.turns import Before, Taken, collect, is_ready, put_back
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.transactions import Marker

@@ -5,7 +5,7 @@ import pytest
 from tests.support.offset_places import MemoryPlace
 from zkconsumer.errors import RequestTimedOut
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.migrate import MigratedGroup, Migration, Undoing, MigrationRequest
+from zkconsumer.offsets.migration.migrate import MigratedGroup, Migration, MigrationRequest, Undoing
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack
 

@@ -7,9 +7,9 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Ahead,
     Fate,
+    MigrationPlan,
     Offset,
     Outcome,
-    MigrationPlan,
     offset_in,
     plan_migration,
     plan_roll_back,

@@ -3,7 +3,7 @@
 import re
 
 from tests.support.sick_world import PAGE, told_severities
-from zkconsumer.status.doctor.finding import Code
+from zkconsumer.status.doctor.diagnosis import Code
 
 
 def test_every_code_has_its_line() -> None:

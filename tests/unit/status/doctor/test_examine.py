@@ -5,9 +5,9 @@ from dataclasses import replace
 from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.diagnosis import EVIDENCE_SHOWN, Code, counted, names, some
 from zkconsumer.status.doctor.examine import examine, examine_group
-from zkconsumer.status.doctor.finding import EVIDENCE_SHOWN, Code, counted, names, some
-from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import GroupKey, GroupKind, PartFailure
 
 

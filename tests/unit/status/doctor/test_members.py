@@ -2,7 +2,7 @@
 
 from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, codes, healthy
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.doctor.finding import Code, Severity
+from zkconsumer.status.doctor.diagnosis import Code, Severity
 
 T0 = TopicPartition("t", 0)
 IDS = "/consumers/g/ids"

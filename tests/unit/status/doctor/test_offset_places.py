@@ -5,8 +5,8 @@ from dataclasses import replace
 from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, codes
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity
 from zkconsumer.status.model import (
     CommittedOffset,
     GroupKind,

@@ -9,7 +9,7 @@ from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.narrowing import about
-from zkconsumer.status.doctor.second_look import Suspicion, suspicions
+from zkconsumer.status.doctor.second_reading import Suspicion, suspicions
 from zkconsumer.status.model import (
     ClusterSnapshot,
     CommittedOffset,

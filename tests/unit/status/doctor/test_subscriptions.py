@@ -5,8 +5,8 @@ from dataclasses import replace
 from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.diagnosis import Code, Severity
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Severity
 from zkconsumer.status.model import (
     GroupKind,
     GroupPartition,

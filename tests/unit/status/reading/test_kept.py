@@ -3,7 +3,7 @@
 from tests.support.status_world import T0
 from zkconsumer.status.model import CommittedOffset, GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.reading.kept import Kept
-from zkconsumer.status.reading.values import LogSpan, LogsRead, GroupReads, OffsetsRead
+from zkconsumer.status.reading.values import GroupReads, LogSpan, LogsRead, OffsetsRead
 
 KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
 LOOKED_MS = 2_000

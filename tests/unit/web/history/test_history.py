@@ -18,7 +18,7 @@ from tests.support.status import group_of, snapshot_of
 from tests.support.waiting import wait_until
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.causes import RebalanceReason, Reason
+from zkconsumer.status.causes import Reason, RebalanceReason
 from zkconsumer.status.model import (
     ClusterSnapshot,
     CommittedOffset,

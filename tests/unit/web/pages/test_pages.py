@@ -16,7 +16,7 @@ from tests.support.page_world import (
     state_at,
 )
 from zkconsumer.model import Broker
-from zkconsumer.status.doctor.finding import Code
+from zkconsumer.status.doctor.diagnosis import Code
 from zkconsumer.status.model import (
     BrokerStatus,
     GroupKey,

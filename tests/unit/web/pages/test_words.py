@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zkconsumer.status.burrow import BurrowStatus
-from zkconsumer.status.doctor.finding import Severity
+from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.lag import TimeLag
 from zkconsumer.status.model import GroupState
 from zkconsumer.web.pages import words

@@ -15,13 +15,13 @@ from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import CommitJob
-from zkconsumer.consumer.coordination.commit_line import CommitQueue
-from zkconsumer.consumer.coordination.counts import CoordinatorGroupCounts
-from zkconsumer.consumer.coordination.lines import (
-    CoordinatorConnection,
+from zkconsumer.consumer.coordination.commit_queue import CommitQueue
+from zkconsumer.consumer.coordination.coordinator_connection import (
     CoordinatorAddress,
+    CoordinatorConnection,
     CoordinatorLocation,
 )
+from zkconsumer.consumer.coordination.counts import CoordinatorGroupCounts
 from zkconsumer.consumer.coordination.read_job import ReadJob
 from zkconsumer.consumer.coordination.terms import GroupTerms, changed
 from zkconsumer.errors import GroupFailed, ZkConsumerError, without_frames

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.plan import LogEnds, BatchPlan, Positions
+from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.creations import Creations
 

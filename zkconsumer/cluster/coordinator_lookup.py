@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.cluster.question_round import RoundRequest
+from zkconsumer.cluster.request_round import RoundRequest
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.messages.find_coordinator import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.patience import CallDeadline
+from zkconsumer.cluster.call_deadline import CallDeadline
 from zkconsumer.errors import (
     BrokerError,
     ConnectionLost,

@@ -7,11 +7,11 @@ import logging
 import threading
 from collections.abc import Collection, Mapping, Sequence
 
-from zkconsumer.mirror.accounts import PartitionTotals, PartitionAccount
 from zkconsumer.mirror.batch import Dropped
 from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.landed import Began, Landed, Run
 from zkconsumer.mirror.offsets_file import OffsetsFile
+from zkconsumer.mirror.partition_totals import PartitionAccount, PartitionTotals
 from zkconsumer.model import TopicPartition
 
 log = logging.getLogger(__name__)

@@ -1,8 +1,8 @@
 """Where offsets are kept: some in ZooKeeper, some in Kafka, some of topics long gone."""
 
-from zkconsumer.status.doctor.finding import Code, Diagnosis, Severity, counted, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix
-from zkconsumer.status.doctor.group_look import GroupContext
+from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import CommittedOffset, GroupKey, GroupKind, GroupPartition
 from zkconsumer.zk.nodes import encode_offset
 from zkconsumer.zk.paths import GroupPaths, is_segment, topic_path

@@ -19,7 +19,7 @@ from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import Kept, offset_questions
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.part import Part
-from zkconsumer.status.reading.values import GroupOffsets, GroupsRead, LogSpan, GroupReads
+from zkconsumer.status.reading.values import GroupOffsets, GroupReads, GroupsRead, LogSpan
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.zk.store import ZkStore
 

@@ -15,18 +15,18 @@ from zkconsumer.clock import Clock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError, without_frames
 from zkconsumer.fetch.ahead import look_ahead
-from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked, unpack
-from zkconsumer.fetch.polled.desk import Counters, SharedFetchState
 from zkconsumer.fetch.polled.incremental import (
     FIRST_VERSION,
     FetchSessionState,
     SessionStep,
     without_session,
 )
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch
 from zkconsumer.fetch.polled.requests import answers_of, fetch_request
 from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.shared_state import Counters, SharedFetchState
 from zkconsumer.model import Broker
 from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection

@@ -13,11 +13,11 @@ from zkconsumer.cli.cluster_access import (
 )
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.migration.group_offset_store import GroupOffsetStore
 from zkconsumer.offsets.migration.in_kafka import KafkaGroupOffsets
 from zkconsumer.offsets.migration.in_zookeeper import ZookeeperGroupOffsets
 from zkconsumer.offsets.migration.migrate import MigratedGroup
-from zkconsumer.offsets.migration.place import GroupOffsetStore
-from zkconsumer.offsets.migration.plan import OffsetStorage, MigrationPlan, outside_the_log
+from zkconsumer.offsets.migration.plan import MigrationPlan, OffsetStorage, outside_the_log
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.fetch.polled.board import PartitionStates
 from zkconsumer.fetch.polled.effects import Effects
+from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.repeats import Repeats
 

@@ -16,8 +16,8 @@ from zkconsumer.status.model import (
     MemberStatus,
 )
 from zkconsumer.status.verify import (
-    OwnershipFault,
     MisownedPartition,
+    OwnershipFault,
     PartitionIds,
     expected_owners,
     group_view,

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar, cast
 
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.engine import ENGINE, Engine
-from zkconsumer.streams.hand import ChunkCursor, PythonChunkCursor
+from zkconsumer.streams.chunk_cursor import ChunkCursor, PythonChunkCursor
 from zkconsumer.streams.lease import Lease
 from zkconsumer.streams.message import Decoder, MessageAndMetadata, parts_of
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
+from zkconsumer.cluster.call_deadline import CallDeadline
 from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.cluster.epoch_ends import EpochEnd, epochs_question, read_epoch_ends
 from zkconsumer.cluster.offset_lists import OffsetLists, offsets_question, read_offset_lists
 from zkconsumer.cluster.offset_times import TimedOffset, least_version, read_times, times_question
-from zkconsumer.cluster.patience import CallDeadline
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
