@@ -95,8 +95,8 @@ class BuildIfPossible(build_ext):
             done = subprocess.run(  # noqa: S603 - the compiler that builds the rest
                 command, capture_output=True, text=True, check=False
             )
-        said = done.stderr.strip() or f"{command[0]} ended with {done.returncode}"
-        return said.splitlines()[0] if done.returncode else ""
+        message = done.stderr.strip() or f"{command[0]} ended with {done.returncode}"
+        return message.splitlines()[0] if done.returncode else ""
 
     def generated(self, extension: Extension) -> Extension:
         """Have Cython write its C, now that it is wanted: packing sources needs none."""

@@ -29,9 +29,9 @@ def main() -> int:
         return complain(f"the native core does not run: {WHY}")
     from zkconsumer.native import _core  # noqa: PLC0415 - it is there
 
-    lacking = [name for name, version in _core.LIBRARIES.items() if not version]
-    if lacking:
-        return complain(f"the core was built without {', '.join(lacking)}")
+    missing = [name for name, version in _core.LIBRARIES.items() if not version]
+    if missing:
+        return complain(f"the core was built without {', '.join(missing)}")
     if soft := list(hardening.missing(Path(_core.__file__).read_bytes(), is_stripped=True)):
         return complain(f"the core is not hardened: {'; '.join(soft)}")
     written = [Record(at, b"key", b"value %d" % at * 20) for at in range(1000)]

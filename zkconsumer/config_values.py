@@ -26,8 +26,8 @@ def read_value(spec: ConfigKey, raw: object) -> Value:
             value = raw if isinstance(raw, str) and (not spec.legal or spec.legal(raw)) else None
     if value is None:
         text = "" if spec.kind != "text" or isinstance(raw, str) else "a text: "
-        told = "not readable" if spec.secret else shown(raw)
-        raise ConfigError(f"{spec.key} is {told}: it must be {text}{spec.allowed}")
+        reported = "not readable" if spec.secret else shown(raw)
+        raise ConfigError(f"{spec.key} is {reported}: it must be {text}{spec.allowed}")
     return value
 
 

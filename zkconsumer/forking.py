@@ -35,12 +35,12 @@ class ForkGuard:
         self._listeners: list[Callable[[], None]] = []
         _GUARDS.add(self)
 
-    def on_fork(self, tell: Callable[[], None]) -> None:
+    def on_fork(self, notify: Callable[[], None]) -> None:
         """Call this in a child, right after the fork and before its first line. Thread: any.
 
         It must take no lock: one that another thread held stays locked in the child.
         """
-        self._listeners.append(tell)
+        self._listeners.append(notify)
 
     def check(self) -> None:
         """Do nothing in the process it belongs to. Thread: any.
@@ -57,8 +57,8 @@ class ForkGuard:
 
     def _now_in_child(self) -> None:
         self.forked = True
-        for tell in self._listeners:
-            tell()
+        for notify in self._listeners:
+            notify()
 
 
 class ForkedLock:

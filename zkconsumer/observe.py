@@ -299,7 +299,7 @@ class Observation:
         self._observers = tuple(observers)
 
     @property
-    def is_heard(self) -> bool:
+    def has_observers(self) -> bool:
         """Whether there is anybody to tell."""
         return bool(self._observers)
 

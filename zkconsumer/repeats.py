@@ -22,14 +22,14 @@ class _Trouble:
 
     Attributes:
         since_ms: when it began.
-        told_ms: when it was said last.
+        reported_ms: when it was said last.
         last_ms: when it happened last.
         untold: how often it happened since it was said.
         works_since_ms: since when it has been well; None while it is not.
     """
 
     since_ms: int
-    told_ms: int
+    reported_ms: int
     last_ms: int
     untold: int = 0
     works_since_ms: int | None = None
@@ -73,20 +73,20 @@ class Repeats:
             trouble = self._troubles.pop(about, None)
             if trouble is None or now_ms - trouble.last_ms >= self._every_ms:
                 trouble = _Trouble(now_ms, now_ms, now_ms)
-                said = text
+                message = text
             else:
                 trouble.last_ms, trouble.works_since_ms = now_ms, None
                 trouble.untold += 1
-                said = ""
-                if now_ms - trouble.told_ms >= self._every_ms:
-                    seconds = (now_ms - trouble.told_ms) // 1000
-                    said = f"{text} ({trouble.untold} times in the last {seconds} s)"
-                    trouble.told_ms, trouble.untold = now_ms, 0
+                message = ""
+                if now_ms - trouble.reported_ms >= self._every_ms:
+                    seconds = (now_ms - trouble.reported_ms) // 1000
+                    message = f"{text} ({trouble.untold} times in the last {seconds} s)"
+                    trouble.reported_ms, trouble.untold = now_ms, 0
             self._troubles[about] = trouble  # the last to happen is the last to be forgotten
             if len(self._troubles) > _MOST:
                 del self._troubles[next(iter(self._troubles))]
-        if said:
-            self._log.warning("%s", said)
+        if message:
+            self._log.warning("%s", message)
 
     def works(self, about: str) -> None:
         """It worked this time; costs next to nothing where it was in no trouble."""

@@ -90,7 +90,7 @@ class ScopedThread:
         self.thread = thread
         self._stop = stop
 
-    def ask_to_stop(self) -> None:
+    def request_stop(self) -> None:
         """Run the thread's stop function: set its flag, wake it, close its socket."""
         self._stop()
 
@@ -152,7 +152,7 @@ class ThreadScope:
         Returns:
             The names of the threads that still ran when the time was over (normally none).
         """
-        asked = fresh = self._ask_all_but([])
+        requested = fresh = self._stop_all_but([])
         current = threading.current_thread()
         if current in self._closers:
             return []
@@ -164,17 +164,17 @@ class ThreadScope:
                     if scoped.thread is not current and scoped.thread.is_alive():
                         scoped.thread.join(max(0, deadline_ms - self._clock.now_ms()) / 1000)
                 # What those threads started before they ended.
-                fresh = self._ask_all_but(asked)
-                asked = [*asked, *fresh]
-            return [one.thread.name for one in asked if one.thread.is_alive()]
+                fresh = self._stop_all_but(requested)
+                requested = [*requested, *fresh]
+            return [one.thread.name for one in requested if one.thread.is_alive()]
         finally:
             self._closers.remove(current)
 
-    def _ask_all_but(self, asked: list[ScopedThread]) -> list[ScopedThread]:
+    def _stop_all_but(self, requested: list[ScopedThread]) -> list[ScopedThread]:
         # Without the lock, which the code that a signal handler interrupted may hold.
-        fresh = [one for one in list(self._threads) if one not in asked]
+        fresh = [one for one in list(self._threads) if one not in requested]
         for scoped in fresh:
-            scoped.ask_to_stop()
+            scoped.request_stop()
         return fresh
 
     def first_error(self) -> BaseException | None:

@@ -46,9 +46,9 @@ class Done(ConsumerRebalanceListener):
         """Send a commit and go on."""
         sent = dict(self._offsets)
         if sent:
-            self._consumer.commit_async(sent, callback=self._answered)
+            self._consumer.commit_async(sent, callback=self._on_response)
 
-    def _answered(self, offsets: Offsets, error: Exception | None) -> None:
+    def _on_response(self, offsets: Offsets, error: Exception | None) -> None:
         if error is not None:
             # Not tried again: the next commit is already on its way, and has more.
             log.warning("a commit failed: %s", error)

@@ -44,7 +44,7 @@ def entry(payment: ConsumerRecord) -> tuple[str, int]:
     return paid["account"], int(euros + f"{cents:0<2}")
 
 
-def book(database: sqlite3.Connection, payments: Sequence[ConsumerRecord]) -> None:
+def claims(database: sqlite3.Connection, payments: Sequence[ConsumerRecord]) -> None:
     """Payments of one partition, and where it goes on behind them: both or nothing."""
     place = payments[0].topic_partition
     database.execute("begin immediate")  # nobody else writes until its end
@@ -95,7 +95,7 @@ def run(brokers: str, topic: str, group: str, target: str, **settings: Any) -> N
         consumer.subscribe([topic], listener=Places(consumer, database))
         while True:
             for payments in consumer.poll(timeout_ms=1000).values():
-                book(database, payments)
+                claims(database, payments)
 
 
 def main() -> None:

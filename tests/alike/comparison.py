@@ -84,16 +84,16 @@ def compare(bootstrap: str, words: Sequence[str] = ()) -> Comparison:
         theirs, ours = (
             workers.enter_context(_Worker(library, bootstrap, names)) for library in (THEIRS, OURS)
         )
-        told, told_by_ours = theirs.outcomes(), ours.outcomes()
-    again = [name for name in names if came_to_nothing(told.get(name, NOTHING)[0])]
+        reported, told_by_ours = theirs.outcomes(), ours.outcomes()
+    again = [name for name in names if came_to_nothing(reported.get(name, NOTHING)[0])]
     if again:
         with _Worker(THEIRS, bootstrap, again) as once_more:
-            told |= once_more.outcomes()
+            reported |= once_more.outcomes()
     doubted = [
         name
         for name in names
         if name not in BY_DECISION
-        and not are_alike(told.get(name, NOTHING)[0], told_by_ours.get(name, NOTHING)[0])
+        and not are_alike(reported.get(name, NOTHING)[0], told_by_ours.get(name, NOTHING)[0])
     ]
     if doubted:
         with ExitStack() as workers:
@@ -101,9 +101,9 @@ def compare(bootstrap: str, words: Sequence[str] = ()) -> Comparison:
                 workers.enter_context(_Worker(library, bootstrap, doubted))
                 for library in (THEIRS, OURS)
             ]
-            told |= both[0].outcomes()
+            reported |= both[0].outcomes()
             told_by_ours |= both[1].outcomes()
-    pairs = {name: (told.get(name, NOTHING), told_by_ours.get(name, NOTHING)) for name in names}
+    pairs = {name: (reported.get(name, NOTHING), told_by_ours.get(name, NOTHING)) for name in names}
     return Comparison(
         {name: (theirs[0], ours[0]) for name, (theirs, ours) in pairs.items()},
         {name: (theirs[1], ours[1]) for name, (theirs, ours) in pairs.items()},

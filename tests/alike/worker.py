@@ -23,12 +23,12 @@ AT_ONCE = 8
 LIMIT_S = 40.0
 """A case that takes longer hangs."""
 
-_told = threading.Lock()
+_reported = threading.Lock()
 
 
-def tell(name: str, outcome: Outcome, took_s: float) -> None:
+def notify(name: str, outcome: Outcome, took_s: float) -> None:
     """A line for whoever compares."""
-    with _told:
+    with _reported:
         sys.stdout.write(json.dumps([name, outcome, round(took_s, 2)]) + "\n")
         sys.stdout.flush()
 
@@ -37,7 +37,7 @@ def run(one: Case, scene: Scene) -> None:
     """Run a case and tell what it came to."""
     start = time.perf_counter()
     outcome = scene.attempt(lambda: one.body(scene)).outcome
-    tell(one.name, outcome, time.perf_counter() - start)
+    notify(one.name, outcome, time.perf_counter() - start)
     scene.close()
 
 
@@ -59,14 +59,14 @@ def main(library_name: str, bootstrap: str, names: Sequence[str]) -> None:
             under_way[threading.get_ident()] = time.perf_counter()
             run(one, Scene(library, bootstrap, writer, number))
 
-    hands = [in_thread(work) for _ in range(AT_ONCE)]
+    cursors = [in_thread(work) for _ in range(AT_ONCE)]
     while any(
-        hand.is_alive()
-        and time.perf_counter() - under_way.get(hand.ident, time.perf_counter()) < LIMIT_S
-        for hand in hands
+        cursor.is_alive()
+        and time.perf_counter() - under_way.get(cursor.ident, time.perf_counter()) < LIMIT_S
+        for cursor in cursors
     ):
-        for hand in hands:
-            hand.join(0.05)
+        for cursor in cursors:
+            cursor.join(0.05)
 
 
 if __name__ == "__main__":

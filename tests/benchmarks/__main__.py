@@ -76,21 +76,21 @@ def measure(options: argparse.Namespace) -> Results:
     rounds = options.rounds or (2 if options.quick else 5)
     contestants = [one for one in everybody() if one.name in options.only]
     hearing = [one for one in listeners() if one.name in options.only]
-    heard: list[LatencyRun] = []
+    received: list[LatencyRun] = []
     with ExitStack() as stack:
         session = Session(
-            stack.enter_context(running_sandbox()), contestants, patience=options.patience
+            stack.enter_context(running_sandbox()), contestants, deadline=options.deadline
         )
         for one in (*contestants, *hearing):
             stack.callback(one.close)
-        latency = LatencySession(session, heard)
+        latency = LatencySession(session, received)
         for section in options.sections:
             for spec in topics(section, quick=options.quick):
                 session.measure(spec, rounds)
             for plan in latencies(section, quick=options.quick):
                 latency.measure(plan, hearing, rounds)
     labels = {one.name: one.label for one in contestants}
-    return Results(this_machine(), labels, session.runs, heard, session.skipped)
+    return Results(this_machine(), labels, session.runs, received, session.skipped)
 
 
 def report(results: Results, into: Path) -> None:

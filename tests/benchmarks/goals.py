@@ -19,7 +19,7 @@ def of_topic(runs: Sequence[Run], topic: str, found: Mapping[str, Row]) -> Itera
             yield (
                 f"- {goal.contestant} to {goal.baseline}: {measured.median:.2f} "
                 f"({measured.lowest:.2f} - {measured.highest:.2f}), at least {goal.at_least:g}: "
-                + _verdict(reached=measured.median >= goal.at_least)
+                + _outcome(reached=measured.median >= goal.at_least)
             )
     if codec == "none":
         yield from _limits(found, limits(), int(partitions.removeprefix("p")))
@@ -33,19 +33,19 @@ def _limits(found: Mapping[str, Row], bound: Limits, partitions: int) -> Iterato
         share = row.cpu_seconds / baseline.cpu_seconds
         yield (
             f"- CPU a record of {row.contestant} to {baseline.contestant}: {share:.2f}, at most "
-            f"{bound.cpu_at_most:g}: " + _verdict(reached=share <= bound.cpu_at_most)
+            f"{bound.cpu_at_most:g}: " + _outcome(reached=share <= bound.cpu_at_most)
         )
     # One fetcher, whose answer brings up to a megabyte of each partition.
     room_mb, peak_mb = bound.peak_mb_without_answers + partitions, row.peak_kb / 1024
     yield (
         f"- peak memory of {row.contestant}: {peak_mb:.0f} MB, at most {room_mb:g}: "
-        + _verdict(reached=peak_mb <= room_mb)
+        + _outcome(reached=peak_mb <= room_mb)
     )
     if row.first_record_ms is not None:
         yield (
             f"- first record of {row.contestant} after {row.first_record_ms:.0f} ms, at most "
             f"{bound.first_record_ms:g}: "
-            + _verdict(reached=row.first_record_ms <= bound.first_record_ms)
+            + _outcome(reached=row.first_record_ms <= bound.first_record_ms)
         )
 
 
@@ -60,9 +60,9 @@ def of_latency(runs: Sequence[LatencyRun]) -> Iterator[str]:
             yield (
                 f"- p99 of {bound.contestant} to {bound.latency_baseline}, {partitions} "
                 f"partitions: {share:.2f}, at most {bound.latency_p99_at_most:g}: "
-                + _verdict(reached=share <= bound.latency_p99_at_most)
+                + _outcome(reached=share <= bound.latency_p99_at_most)
             )
 
 
-def _verdict(*, reached: bool) -> str:
+def _outcome(*, reached: bool) -> str:
     return "reached" if reached else "MISSED"

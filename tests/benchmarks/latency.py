@@ -14,7 +14,7 @@ from tests.benchmarks.contestants.contestant import Cluster
 from tests.benchmarks.payloads import values
 from tests.benchmarks.plan import CORE_BYTES, LatencyPlan
 from tests.benchmarks.processes import ClientFailed, ClientSkipped, Companion
-from tests.benchmarks.session import Session, fresh_group, say
+from tests.benchmarks.session import Session, fresh_group, write
 from tests.benchmarks.topics import TIMEOUT_MS, TopicSpec, produce
 from tests.support.raw_connections import raw_connection
 from zkconsumer.model import Record
@@ -92,9 +92,9 @@ class LatencySession:
     def _listen(self, plan: LatencyPlan, listener: Listener, job: Job) -> list[float]:
         companion = listener.start(job)
         try:
-            companion.hear()
+            companion.receive()
             self._produce(plan, job)
-            delays = companion.hear()["delays_us"]
+            delays = companion.receive()["delays_us"]
         finally:
             if not listener.lives_on:
                 companion.close()
@@ -128,7 +128,7 @@ def _run(plan: LatencyPlan, name: str, number: int, delays_us: list[float]) -> L
         p99_us=cuts[98],
         max_us=max(delays_us),
     )
-    say(
+    write(
         f"latency, {plan.partitions} partitions, round {number + 1}: {name} "
         f"p50 {run.p50_us / 1000:.2f} ms, p99 {run.p99_us / 1000:.2f} ms"
     )

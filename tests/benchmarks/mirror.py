@@ -54,7 +54,7 @@ def _measure(
         return (total - first) / (clock.now_ms() - began_ms) * 1_000
 
 
-def _say(line: str) -> None:
+def _write(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -67,7 +67,7 @@ def main() -> None:
         )
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         makers = MirrorMaker(source, target, folder, _PRODUCER)
-        _say("| messages | ours | mirror maker | ratio |\n|---|---|---|---|")
+        _write("| messages | ours | mirror maker | ratio |\n|---|---|---|---|")
         for name, size, count in _CASES:
             rates: list[float] = []
             for who in ("ours", "theirs"):
@@ -83,7 +83,7 @@ def main() -> None:
 
                 rates.append(_measure(target, topic, _PARTITIONS * count, start))
             ours, theirs = rates
-            _say(f"| {name} | {ours:,.0f}/s | {theirs:,.0f}/s | {ours / theirs:.2f} |")
+            _write(f"| {name} | {ours:,.0f}/s | {theirs:,.0f}/s | {ours / theirs:.2f} |")
 
 
 if __name__ == "__main__":

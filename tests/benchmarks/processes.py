@@ -60,11 +60,11 @@ def run(
         ) as process:
             peak_kb = _watch(process, timeout_s)
         after = machine.descendants(os.getpid())[os.getpid()].waited_seconds
-        said, complained = _text(output), _text(errors)
+        message, complained = _text(output), _text(errors)
     if process.returncode:
-        last = (complained or said).strip().splitlines()[-1:]
+        last = (complained or message).strip().splitlines()[-1:]
         raise ClientFailed(" ".join(last)[:_SHOWN_CHARACTERS] or f"status {process.returncode}")
-    return Ended(said, after - before, peak_kb)
+    return Ended(message, after - before, peak_kb)
 
 
 def _watch(process: "subprocess.Popen[bytes]", timeout_s: float) -> int:
@@ -98,12 +98,12 @@ def last_answer(output: str) -> dict[str, object]:
     """
     lines = output.strip().splitlines()
     try:
-        answer: dict[str, object] = json.loads(lines[-1])
+        response: dict[str, object] = json.loads(lines[-1])
     except (IndexError, ValueError) as error:
         raise ClientFailed(f"no answer, but {output[-_SHOWN_CHARACTERS:]!r}") from error
-    if "skipped" in answer:
-        raise ClientSkipped(str(answer["skipped"]))
-    return answer
+    if "skipped" in response:
+        raise ClientSkipped(str(response["skipped"]))
+    return response
 
 
 class Companion:
@@ -131,13 +131,13 @@ class Companion:
         """The most memory that it has held so far, in KiB."""
         return machine.peak_kb(self._process.pid)
 
-    def ask(self, line: str) -> None:
+    def request(self, line: str) -> None:
         """Say a line."""
         assert self._process.stdin is not None
         self._process.stdin.write(line.encode() + b"\n")
         self._process.stdin.flush()
 
-    def hear(self, timeout_s: float = 120) -> dict[str, object]:
+    def receive(self, timeout_s: float = 120) -> dict[str, object]:
         """The next line that it answers.
 
         Raises:
@@ -145,10 +145,10 @@ class Companion:
             ClientFailed: it ended, or said nothing in time.
         """
         assert self._process.stdout is not None
-        heard = select.poll()
-        heard.register(self._process.stdout, select.POLLIN)
+        received = select.poll()
+        received.register(self._process.stdout, select.POLLIN)
         while b"\n" not in self._lines:
-            if not heard.poll(timeout_s * 1000):
+            if not received.poll(timeout_s * 1000):
                 raise ClientFailed(f"said nothing for {timeout_s:g} s: {self._complaint()}")
             more = os.read(self._process.stdout.fileno(), 1 << 20)
             if not more:

@@ -49,7 +49,7 @@ class Session:
 
     sandbox: Sandbox
     contestants: Sequence[Contestant]
-    patience: int = 2
+    deadline: int = 2
     runs: list[Run] = field(default_factory=list)
     skipped: dict[tuple[str, str], str] = field(default_factory=dict)
     _broker_pid: int | None = None
@@ -65,7 +65,9 @@ class Session:
         """Fill a topic and have it read in rounds."""
         began = time.perf_counter()
         fill(self.sandbox, spec)
-        say(f"{spec.name}: {spec.records} records produced in {time.perf_counter() - began:.1f} s")
+        write(
+            f"{spec.name}: {spec.records} records produced in {time.perf_counter() - began:.1f} s"
+        )
         self._broker_pid = machine.find_descendant(os.getpid(), "kafka.Kafka")
         taking_part = [one for one in self.contestants if self._warm_up(spec, one)]
         for number in range(rounds):
@@ -80,7 +82,7 @@ class Session:
         return self._read(spec, contestant, job) is not None
 
     def _record(self, spec: TopicSpec, contestant: Contestant, number: int) -> None:
-        for tries_left in reversed(range(1 + self.patience)):
+        for tries_left in reversed(range(1 + self.deadline)):
             job = contestant.job(spec, self.cluster, fresh_group())
             assert job is not None
             before, began = machine.load_now(self._broker_pid), time.perf_counter()
@@ -99,7 +101,7 @@ class Session:
                 wall_seconds=time.perf_counter() - began,
             )
             mark = " (disturbed)" if run.disturbed else ""
-            say(
+            write(
                 f"{spec.name}, round {number + 1}: {contestant.name} {run.rate / 1e6:.3f} M/s{mark}"
             )
             if not run.disturbed or not tries_left:
@@ -117,10 +119,10 @@ class Session:
         """Note why a contestant is missing."""
         reason = str(error) if isinstance(error, ClientSkipped) else f"failed: {error}"
         self.skipped[topic, name] = reason
-        say(f"{topic}: {name}: {reason}")
+        write(f"{topic}: {name}: {reason}")
 
 
-def say(line: str) -> None:
+def write(line: str) -> None:
     """Tell how it goes."""
     sys.stderr.write(line + "\n")
     sys.stderr.flush()

@@ -72,11 +72,11 @@ def test_a_companion_answers_line_by_line() -> None:
     companion = Companion([sys.executable, "-c", code])
     try:
         for number in (1, 2):
-            companion.ask(str(number))
-            assert companion.hear() == {"got": number}
-        companion.ask("what")
+            companion.request(str(number))
+            assert companion.receive() == {"got": number}
+        companion.request("what")
         with pytest.raises(ClientFailed):
-            companion.hear()
+            companion.receive()
     finally:
         companion.close()
 

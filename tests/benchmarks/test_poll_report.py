@@ -89,14 +89,14 @@ def test_the_raw_fetch_counts_whole_batches_by_their_heads() -> None:
         for start in (0, 3, 6)
     )
     sets = first + second + cut[:-1]
-    answer = struct.pack(">iiih1sii", 7, 0, 1, 1, b"t", 1, 0) + struct.pack(">hqqi", 0, 9, 9, -1)
-    answer += struct.pack(">i", len(sets)) + sets
+    response = struct.pack(">iiih1sii", 7, 0, 1, 1, b"t", 1, 0) + struct.pack(">hqqi", 0, 9, 9, -1)
+    response += struct.pack(">i", len(sets)) + sets
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        theirs.sendall(struct.pack(">i", len(answer)) + answer)
+        theirs.sendall(struct.pack(">i", len(response)) + response)
         reader = BatchReader(job, ours)
         assert reader.read() == 6
-        theirs.sendall(struct.pack(">i", len(answer)) + answer)
+        theirs.sendall(struct.pack(">i", len(response)) + response)
         reader.read()
-        asked = theirs.recv(1 << 16)  # both requests
-    assert struct.unpack(">q", asked[-12:-4]) == (6,)
+        requested = theirs.recv(1 << 16)  # both requests
+    assert struct.unpack(">q", requested[-12:-4]) == (6,)

@@ -144,9 +144,9 @@ JOB = Job(
 )
 def test_a_pass_that_did_not_read_everything_is_refused(records: int, value_bytes: int) -> None:
     """Too few records, or lengths that don't add up, give no figure."""
-    answer: dict[str, object] = {"records": records, "value_bytes": value_bytes, "seconds": 1.0}
+    response: dict[str, object] = {"records": records, "value_bytes": value_bytes, "seconds": 1.0}
     with pytest.raises(ClientFailed):
-        checked(JOB, answer, cpu_seconds=1, peak_kb=1)
+        checked(JOB, response, cpu_seconds=1, peak_kb=1)
 
 
 def test_what_a_client_says_last_counts() -> None:

@@ -96,5 +96,5 @@ def produce(connection: BrokerConnection, topic: str, partition: int, data: byte
         ),
     )
     response = connection.request(request, version=_PRODUCE_VERSION, timeout_ms=TIMEOUT_MS)
-    [answer] = response.topics[0].partitions
-    assert answer.error_code == 0, f"{topic} [{partition}] was refused: {answer.error_code}"
+    [result] = response.topics[0].partitions
+    assert result.error_code == 0, f"{topic} [{partition}] was refused: {result.error_code}"

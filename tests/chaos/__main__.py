@@ -17,7 +17,7 @@ from tests.chaos.run import run
 from zkconsumer.errors import ZkConsumerError
 
 
-def say(line: str) -> None:
+def write(line: str) -> None:
     """Print at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -34,21 +34,21 @@ def main(arguments: Sequence[str]) -> int:
     seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
     folder = options.keep or Path(tempfile.mkdtemp(prefix="zkconsumer-chaos-"))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends all processes, too
-    say(f"chaos with seed {seed} in {folder}")
+    write(f"chaos with seed {seed} in {folder}")
     good = False
     try:
-        outcome = run(folder, seed=seed, minutes=options.minutes, rate=options.rate, say=say)
+        outcome = run(folder, seed=seed, minutes=options.minutes, rate=options.rate, write=write)
         good = outcome.verdict.good
-        say(f"\n{summary(outcome)}")
+        write(f"\n{summary(outcome)}")
     except (AssertionError, ZkConsumerError) as error:
-        say(f"\nchaos with seed {seed} FAILED: {error}")
+        write(f"\nchaos with seed {seed} FAILED: {error}")
     except KeyboardInterrupt:
-        say("stopped")
+        write("stopped")
     finally:
         if good and options.keep is None:
             shutil.rmtree(folder, ignore_errors=True)
         elif not good:
-            say(f"all files are kept in {folder}")
+            write(f"all files are kept in {folder}")
     return 0 if good else 1
 
 

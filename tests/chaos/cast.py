@@ -144,12 +144,12 @@ class ScalaActor:
         self._tool = tool
         self._tail = LineTail(tool.folder / "stdout")
         self._clock = SystemClock()
-        self._looked_ms = self._clock.wall_ms()
+        self._last_read_ms = self._clock.wall_ms()
 
     def take(self) -> list[Operation]:
         """See ``Actor``."""
-        since_ms = self._looked_ms
-        self._looked_ms = self._clock.wall_ms()
+        since_ms = self._last_read_ms
+        self._last_read_ms = self._clock.wall_ms()
         messages = [[None, None, None, line] for line in self._tail.take()]
         poll = {"process": self.consumer_id, "type": "ok", "f": "poll", "member": self.consumer_id}
         when = {"since": since_ms, "time": self._clock.wall_ms()}

@@ -80,10 +80,10 @@ def move_leaders(stage: Stage, chance: random.Random) -> str:
         plan.append({"topic": tp.topic, "partition": tp.partition, "replicas": [*replicas, leader]})
         wanted[tp] = replicas[0]
     _await_in_sync(stage)
-    _ask(stage, "/admin/reassign_partitions", plan)
+    _request(stage, "/admin/reassign_partitions", plan)
     _await_followers(stage, moved)
     elected = [{"topic": tp.topic, "partition": tp.partition} for tp in moved]
-    _ask(stage, "/admin/preferred_replica_election", elected)
+    _request(stage, "/admin/preferred_replica_election", elected)
     stage.wait(
         lambda: all(
             stage.tree.leaders(tp.topic)[tp.partition] == leader for tp, leader in wanted.items()
@@ -106,7 +106,7 @@ def _await_followers(stage: Stage, moved: Sequence[TopicPartition]) -> None:
     _await_in_sync(stage)
 
 
-def _ask(stage: Stage, path: str, partitions: Sequence[dict[str, object]]) -> None:
+def _request(stage: Stage, path: str, partitions: Sequence[dict[str, object]]) -> None:
     stage.ask_controller(path, {"partitions": partitions})
     stage.wait(
         lambda: stage.tree.get(path) is None,

@@ -78,24 +78,24 @@ class Member:
         self._plan = plan
         self._history = history
         self._stopping: Mailbox[None] = Mailbox()
-        self._told = threading.Event()
+        self._reported = threading.Event()
         self._lock = threading.Lock()
         self._connector: ZookeeperConsumerConnector | None = None
 
     def live(self) -> None:
         """Connect, join and read; from the beginning when that fails."""
-        while not self._told.is_set():
+        while not self._reported.is_set():
             try:
                 self._connect_and_read()
             except ZkConsumerError as error:
-                if not self._told.is_set():
+                if not self._reported.is_set():
                     self._history.raised(error)
                     self._stopping.get(_PAUSE_MS)
 
     def stop(self) -> None:
         """Leave the group. Thread: any."""
         with self._lock:
-            self._told.set()
+            self._reported.set()
             connector = self._connector
         self._stopping.put(None)
         if connector is not None:
@@ -104,14 +104,14 @@ class Member:
     def _connect_and_read(self) -> None:
         with ZookeeperConsumerConnector(ConsumerConfig(self._plan["settings"])) as connector:
             with self._lock:
-                if self._told.is_set():
+                if self._reported.is_set():
                     return
                 self._connector = connector
             streams = self._join(connector)
             readers = ThreadScope("readers")
             for number, stream in enumerate(streams):
                 self._spawn(readers, number, stream)
-            while not self._told.is_set():
+            while not self._reported.is_set():
                 self._stopping.get(None)
             connector.shutdown()
             assert readers.close(_JOIN_MS) == []
@@ -155,15 +155,15 @@ def open_descriptors() -> dict[int, str]:
 def main(plan_file: str) -> None:
     """Live until SIGTERM, and tell what is left then."""
     plan: Plan = json.loads(Path(plan_file).read_text())
-    told: Mailbox[int] = Mailbox()
-    signal.signal(signal.SIGTERM, lambda number, _frame: told.put(number))
+    reported: Mailbox[int] = Mailbox()
+    signal.signal(signal.SIGTERM, lambda number, _frame: reported.put(number))
     # Its file tells that it may be asked to leave: who is asked before that just dies.
     history = History(plan)
     open_before = open_descriptors()
     member = Member(plan, history)
     life = ThreadScope("member")
     life.spawn("live", member.live, stop=member.stop)
-    while told.get(500) is None and life.first_error() is None:
+    while reported.get(500) is None and life.first_error() is None:
         pass
     stuck = life.close(_JOIN_MS)
     error = life.first_error()

@@ -49,7 +49,7 @@ class Outcome:
     verdict: Verdict = field(default_factory=Verdict)
 
 
-def run(folder: Path, *, seed: int, minutes: float, rate: int, say: Say) -> Outcome:
+def run(folder: Path, *, seed: int, minutes: float, rate: int, write: Say) -> Outcome:
     """Let faults strike for so long, let everything come to rest, and judge.
 
     Args:
@@ -57,14 +57,14 @@ def run(folder: Path, *, seed: int, minutes: float, rate: int, say: Say) -> Outc
         seed: of the faults. What they meet differs from run to run all the same.
         minutes: how long faults go on.
         rate: messages a second.
-        say: told what goes on.
+        write: told what goes on.
 
     Raises:
         AssertionError: something that was waited for did not come, or a member died by itself.
     """
     outcome = Outcome(seed=seed)
     with Stage(folder, messages_per_second=rate) as stage:
-        Play(stage, outcome, say).play(minutes)
+        Play(stage, outcome, write).play(minutes)
         stage.look()
         history = history_of(stage, read_logs(stage.cluster, stage.partitions()))
         left_behind = left_by(stage)
@@ -77,10 +77,10 @@ def run(folder: Path, *, seed: int, minutes: float, rate: int, say: Say) -> Outc
 class Play:
     """What happens on a stage."""
 
-    def __init__(self, stage: Stage, outcome: Outcome, say: Say) -> None:
+    def __init__(self, stage: Stage, outcome: Outcome, write: Say) -> None:
         self._stage = stage
         self._outcome = outcome
-        self._say = say
+        self._write = write
         self._began_ms = stage.clock.now_ms()
 
     def play(self, minutes: float) -> None:
@@ -111,12 +111,12 @@ class Play:
         self._outcome.seconds = (stage.clock.now_ms() - start_ms) / 1000
 
     def _inflict(self, fault: Fault, chance: random.Random) -> None:
-        self._say(f"{self._at()}  {fault.name} ...")
+        self._write(f"{self._at()}  {fault.name} ...")
         began_ms = self._stage.clock.now_ms()
         what = fault.inflict(self._stage, chance)
         self._outcome.faults[fault.name] += 1
         took_ms = self._stage.clock.now_ms() - began_ms
-        self._say(f"{self._at()}  {fault.name}: {what} ({took_ms / 1000:.1f} s)")
+        self._write(f"{self._at()}  {fault.name}: {what} ({took_ms / 1000:.1f} s)")
 
     def _settle(self, what: str) -> None:
         """Wait until the group rests and has delivered what is acknowledged now."""
@@ -131,12 +131,12 @@ class Play:
                 raise
             # It gave up by itself, as it can: the group waits for it, and nobody else is to blame.
             self._outcome.wedged += 1
-            self._say(f"{self._at()}  the original stands still: replaced")
+            self._write(f"{self._at()}  the original stands still: replaced")
             stage.actors.pop(ORIGINAL).kill()
             stage.enter(ORIGINAL)
             self._await_rest()
         count, _, failures = stage.load.counts()
-        self._say(
+        self._write(
             f"{self._at()}  {what}: {count} acknowledged ({failures} tries failed), "
             f"{stage.delivered()} deliveries"
         )
@@ -185,7 +185,7 @@ class Play:
         """Everything in the log is delivered, and committed."""
         stage = self._stage
         log = read_logs(stage.cluster, stage.partitions())
-        self._say(f"{self._at()}  {len(log.where)} messages in the log")
+        self._write(f"{self._at()}  {len(log.where)} messages in the log")
         stage.wait(
             lambda: not stage.missing(log.where), timeout_s=_DRAIN_S, what="the log to be read"
         )
@@ -209,7 +209,7 @@ class Play:
         stage.wait(
             lambda: not stage.tree.members(GROUP), timeout_s=_SETTLE_S, what="an empty group"
         )
-        self._say(f"{self._at()}  everybody has left")
+        self._write(f"{self._at()}  everybody has left")
         for one in stage.everybody:
             if isinstance(one, OurActor):
                 self._outcome.errors.update(one.errors)

@@ -214,14 +214,14 @@ class Stage:
             AssertionError: it took too long, or a member ended by itself.
         """
 
-        def ask() -> bool:
+        def request() -> bool:
             self.check_alive()
             try:
                 return bool(probe())
             except SandboxError:
                 return False
 
-        wait_until(ask, timeout_s=timeout_s, what=what)
+        wait_until(request, timeout_s=timeout_s, what=what)
 
     def check_alive(self) -> None:
         """Fail where a member or a broker has ended that nobody ended."""

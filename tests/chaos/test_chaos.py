@@ -19,7 +19,7 @@ def test_two_minutes_of_faults_lose_nothing_and_repeat_only_what_was_not_committ
     tmp_path: Path,
 ) -> None:
     """Four members and three brokers, with everything that can die dying in turn."""
-    outcome = run(tmp_path, seed=SEED, minutes=MINUTES, rate=MESSAGES_PER_SECOND, say=print)
+    outcome = run(tmp_path, seed=SEED, minutes=MINUTES, rate=MESSAGES_PER_SECOND, write=print)
     assert outcome.verdict.good, summary(outcome)
     assert outcome.verdict.counts["lost"] == 0
     assert outcome.faults.total() >= 15

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support import requests as ask
+from tests.support import requests as send
 from tests.support.broker_worlds import LANES, TIMEOUT_MS, BrokerWorld, Client, broker_world
 from tests.support.clusters import fresh_name
 from tests.support.waiting import wait_until
@@ -73,8 +73,8 @@ def tp(world: BrokerWorld) -> TopicPartition:
 
 def fill(client: Client, tp: TopicPartition, codec: Codec = Codec.NONE) -> None:
     """Produce the records."""
-    answer = ask.only(client.ask(ask.produce(tp, build_message_set(RECORDS, codec=codec))))
-    assert answer.error_code == ErrorCode.NONE
+    response = send.only(client.request(send.produce(tp, build_message_set(RECORDS, codec=codec))))
+    assert response.error_code == ErrorCode.NONE
 
 
 def records_of(fetched: FetchedPartition, offset: int) -> list[Record]:
@@ -87,21 +87,21 @@ def records_of(fetched: FetchedPartition, offset: int) -> list[Record]:
 
 def described(client: Client, *topics: str) -> tuple[TopicMetadata, ...]:
     """Ask for metadata of topics."""
-    return client.ask(MetadataRequest(topics=topics)).topics
+    return client.request(MetadataRequest(topics=topics)).topics
 
 
 def find_coordinator(client: Client) -> None:
     """Wait until the group's offsets have a keeper (the first question creates their topic)."""
     request = FindCoordinatorRequest(group_id="any")
-    wait_until(lambda: client.ask(request).error_code == ErrorCode.NONE, what="a coordinator")
+    wait_until(lambda: client.request(request).error_code == ErrorCode.NONE, what="a coordinator")
 
 
 def test_metadata_of_a_topic(client: Client, tp: TopicPartition) -> None:
     """The brokers, and for each partition its leader, replicas and in-sync replicas."""
-    answer = client.ask(MetadataRequest(topics=(tp.topic,)))
-    addresses = [(one.id, one.host, one.port) for one in answer.brokers]
+    response = client.request(MetadataRequest(topics=(tp.topic,)))
+    addresses = [(one.id, one.host, one.port) for one in response.brokers]
     assert addresses == [(client.broker.id, client.broker.host, client.broker.port)]
-    (topic,) = answer.topics
+    (topic,) = response.topics
     (partition,) = topic.partitions
     assert (topic.error_code, topic.topic) == (ErrorCode.NONE, tp.topic)
     assert (partition.error_code, partition.partition, partition.leader) == (0, 0, 0)
@@ -139,9 +139,9 @@ def test_asking_for_a_topic_creates_it(creating: Client) -> None:
 @pytest.mark.parametrize("illegal", ILLEGAL, ids=["space", "dots", "long", "slash", "empty"])
 def test_one_illegal_name_spoils_the_metadata(creating: Client, illegal: str) -> None:
     """With auto-create one illegal name means: no brokers, and error 17 for every topic."""
-    answer = creating.ask(MetadataRequest(topics=(illegal, NOWHERE.topic)))
-    assert answer.brokers == ()
-    assert [topic.error_code for topic in answer.topics] == [ErrorCode.INVALID_TOPIC] * 2
+    response = creating.request(MetadataRequest(topics=(illegal, NOWHERE.topic)))
+    assert response.brokers == ()
+    assert [topic.error_code for topic in response.topics] == [ErrorCode.INVALID_TOPIC] * 2
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY])
@@ -149,9 +149,9 @@ def test_what_was_produced_is_fetched(client: Client, tp: TopicPartition, codec:
     """Records come back with offsets from the base offset on, whatever theirs were."""
     message_set = build_message_set(RECORDS, codec=codec)
     for base_offset in (0, 5):
-        answer = ask.only(client.ask(ask.produce(tp, message_set)))
-        assert (answer.error_code, answer.base_offset) == (0, base_offset)
-        fetched = ask.only(client.ask(ask.fetch(tp, base_offset)))
+        response = send.only(client.request(send.produce(tp, message_set)))
+        assert (response.error_code, response.base_offset) == (0, base_offset)
+        fetched = send.only(client.request(send.fetch(tp, base_offset)))
         assert fetched.high_watermark == base_offset + 5
         expected = [one._replace(offset=one.offset + base_offset) for one in NUMBERED]
         assert records_of(fetched, base_offset) == expected
@@ -161,18 +161,18 @@ def test_fetch_from_the_middle(client: Client, tp: TopicPartition) -> None:
     """A fetch starts at its offset; in a compressed set, at the set that holds it."""
     fill(client, tp)
     fill(client, tp, Codec.GZIP)
-    assert [one.offset for one in records_of(ask.only(client.ask(ask.fetch(tp, 3))), 0)] == list(
-        range(3, 10)
-    )
-    assert [one.offset for one in records_of(ask.only(client.ask(ask.fetch(tp, 8))), 0)] == list(
-        range(5, 10)
-    )
+    assert [
+        one.offset for one in records_of(send.only(client.request(send.fetch(tp, 3))), 0)
+    ] == list(range(3, 10))
+    assert [
+        one.offset for one in records_of(send.only(client.request(send.fetch(tp, 8))), 0)
+    ] == list(range(5, 10))
 
 
 def test_fetch_at_the_end(client: Client, tp: TopicPartition) -> None:
     """At the log's end there is nothing yet, and that is no error."""
     fill(client, tp)
-    fetched = ask.only(client.ask(ask.fetch(tp, 5, max_wait_ms=20)))
+    fetched = send.only(client.request(send.fetch(tp, 5, max_wait_ms=20)))
     assert (fetched.error_code, fetched.high_watermark) == (ErrorCode.NONE, 5)
     assert bytes(fetched.records) == b""
 
@@ -181,7 +181,7 @@ def test_fetch_at_the_end(client: Client, tp: TopicPartition) -> None:
 def test_fetch_out_of_range(client: Client, tp: TopicPartition, offset: int) -> None:
     """An offset that the log does not have is error 1, with high watermark -1, at once."""
     fill(client, tp)
-    fetched = ask.only(client.ask(ask.fetch(tp, offset, max_wait_ms=TIMEOUT_MS * 2)))
+    fetched = send.only(client.request(send.fetch(tp, offset, max_wait_ms=TIMEOUT_MS * 2)))
     assert (fetched.error_code, fetched.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
 
 
@@ -189,14 +189,14 @@ def test_fetch_out_of_range(client: Client, tp: TopicPartition, offset: int) -> 
 def test_fetch_of_few_bytes(client: Client, tp: TopicPartition, max_bytes: int, size: int) -> None:
     """Fewer bytes than the first message has are just that many bytes of it."""
     fill(client, tp)
-    fetched = ask.only(client.ask(ask.fetch(tp, 0, max_bytes=max_bytes)))
+    fetched = send.only(client.request(send.fetch(tp, 0, max_bytes=max_bytes)))
     assert (fetched.error_code, len(fetched.records)) == (ErrorCode.NONE, size)
 
 
 def test_fetch_of_negative_size(client: Client, tp: TopicPartition) -> None:
     """A negative size is error -1."""
     fill(client, tp)
-    fetched = ask.only(client.ask(ask.fetch(tp, 0, max_bytes=-1)))
+    fetched = send.only(client.request(send.fetch(tp, 0, max_bytes=-1)))
     assert fetched.error_code == ErrorCode.UNKNOWN
 
 
@@ -204,10 +204,10 @@ def test_partitions_that_are_not_there(client: Client, tp: TopicPartition) -> No
     """Unknown topics and partitions are error 3 in every API about logs."""
     for missing in (NOWHERE, TopicPartition(tp.topic, 7), TopicPartition(tp.topic, -1)):
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        assert ask.only(client.ask(ask.fetch(missing, 0))).error_code == unknown
-        listed = ask.only(client.ask(ask.list_offsets(missing, LATEST_TIMESTAMP)))
+        assert send.only(client.request(send.fetch(missing, 0))).error_code == unknown
+        listed = send.only(client.request(send.list_offsets(missing, LATEST_TIMESTAMP)))
         assert (listed.error_code, listed.offsets) == (unknown, ())
-        produced = ask.only(client.ask(ask.produce(missing, build_message_set(RECORDS))))
+        produced = send.only(client.request(send.produce(missing, build_message_set(RECORDS))))
         assert (produced.error_code, produced.base_offset) == (unknown, -1)
 
 
@@ -225,16 +225,16 @@ def test_list_offsets(
 ) -> None:
     """Offsets come newest first; nothing that old is an empty list without error."""
     fill(client, tp)
-    listed = ask.only(client.ask(ask.list_offsets(tp, timestamp, max_offsets=10)))
+    listed = send.only(client.request(send.list_offsets(tp, timestamp, max_offsets=10)))
     assert (listed.error_code, listed.offsets) == (ErrorCode.NONE, offsets)
-    first = ask.only(client.ask(ask.list_offsets(tp, timestamp)))
+    first = send.only(client.request(send.list_offsets(tp, timestamp)))
     assert first.offsets == offsets[:1]
 
 
 def test_list_offsets_of_an_empty_log(client: Client, tp: TopicPartition) -> None:
     """An empty log starts and ends at 0, said once."""
     for timestamp in (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP):
-        listed = ask.only(client.ask(ask.list_offsets(tp, timestamp, max_offsets=10)))
+        listed = send.only(client.request(send.list_offsets(tp, timestamp, max_offsets=10)))
         assert listed.offsets == (0,)
 
 
@@ -242,27 +242,27 @@ def test_produce_refuses_bad_messages(client: Client, tp: TopicPartition) -> Non
     """A wrong checksum is error 2, too large a message error 10; nothing of the set is kept."""
     good = build_message_set(RECORDS)
     flipped = good[:-1] + bytes([good[-1] ^ 1])
-    corrupt = ask.only(client.ask(ask.produce(tp, flipped)))
+    corrupt = send.only(client.request(send.produce(tp, flipped)))
     assert corrupt.error_code == ErrorCode.CORRUPT_MESSAGE
     huge = build_message_set([Record(0, None, bytes(1_000_012))])
-    too_large = ask.only(client.ask(ask.produce(tp, huge)))
+    too_large = send.only(client.request(send.produce(tp, huge)))
     assert too_large.error_code == ErrorCode.MESSAGE_TOO_LARGE
-    assert ask.only(client.ask(ask.list_offsets(tp, LATEST_TIMESTAMP))).offsets == (0,)
+    assert send.only(client.request(send.list_offsets(tp, LATEST_TIMESTAMP))).offsets == (0,)
 
 
 def test_produce_without_acks(client: Client, tp: TopicPartition) -> None:
     """With acks 0 nothing is answered; the next answer is that to the next request."""
-    request = ask.produce(tp, build_message_set(RECORDS), acks=0)
+    request = send.produce(tp, build_message_set(RECORDS), acks=0)
     client.connection.send_only(request, version=0, timeout_ms=TIMEOUT_MS)
-    assert ask.only(client.ask(ask.list_offsets(tp, LATEST_TIMESTAMP))).offsets == (5,)
+    assert send.only(client.request(send.list_offsets(tp, LATEST_TIMESTAMP))).offsets == (5,)
 
 
 def test_failed_produce_without_acks(client: Client) -> None:
     """With acks 0 a failure closes the connection."""
-    request = ask.produce(NOWHERE, build_message_set(RECORDS), acks=0)
+    request = send.produce(NOWHERE, build_message_set(RECORDS), acks=0)
     client.connection.send_only(request, version=0, timeout_ms=TIMEOUT_MS)
     with pytest.raises(ConnectionLost):
-        client.ask(MetadataRequest(topics=("t",)))
+        client.request(MetadataRequest(topics=("t",)))
 
 
 @pytest.mark.parametrize(
@@ -296,26 +296,26 @@ def test_requests_that_came_later(
 ) -> None:
     """It closes the connection: by that it is told from newer ones."""
     with pytest.raises(ConnectionLost):
-        client.ask(request_, version)
+        client.request(request_, version)
 
 
 def test_heartbeats(client: Client) -> None:
     """It knows their name, and fails at what they stand for."""
     heartbeat = HeartbeatRequest(group_id="nobody", generation_id=-1, member_id="")
-    assert client.ask(heartbeat).error_code == ErrorCode.UNKNOWN
+    assert client.request(heartbeat).error_code == ErrorCode.UNKNOWN
 
 
 def test_offsets_in_zookeeper(client: Client, tp: TopicPartition) -> None:
     """Version 0: nothing stored is error 3; metadata is dropped; the topic must exist."""
     group = fresh_name("group")
-    missing = ask.only(client.ask(ask.fetch_offset(group, tp), IN_ZOOKEEPER))
+    missing = send.only(client.request(send.fetch_offset(group, tp), IN_ZOOKEEPER))
     assert (missing.offset, missing.metadata) == (-1, "")
     assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    stored = client.ask(ask.commit(group, tp, 42, metadata="note"), IN_ZOOKEEPER)
-    assert ask.only(stored).error_code == ErrorCode.NONE
-    found = ask.only(client.ask(ask.fetch_offset(group, tp), IN_ZOOKEEPER))
+    stored = client.request(send.commit(group, tp, 42, metadata="note"), IN_ZOOKEEPER)
+    assert send.only(stored).error_code == ErrorCode.NONE
+    found = send.only(client.request(send.fetch_offset(group, tp), IN_ZOOKEEPER))
     assert (found.offset, found.metadata, found.error_code) == (42, "", 0)
-    refused = ask.only(client.ask(ask.commit(group, NOWHERE, 1), IN_ZOOKEEPER))
+    refused = send.only(client.request(send.commit(group, NOWHERE, 1), IN_ZOOKEEPER))
     assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -323,32 +323,32 @@ def test_offsets_in_kafka(client: Client, tp: TopicPartition) -> None:
     """Version 1: nothing stored is no error; metadata is kept, up to its limit."""
     find_coordinator(client)
     group = fresh_name("group")
-    missing = ask.only(client.ask(ask.fetch_offset(group, tp), IN_KAFKA))
+    missing = send.only(client.request(send.fetch_offset(group, tp), IN_KAFKA))
     assert (missing.offset, missing.metadata, missing.error_code) == (-1, "", 0)
     for offset, metadata in ((42, ""), (100, "nöte"), (7, "x" * 4096)):
-        stored = client.ask(ask.commit(group, tp, offset, metadata=metadata), IN_KAFKA)
-        assert ask.only(stored).error_code == ErrorCode.NONE
-        found = ask.only(client.ask(ask.fetch_offset(group, tp), IN_KAFKA))
+        stored = client.request(send.commit(group, tp, offset, metadata=metadata), IN_KAFKA)
+        assert send.only(stored).error_code == ErrorCode.NONE
+        found = send.only(client.request(send.fetch_offset(group, tp), IN_KAFKA))
         assert (found.offset, found.metadata, found.error_code) == (offset, metadata, 0)
-    refused = client.ask(ask.commit(group, tp, 1, metadata="x" * 4097), IN_KAFKA)
-    assert ask.only(refused).error_code == ErrorCode.OFFSET_METADATA_TOO_LARGE
+    refused = client.request(send.commit(group, tp, 1, metadata="x" * 4097), IN_KAFKA)
+    assert send.only(refused).error_code == ErrorCode.OFFSET_METADATA_TOO_LARGE
 
 
 def test_offsets_of_unknown_topics_in_kafka(client: Client) -> None:
     """Version 1 stores offsets of topics that are not there, but does not give them out."""
     find_coordinator(client)
     group = fresh_name("group")
-    stored = ask.only(client.ask(ask.commit(group, NOWHERE, 1), IN_KAFKA))
+    stored = send.only(client.request(send.commit(group, NOWHERE, 1), IN_KAFKA))
     assert stored.error_code == ErrorCode.NONE
-    missing = ask.only(client.ask(ask.fetch_offset(group, NOWHERE), IN_KAFKA))
+    missing = send.only(client.request(send.fetch_offset(group, NOWHERE), IN_KAFKA))
     assert (missing.offset, missing.error_code) == (-1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def test_coordinator(client: Client) -> None:
     """The coordinator is told with its address."""
     find_coordinator(client)
-    answer = client.ask(FindCoordinatorRequest(group_id="any"))
-    found = (answer.coordinator_id, answer.host, answer.port)
+    response = client.request(FindCoordinatorRequest(group_id="any"))
+    found = (response.coordinator_id, response.host, response.port)
     assert found == (client.broker.id, client.broker.host, client.broker.port)
 
 
@@ -356,5 +356,5 @@ def test_answers_match_their_requests(client: Client, tp: TopicPartition) -> Non
     """Many requests on one connection are each answered with their own correlation id."""
     fill(client, tp)
     for _ in range(20):
-        assert records_of(ask.only(client.ask(ask.fetch(tp, 0))), 0) == NUMBERED
+        assert records_of(send.only(client.request(send.fetch(tp, 0))), 0) == NUMBERED
         assert described(client, tp.topic)[0].topic == tp.topic

@@ -63,13 +63,13 @@ def test_what_is_sent_arrives(transport: Transport, peer: ScriptedPeer) -> None:
     data = bytes(range(256)) * 4096
     transport.send(data)
     transport.send(b"end")
-    assert wait_until(lambda: len(peer.heard) == len(data) + 3, what="all bytes")
-    assert peer.heard == data + b"end"
+    assert wait_until(lambda: len(peer.received) == len(data) + 3, what="all bytes")
+    assert peer.received == data + b"end"
 
 
 def test_receives_no_more_than_asked_for(transport: Transport, peer: ScriptedPeer) -> None:
     """A small buffer takes a part, and the rest comes with the next calls."""
-    peer.say(b"abcdef")
+    peer.write(b"abcdef")
     taken = b""
     while len(taken) < 6:
         piece = receive(transport, 4)
@@ -88,7 +88,7 @@ def test_answers_come_back(transport: Transport, peer: ScriptedPeer) -> None:
 
 def test_end_of_stream(transport: Transport, peer: ScriptedPeer) -> None:
     """A peer that closes behind its last bytes gives those bytes, then an empty read."""
-    peer.say(b"bye")
+    peer.write(b"bye")
     peer.finish()
     assert receive(transport, 10) == b"bye"
     assert receive(transport, 10) == b""
@@ -101,7 +101,7 @@ def test_words_said_while_the_server_looks_are_not_lost(network: NetworkWorld) -
         def take_outgoing(self, now_ms: int) -> bytes:
             taken = super().take_outgoing(now_ms)
             if not self.is_over:
-                self.say(b"bye")
+                self.write(b"bye")
                 self.finish()
             return taken
 

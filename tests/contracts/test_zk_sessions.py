@@ -105,13 +105,13 @@ def test_watches_do_not_survive_a_broken_connection(
 def test_listeners_may_be_added_by_any_thread_and_all_hear(world: ZkWorld, store: ZkStore) -> None:
     """Every listener hears every event, and none on the thread that may be inside of a call."""
     threads: set[int] = set()
-    heard: list[SessionState] = []
-    store.on_session(lambda event: heard.append(event.state))
+    received: list[SessionState] = []
+    store.on_session(lambda event: received.append(event.state))
     store.on_session(lambda _: threads.add(threading.get_ident()))
     world.disconnect(store)
     world.reconnect(store)
-    wait_until(lambda: len(heard) == 2, what="both events")
-    assert heard == [SessionState.SUSPENDED, SessionState.CONNECTED]
+    wait_until(lambda: len(received) == 2, what="both events")
+    assert received == [SessionState.SUSPENDED, SessionState.CONNECTED]
     assert threads
 
 

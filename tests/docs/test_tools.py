@@ -65,7 +65,7 @@ def test_every_field_is_named(
         for partition in range(2):
             world.tree.commit("g", "t", partition, b"100")
     main([*words.split(), "--zookeeper", "zk", "--json"])
-    told = json.loads(capsys.readouterr().out)
+    reported = json.loads(capsys.readouterr().out)
     text = (ROOT / "docs" / "tools.md").read_text()
     section = text.split(f"## `zkconsumer {words.split(maxsplit=1)[0]}`")[1].split("\n## ")[0]
-    assert {key for key in fields(told) if f"`{key}`" not in section} == set()
+    assert {key for key in fields(reported) if f"`{key}`" not in section} == set()

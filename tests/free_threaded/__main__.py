@@ -13,7 +13,7 @@ import threading
 import time
 
 from tests.free_threaded.scenes import SCENES
-from tests.support.native_chunks import hand, native_queue, set_of
+from tests.support.native_chunks import cursor, native_queue, set_of
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 
@@ -66,7 +66,7 @@ def rate(threads: int) -> tuple[float, float]:
         queue.adopt(claim)
         for _ in range(SETS):
             assert queue.native.put_set(claim, data, 0) is None
-        one, count = hand(), 0
+        one, count = cursor(), 0
         begin.wait()
         start_cpu = time.thread_time()
         while (chunk := queue.head(0)) is not None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from tests.support.native_chunks import bell, hand, native_queue, set_of
+from tests.support.native_chunks import cursor, native_queue, set_of, wakeup
 from tests.support.record_sets import records
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerTimeout
@@ -67,7 +67,7 @@ class ReadStream:
 
     def pump(self, over: threading.Event) -> None:
         """Put sets, as the loop in C does, always of the claim that holds."""
-        ring, at, claim = bell(), 0, self.claim
+        ring, at, claim = wakeup(), 0, self.claim
         while not over.is_set():
             if claim is not self.claim:
                 claim, at = self.claim, 0
@@ -135,7 +135,7 @@ def one_hand(seconds: float, threads: int) -> int:
         claim = PartitionClaim(TopicPartition("t", 0), queue, None)
         queue.adopt(claim)
         assert queue.native.put_set(claim, set_of(range(5_000)), 0) is None
-        shared = hand()
+        shared = cursor()
         shared.chunk = queue.head(0)
         drawn: list[list[int]] = [[] for _ in range(threads)]
 
@@ -243,13 +243,13 @@ def leases(seconds: float, threads: int) -> int:
             own = PartitionClaim(TopicPartition("t", 0), mine, None)
             mine.adopt(own)
             assert mine.native.put_set(own, data, 0) is None
-            one = hand(lease=lease)
+            one = cursor(lease=lease)
             one.chunk = mine.head(0)
             for _ in one:
                 pass
 
     def move(over: threading.Event) -> None:
-        one = hand(lease=lease)
+        one = cursor(lease=lease)
         while not over.is_set():
             fresh = native_queue()
             own = PartitionClaim(TopicPartition("t", 0), fresh, None)

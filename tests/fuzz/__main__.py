@@ -244,8 +244,8 @@ def is_found(plant: Plant, seed: int, seeds: list[Path]) -> bool:
     done = run(build(copied, WORK / "faulty"), seed, 60, seeds)
     lines = done.stderr.splitlines()
     fault = next((line for line in lines if "ERROR" in line or "error:" in line), "")
-    verdict = f"found: {fault[:110]}" if done.returncode else "NOT FOUND"
-    sys.stdout.write(f"{plant.file}: {plant.sound!r}: {verdict}\n")
+    outcome = f"found: {fault[:110]}" if done.returncode else "NOT FOUND"
+    sys.stdout.write(f"{plant.file}: {plant.sound!r}: {outcome}\n")
     sys.stdout.flush()
     return done.returncode != 0
 

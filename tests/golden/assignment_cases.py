@@ -161,7 +161,7 @@ def jvm_answers(zookeeper: str, cases: Sequence[GroupCase]) -> list[dict[str, Sh
         cases: the groups.
     """
     lines = []
-    answers: list[dict[str, Share]] = []
+    responses: list[dict[str, Share]] = []
     store = connect(zookeeper, session_timeout_ms=30_000, connection_timeout_ms=30_000)
     try:
         prefix = f"/assign-{store.session_id:x}"
@@ -171,18 +171,18 @@ def jvm_answers(zookeeper: str, cases: Sequence[GroupCase]) -> list[dict[str, Sh
             ids = ",".join(member.consumer_id for member in case.members)
             exclude = str(case.exclude_internal).lower()
             lines.append("\t".join((chroot, case.strategy, exclude, GROUP, ids)))
-            answers.append({member.consumer_id: {} for member in case.members})
+            responses.append({member.consumer_id: {} for member in case.members})
     finally:
         store.close()
     for line in run_oracle("AssignorOracle.java", ["assign", zookeeper], lines):
         chroot, consumer_id, *rest = line.split("\t")
-        member = answers[int(chroot.rpartition("-")[2])][consumer_id]
+        member = responses[int(chroot.rpartition("-")[2])][consumer_id]
         if len(rest) == 1:
             member["error"] = {}
         else:
             thread, topic, partitions = rest
             member.setdefault(thread, {})[topic] = [int(one) for one in partitions.split(",")]
-    return answers
+    return responses
 
 
 def _nodes(chroot: str, case: GroupCase) -> list[CreateOp]:

@@ -25,10 +25,10 @@ def main() -> None:
     ORDERS.write_text(json.dumps(_orders(rng)) + "\n")
     cases = [random_case(rng) for _ in range(GROUP_COUNT)]
     with Sandbox(kafka="0.8.2.2", brokers=0) as sandbox:
-        answers = jvm_answers(sandbox.zookeeper_connect.partition("/")[0], cases)
+        responses = jvm_answers(sandbox.zookeeper_connect.partition("/")[0], cases)
     groups = [
-        {"case": case.to_json(), "answers": answer}
-        for case, answer in zip(cases, answers, strict=True)
+        {"case": case.to_json(), "answers": response}
+        for case, response in zip(cases, responses, strict=True)
     ]
     text = json.dumps(groups, separators=(",", ":"))
     ASSIGNMENTS.write_bytes(gzip.compress(text.encode(), mtime=0))

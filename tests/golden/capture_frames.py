@@ -126,10 +126,10 @@ class _Asker:
 
     def knows_of_the_loss(self) -> bool:
         """Whether the broker says what the other one took with it."""
-        answer = self.connection.request(
+        response = self.connection.request(
             MetadataRequest(topics=("away", "both")), version=0, timeout_ms=TIMEOUT_MS
         )
-        away, both = (topic.partitions[0] for topic in answer.topics)
+        away, both = (topic.partitions[0] for topic in response.topics)
         return (away.leader, away.replicas, both.replicas, both.isr) == (-1, (), (0,), (0,))
 
     def close(self) -> None:

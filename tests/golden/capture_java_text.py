@@ -17,8 +17,8 @@ def main() -> None:
     """Write both files anew."""
     known = json.loads(REGEX.read_text())
     filters = list(known["answers"])
-    answers = ask_filters(filters, known["topics"])
-    known["answers"] = dict(zip(filters, answers, strict=True))
+    responses = ask_filters(filters, known["topics"])
+    known["answers"] = dict(zip(filters, responses, strict=True))
     REGEX.write_text(json.dumps(known, indent=0) + "\n")
     texts = list(json.loads(PROPERTIES.read_text()))
     files = dict(zip(texts, ask_properties(texts), strict=True))

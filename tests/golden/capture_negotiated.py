@@ -71,7 +71,7 @@ class Asker:
         self, request: Request[Response], version: int, facts: dict[str, Fact]
     ) -> tuple[GoldenFrame, Response]:
         """Ask, and keep both frames."""
-        answer = self.connection.request(request, version=version, timeout_ms=TIMEOUT_MS)
+        response = self.connection.request(request, version=version, timeout_ms=TIMEOUT_MS)
         name = f"{type(request).__name__} v{version}"
         frame = GoldenFrame(
             name=name,
@@ -82,7 +82,7 @@ class Asker:
             response=self._recorder.received.hex(),
             facts=facts,
         )
-        return frame, answer
+        return frame, response
 
     def fill(self) -> None:
         """Produce the records that are fetched."""
@@ -92,16 +92,16 @@ class Asker:
             timeout_ms=TIMEOUT_MS,
             topics=(ProduceTopic(topic=TOPIC, partitions=(partition,)),),
         )
-        answer = self.connection.request(request, version=0, timeout_ms=TIMEOUT_MS)
-        produced = answer.topics[0].partitions[0]
-        assert (produced.error_code, produced.base_offset) == (0, 0), (answer, RECORD_COUNT)
+        response = self.connection.request(request, version=0, timeout_ms=TIMEOUT_MS)
+        produced = response.topics[0].partitions[0]
+        assert (produced.error_code, produced.base_offset) == (0, 0), (response, RECORD_COUNT)
 
     def has_coordinator(self) -> bool:
         """Whether the group has a coordinator already."""
-        answer = self.connection.request(
+        response = self.connection.request(
             FindCoordinatorRequest(group_id="golden"), version=0, timeout_ms=TIMEOUT_MS
         )
-        return answer.error_code == 0
+        return response.error_code == 0
 
     def close(self) -> None:
         """Close the connection."""

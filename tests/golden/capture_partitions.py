@@ -33,17 +33,17 @@ def cases() -> list[tuple[str, int]]:
     return [(key, count) for key in keys for count in (1, 3, 8, 2**31 - 1)]
 
 
-def ask(questions: list[tuple[str, int]]) -> list[list[int]]:
+def request(lookups: list[tuple[str, int]]) -> list[list[int]]:
     """The three partitions of each case."""
-    lines = run_oracle(ORACLE, [], [f"{key} {count}" for key, count in questions])
+    lines = run_oracle(ORACLE, [], [f"{key} {count}" for key, count in lookups])
     return [[int(number) for number in line.split()] for line in lines]
 
 
 def main() -> None:
     """Write the file anew."""
-    questions = cases()
-    answers = ask(questions)
-    rows = [[key, count, *chosen] for (key, count), chosen in zip(questions, answers, strict=True)]
+    lookups = cases()
+    responses = request(lookups)
+    rows = [[key, count, *chosen] for (key, count), chosen in zip(lookups, responses, strict=True)]
     PARTITIONS.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 

@@ -68,15 +68,15 @@ def main() -> None:
     random_source = random.Random(8)
     divides, limits = divide_cases(random_source), limit_cases(random_source)
     home = Path(pyspark.__file__).parent / "jars"
-    answers = run_oracle(
+    responses = run_oracle(
         ORACLE, [], _lines(divides, limits), class_path=[*home.glob("*.jar"), *connector_jars()]
     )
     rows: list[object] = []
-    for (least, most, pairs), answer in zip(divides, answers, strict=False):
-        pieces = [[int(part) for part in one.split(":")] for one in answer.split()]
+    for (least, most, pairs), response in zip(divides, responses, strict=False):
+        pieces = [[int(part) for part in one.split(":")] for one in response.split()]
         rows.append(["divide", least, most, pairs, pieces])
-    for (limit, pairs), answer in zip(limits, answers[len(divides) :], strict=True):
-        rows.append(["limit", limit, pairs, [int(end) for end in answer.split()]])
+    for (limit, pairs), response in zip(limits, responses[len(divides) :], strict=True):
+        rows.append(["limit", limit, pairs, [int(end) for end in response.split()]])
     RANGES.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 

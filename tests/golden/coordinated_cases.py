@@ -25,8 +25,8 @@ def main() -> None:
     clients = [
         one for one in jars.class_path(KAFKA) if one.name.startswith(("kafka-cl", "slf4j-api"))
     ]
-    answers = run_oracle("CoordinatedOracle.java", [], lines, class_path=clients)
-    text = json.dumps(list(zip(lines, answers, strict=True)), separators=(",", ":"))
+    responses = run_oracle("CoordinatedOracle.java", [], lines, class_path=clients)
+    text = json.dumps(list(zip(lines, responses, strict=True)), separators=(",", ":"))
     COORDINATED.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 

@@ -7,7 +7,7 @@ Broker 0 leads ``two-0`` and ``both-0``, follows in ``followed-0``, and has noth
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tests.support import requests as ask
+from tests.support import requests as send
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
@@ -75,11 +75,11 @@ def calls_to_coordinator() -> Iterator[Call]:
         "topics[0].partitions[0].offset": -1,
         "topics[0].partitions[0].metadata": "",
     }
-    yield Call("nothing committed", ask.fetch_offset(GROUP, BOTH), 1, {ERROR: 0, **missing})
-    yield Call("commit", ask.commit(GROUP, BOTH, 42, metadata="nöte"), 1, {ERROR: 0})
+    yield Call("nothing committed", send.fetch_offset(GROUP, BOTH), 1, {ERROR: 0, **missing})
+    yield Call("commit", send.commit(GROUP, BOTH, 42, metadata="nöte"), 1, {ERROR: 0})
     yield Call(
         "committed",
-        ask.fetch_offset(GROUP, BOTH),
+        send.fetch_offset(GROUP, BOTH),
         1,
         {
             ERROR: 0,
@@ -89,13 +89,13 @@ def calls_to_coordinator() -> Iterator[Call]:
     )
     yield Call(
         "metadata too large",
-        ask.commit(GROUP, BOTH, 42, metadata="x" * 5000),
+        send.commit(GROUP, BOTH, 42, metadata="x" * 5000),
         1,
         {ERROR: ErrorCode.OFFSET_METADATA_TOO_LARGE},
     )
     yield Call(
         "offset of a topic that is not there",
-        ask.fetch_offset(GROUP, NOWHERE),
+        send.fetch_offset(GROUP, NOWHERE),
         1,
         {ERROR: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, **missing},
     )
@@ -104,8 +104,8 @@ def calls_to_coordinator() -> Iterator[Call]:
 def calls_to_others() -> Iterator[Call]:
     """What is asked of a broker that is not the coordinator."""
     refused = {ERROR: int(ErrorCode.NOT_COORDINATOR)}
-    yield Call("commit elsewhere", ask.commit(GROUP, BOTH, 43), 1, {**refused})
-    yield Call("offset elsewhere", ask.fetch_offset(GROUP, BOTH), 1, {**refused})
+    yield Call("commit elsewhere", send.commit(GROUP, BOTH, 43), 1, {**refused})
+    yield Call("offset elsewhere", send.fetch_offset(GROUP, BOTH), 1, {**refused})
 
 
 def _metadata_calls() -> Iterator[Call]:
@@ -133,33 +133,33 @@ def _produce_calls() -> Iterator[Call]:
     base_offset = "topics[0].partitions[0].base_offset"
     packed = build_message_set(RECORDS, codec=Codec.GZIP)
     corrupt = SET[:-1] + bytes([SET[-1] ^ 1])
-    yield Call("produce", ask.produce(HERE, SET), 0, {ERROR: 0, base_offset: 0})
-    yield Call("produce more", ask.produce(HERE, packed), 0, {ERROR: 0, base_offset: 3})
+    yield Call("produce", send.produce(HERE, SET), 0, {ERROR: 0, base_offset: 0})
+    yield Call("produce more", send.produce(HERE, packed), 0, {ERROR: 0, base_offset: 3})
     for name, tp, data, code in (
         ("to a follower", FOLLOWED, SET, ErrorCode.NOT_LEADER_FOR_PARTITION),
         ("to a stranger", ELSEWHERE, SET, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("nowhere", NOWHERE, SET, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("a wrong checksum", HERE, corrupt, ErrorCode.CORRUPT_MESSAGE),
     ):
-        yield Call(f"produce {name}", ask.produce(tp, data), 0, {ERROR: code, base_offset: -1})
+        yield Call(f"produce {name}", send.produce(tp, data), 0, {ERROR: code, base_offset: -1})
     too_large = {ERROR: int(ErrorCode.MESSAGE_TOO_LARGE), base_offset: -1}
-    yield Call("produce too much", ask.produce(SMALL, SET), 0, {**too_large}, FROM_0_8_1)
+    yield Call("produce too much", send.produce(SMALL, SET), 0, {**too_large}, FROM_0_8_1)
 
 
 def _fetch_calls() -> Iterator[Call]:
     size, high = "topics[0].partitions[0].records", "topics[0].partitions[0].high_watermark"
     whole = len(SET) + len(build_message_set(RECORDS, codec=Codec.GZIP))
-    yield Call("fetch", ask.fetch(HERE, 0), 0, {ERROR: 0, high: 6})
-    yield Call("fetch in mid-message", ask.fetch(HERE, 0, max_bytes=40), 0, {ERROR: 0, size: 40})
-    yield Call("fetch at the end", ask.fetch(HERE, 6), 0, {ERROR: 0, size: 0, high: 6})
+    yield Call("fetch", send.fetch(HERE, 0), 0, {ERROR: 0, high: 6})
+    yield Call("fetch in mid-message", send.fetch(HERE, 0, max_bytes=40), 0, {ERROR: 0, size: 40})
+    yield Call("fetch at the end", send.fetch(HERE, 6), 0, {ERROR: 0, size: 0, high: 6})
     for name, tp, offset, code in (
         ("fetch out of range", HERE, 7, ErrorCode.OFFSET_OUT_OF_RANGE),
         ("fetch nowhere", NOWHERE, 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("fetch from a follower", FOLLOWED, 0, ErrorCode.NOT_LEADER_FOR_PARTITION),
         ("fetch from a stranger", ELSEWHERE, 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ):
-        yield Call(name, ask.fetch(tp, offset), 0, {ERROR: code, high: -1, size: 0})
-    yield Call("fetch of negative size", ask.fetch(HERE, 0, max_bytes=-1), 0, {ERROR: -1})
+        yield Call(name, send.fetch(tp, offset), 0, {ERROR: code, high: -1, size: 0})
+    yield Call("fetch of negative size", send.fetch(HERE, 0, max_bytes=-1), 0, {ERROR: -1})
     pair = FetchRequest(
         max_wait_ms=0,
         min_bytes=0,
@@ -181,14 +181,14 @@ def _list_calls() -> Iterator[Call]:
         ("latest", LATEST_TIMESTAMP, [6, 0]),
         ("long ago", 1_000, []),
     ):
-        request = ask.list_offsets(HERE, timestamp, max_offsets=5)
+        request = send.list_offsets(HERE, timestamp, max_offsets=5)
         yield Call(f"list offsets: {name}", request, 0, {ERROR: 0, offsets: found})
     for name, tp, code in (
         ("nowhere", NOWHERE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("follower", FOLLOWED, ErrorCode.NOT_LEADER_FOR_PARTITION),
         ("stranger", ELSEWHERE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ):
-        request = ask.list_offsets(tp, LATEST_TIMESTAMP)
+        request = send.list_offsets(tp, LATEST_TIMESTAMP)
         yield Call(f"list offsets: {name}", request, 0, {ERROR: code, offsets: []})
 
 
@@ -196,10 +196,10 @@ def _zookeeper_calls() -> Iterator[Call]:
     offset = "topics[0].partitions[0].offset"
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     for name, request, facts in (
-        ("nothing in ZooKeeper", ask.fetch_offset(GROUP, HERE), {ERROR: unknown, offset: -1}),
-        ("commit to ZooKeeper", ask.commit(GROUP, HERE, 5, metadata="lost"), {ERROR: 0}),
-        ("committed to ZooKeeper", ask.fetch_offset(GROUP, HERE), {ERROR: 0, offset: 5}),
-        ("commit nowhere", ask.commit(GROUP, NOWHERE, 5), {ERROR: unknown}),
+        ("nothing in ZooKeeper", send.fetch_offset(GROUP, HERE), {ERROR: unknown, offset: -1}),
+        ("commit to ZooKeeper", send.commit(GROUP, HERE, 5, metadata="lost"), {ERROR: 0}),
+        ("committed to ZooKeeper", send.fetch_offset(GROUP, HERE), {ERROR: 0, offset: 5}),
+        ("commit nowhere", send.commit(GROUP, NOWHERE, 5), {ERROR: unknown}),
     ):
         yield Call(
             name, request, 0, {path: int(value) for path, value in facts.items()}, FROM_0_8_1

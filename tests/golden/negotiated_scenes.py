@@ -77,9 +77,9 @@ class Round:
         """Ask everything that the broker serves, in the order of a consumer's life."""
         for request, facts in self._cluster():
             if request.API.key in self._common:
-                frame, answer = exchange(request, self._version(request.API.key), facts)
-                if isinstance(answer, MetadataResponse):
-                    self._topic_id = answer.topics[0].topic_id
+                frame, response = exchange(request, self._version(request.API.key), facts)
+                if isinstance(response, MetadataResponse):
+                    self._topic_id = response.topics[0].topic_id
                 yield frame
         yield from self._join(exchange)
         for request, facts in self._as_member():
@@ -104,9 +104,9 @@ class Round:
         topic = ListOffsetsTopic(topic=TOPIC, partitions=(listed,))
         yield ListOffsetsRequest(isolation_level=READ_COMMITTED, topics=(topic,)), end
         yield self._fetch(), {f"{FIRST}.error_code": 0, f"{FIRST}.high_watermark": 3}
-        asked = EpochPartition(partition=0, current_leader_epoch=0, leader_epoch=0)
+        requested = EpochPartition(partition=0, current_leader_epoch=0, leader_epoch=0)
         yield (
-            OffsetForLeaderEpochRequest(topics=(EpochTopic(topic=TOPIC, partitions=(asked,)),)),
+            OffsetForLeaderEpochRequest(topics=(EpochTopic(topic=TOPIC, partitions=(requested,)),)),
             {f"{FIRST}.error_code": 0, f"{FIRST}.end_offset": 3},
         )
 
@@ -128,13 +128,13 @@ class Round:
         version = self._version(ApiKey.JOIN_GROUP)
         facts: dict[str, Fact] = {"error_code": 0, "generation_id": 1, "protocol_name": "range"}
         if version >= 4:
-            _, answer = exchange(self._join_request(), version, {})
-            assert isinstance(answer, JoinGroupResponse)
-            assert answer.error_code == MEMBER_ID_REQUIRED
-            self._member_id = answer.member_id
-        frame, answer = exchange(self._join_request(), version, facts)
-        assert isinstance(answer, JoinGroupResponse)
-        self._member_id = answer.member_id
+            _, response = exchange(self._join_request(), version, {})
+            assert isinstance(response, JoinGroupResponse)
+            assert response.error_code == MEMBER_ID_REQUIRED
+            self._member_id = response.member_id
+        frame, response = exchange(self._join_request(), version, facts)
+        assert isinstance(response, JoinGroupResponse)
+        self._member_id = response.member_id
         yield frame
 
     def _join_request(self) -> JoinGroupRequest:

@@ -28,9 +28,9 @@ def test_every_member_of_500_groups_gets_what_the_jvm_gives_it(
     assert len(groups) == 500
     wrong = [
         (number, consumer_id)
-        for number, (case, answers) in enumerate(groups)
-        for consumer_id, answer in answers.items()
-        if not case.agrees(consumer_id, answer)
+        for number, (case, responses) in enumerate(groups)
+        for consumer_id, response in responses.items()
+        if not case.agrees(consumer_id, response)
     ]
     assert wrong == []
 
@@ -40,16 +40,16 @@ def test_the_captured_groups_hold_what_makes_assignors_differ(
 ) -> None:
     """Wildcards, threads beyond 10, refusals, and partitions that ties leave to two members."""
     seen: Counter[str] = Counter()
-    for case, answers in groups:
+    for case, responses in groups:
         seen[case.strategy] += 1
         seen["wildcard"] += any(one.pattern != "static" for one in case.members)
         seen["thread 10"] += any(
             max(one.subscription.values(), default=0) > 10 for one in case.members
         )
-        seen["refused"] += ERROR in answers.values()
+        seen["refused"] += ERROR in responses.values()
         taken = Counter(
             (topic, partition)
-            for share in answers.values()
+            for share in responses.values()
             for topics in share.values()
             for topic, partitions in topics.items()
             for partition in partitions

@@ -19,7 +19,7 @@ def cases() -> list[Case]:
     """Strategy, group, and what Java gave."""
     captured = json.loads(gzip.decompress(COORDINATED.read_bytes()))
     assert len(captured) == COUNT
-    return [(*read_case(line), read_answer(answer)) for line, answer in captured]
+    return [(*read_case(line), read_answer(response)) for line, response in captured]
 
 
 def ours(strategy: str, view: CoordinatedView) -> Shares:

@@ -23,10 +23,10 @@ def known() -> Any:
 
 def test_numbers_have_javas_four_decimals(known: Any) -> None:
     """Also such as lie half-way, are none, or have no end."""
-    answers: dict[str, str] = known["fixed"]
-    values = {bits: struct.unpack(">d", bytes.fromhex(bits))[0] for bits in answers}
-    assert {bits: fixed_4(value) for bits, value in values.items()} == answers
-    assert sum(f"{values[bits]:.4f}" != answers[bits] for bits in answers) > 50
+    responses: dict[str, str] = known["fixed"]
+    values = {bits: struct.unpack(">d", bytes.fromhex(bits))[0] for bits in responses}
+    assert {bits: fixed_4(value) for bits, value in values.items()} == responses
+    assert sum(f"{values[bits]:.4f}" != responses[bits] for bits in responses) > 50
 
 
 def test_times_follow_javas_patterns(known: Any) -> None:

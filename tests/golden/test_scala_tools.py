@@ -24,21 +24,21 @@ FETCH_SIZE = 1024 * 1024
 
 
 @pytest.fixture(scope="module")
-def answers() -> Answers:
+def responses() -> Answers:
     """What the original said."""
     return read_answers()
 
 
 @pytest.fixture(scope="module")
-def cluster(answers: Answers) -> ClusterSnapshot:
+def cluster(responses: Answers) -> ClusterSnapshot:
     """The cluster while all was well."""
-    return snapshot(answers.golden["brokers"])
+    return snapshot(responses.golden["brokers"])
 
 
 @pytest.fixture(scope="module")
-def halved(answers: Answers) -> ClusterSnapshot:
+def halved(responses: Answers) -> ClusterSnapshot:
     """The cluster without broker 1."""
-    return snapshot(answers.golden["brokers"], broker_1_down=True)
+    return snapshot(responses.golden["brokers"], broker_1_down=True)
 
 
 def without_internal(text: str) -> str:
@@ -47,82 +47,82 @@ def without_internal(text: str) -> str:
     return "".join(line for line in lines if "__consumer_offsets" not in line)
 
 
-def test_the_offset_checkers_table(answers: Answers, cluster: ClusterSnapshot) -> None:
+def test_the_offset_checkers_table(responses: Answers, cluster: ClusterSnapshot) -> None:
     """Missing and far offsets, missing owners, wide names, no topics, the brokers asked."""
     g1 = group_of(cluster, "g1")
-    assert checker_text(cluster, g1) == answers.output("checker")
-    assert checker_text(cluster, g1, broker_info=True) == answers.output("checker, brokers")
+    assert checker_text(cluster, g1) == responses.output("checker")
+    assert checker_text(cluster, g1, broker_info=True) == responses.output("checker, brokers")
     wide = group_of(cluster, LONG_GROUP)
-    assert checker_text(cluster, wide) == answers.output("checker, wide")
+    assert checker_text(cluster, wide) == responses.output("checker, wide")
     empty = group_of(cluster, "without-topics")
-    assert checker_text(cluster, empty) == answers.output("checker, no topics")
-    assert no_group_text("no-such-group") == answers.output("checker, no group")
+    assert checker_text(cluster, empty) == responses.output("checker, no topics")
+    assert no_group_text("no-such-group") == responses.output("checker, no group")
 
 
-def test_the_offset_checker_with_a_broker_down(answers: Answers, halved: ClusterSnapshot) -> None:
+def test_the_offset_checker_with_a_broker_down(responses: Answers, halved: ClusterSnapshot) -> None:
     """A partition without a leader gets a line of another kind."""
     group = group_of(halved, "half-dead")
-    assert checker_text(halved, group, broker_info=True) == answers.output("checker, down")
+    assert checker_text(halved, group, broker_info=True) == responses.output("checker, down")
 
 
-def test_rows_where_the_original_gives_up(answers: Answers, cluster: ClusterSnapshot) -> None:
+def test_rows_where_the_original_gives_up(responses: Answers, cluster: ClusterSnapshot) -> None:
     """It ends at what is no number, and at a topic without offsets."""
-    assert answers.output("checker, garbage").startswith("Exiting due to: For input string")
+    assert responses.output("checker, garbage").startswith("Exiting due to: For input string")
     rows = checker_text(cluster, group_of(cluster, "garbage")).splitlines()
     assert rows[1].split() == ["garbage", "orders", "0", "unknown", "7", "unknown", "x"]
-    assert answers.output("checker, a topic without offsets").startswith("Exiting due to: ")
+    assert responses.output("checker, a topic without offsets").startswith("Exiting due to: ")
     rows = checker_text(cluster, group_of(cluster, "g1"), topics=["single"]).splitlines()
     assert rows[1].split() == ["g1", "single", "0", "-1", "0", "unknown", "none"]
 
 
-def test_exported_files(answers: Answers) -> None:
+def test_exported_files(responses: Answers) -> None:
     """A line a node, group by group."""
     orders = [TopicPartition("orders", number) for number in range(3)]
     one = [offset_node("g1", orders[0], 3), offset_node("g1", orders[2], 2)]
-    assert export_text(one) == answers.golden["files"]["one"]
+    assert export_text(one) == responses.golden["files"]["one"]
     long = next(name for name in TOPICS if len(name) > 30)
     two = [offset_node("healthy", tp, 0) for tp in orders]
     two += [
         offset_node(LONG_GROUP, TopicPartition(long, number), offset)
         for number, offset in LONG_OFFSETS.items()
     ]
-    assert export_text(two) == answers.golden["files"]["two"]
+    assert export_text(two) == responses.golden["files"]["two"]
 
 
-def test_imported_files(answers: Answers) -> None:
+def test_imported_files(responses: Answers) -> None:
     """What the original wrote of a file with all sorts of lines; one line without a colon kills."""
     written = {
         path: text
-        for path, text in answers.golden["nodes"].items()
+        for path, text in responses.golden["nodes"].items()
         if path.startswith("/consumers/imported/offsets/orders/") or path == "/anywhere/else"
     }
     assert read_as_original(IMPORTED, "file") == written
-    assert answers.of("import, broken")["status"] == 1
-    assert not any(path.startswith("/consumers/broken") for path in answers.golden["nodes"])
+    assert responses.of("import, broken")["status"] == 1
+    assert not any(path.startswith("/consumers/broken") for path in responses.golden["nodes"])
     with pytest.raises(ConfigError, match="file:2: 'without a colon'"):
         read_as_original(BROKEN_IMPORT, "file")
 
 
-def test_updated_offsets(answers: Answers) -> None:
+def test_updated_offsets(responses: Answers) -> None:
     """A line a partition, and how many; none where there is no topic."""
-    assert scala_lines.updated_text({2: 0, 1: 0, 0: 0}) == answers.output("update earliest")
-    assert scala_lines.updated_text({0: 7, 1: 5, 2: 0}) == answers.output("update latest")
-    assert scala_lines.updated_text({}) == answers.output("update, no topic")
-    assert answers.output("update, usage") == scala_lines.UPDATE_USAGE
+    assert scala_lines.updated_text({2: 0, 1: 0, 0: 0}) == responses.output("update earliest")
+    assert scala_lines.updated_text({0: 7, 1: 5, 2: 0}) == responses.output("update latest")
+    assert scala_lines.updated_text({}) == responses.output("update, no topic")
+    assert responses.output("update, usage") == scala_lines.UPDATE_USAGE
 
 
-def test_verified_rebalances(answers: Answers) -> None:
+def test_verified_rebalances(responses: Answers) -> None:
     """The texts; the original has them the wrong way round."""
-    assert scala_lines.verified_text(every_partition_owned=False) == answers.output("verify")
+    assert scala_lines.verified_text(every_partition_owned=False) == responses.output("verify")
     right = scala_lines.verified_text(every_partition_owned=True)
-    assert right == answers.output("verify, no members")
+    assert right == responses.output("verify, no members")
 
 
-def test_offsets_of_the_shell(answers: Answers) -> None:
+def test_offsets_of_the_shell(responses: Answers) -> None:
     """One or more a partition, none, partitions that are not there or have no leader."""
 
     def printed(run: str) -> scala_lines.Printed:
-        return scala_lines.Printed(answers.output(run), answers.of(run)["errors"])
+        return scala_lines.Printed(responses.output(run), responses.of(run)["errors"])
 
     latest = {0: [7], 1: [5], 2: [0]}
     text = scala_lines.offset_shell_text
@@ -135,55 +135,57 @@ def test_offsets_of_the_shell(answers: Answers) -> None:
     assert text("single", {0: None, 1: [0]}) == printed("down")
 
 
-def test_listed_and_described_topics(answers: Answers, cluster: ClusterSnapshot) -> None:
+def test_listed_and_described_topics(responses: Answers, cluster: ClusterSnapshot) -> None:
     """Settings in the order of Java's table, large and small; what is asked for of them."""
     alive = {0, 1}
-    assert topic_list_text(cluster.topics) == answers.output("topics")
-    assert describe_text(cluster.topics, live_brokers=alive) == answers.output("describe")
+    assert topic_list_text(cluster.topics) == responses.output("topics")
+    assert describe_text(cluster.topics, live_brokers=alive) == responses.output("describe")
     orders = [topic for topic in cluster.topics if topic.name == "orders"]
-    assert describe_text(orders, live_brokers=alive) == answers.output("describe one")
-    assert describe_text([], live_brokers=alive) == answers.output("describe none")
+    assert describe_text(orders, live_brokers=alive) == responses.output("describe one")
+    assert describe_text([], live_brokers=alive) == responses.output("describe none")
     changed = describe_text(cluster.topics, live_brokers=alive, only=DescriptionFilter.OVERRIDDEN)
-    assert changed == answers.output("describe overridden")
+    assert changed == responses.output("describe overridden")
     under = describe_text(
         cluster.topics, live_brokers=alive, only=DescriptionFilter.UNDER_REPLICATED
     )
-    assert under == answers.output("describe under-replicated, none")
+    assert under == responses.output("describe under-replicated, none")
 
 
-def test_described_topics_with_a_broker_down(answers: Answers, halved: ClusterSnapshot) -> None:
+def test_described_topics_with_a_broker_down(responses: Answers, halved: ClusterSnapshot) -> None:
     """Under-replicated, without a leader, marked for deletion."""
 
-    def told(*topics: TopicStatus, only: DescriptionFilter = DescriptionFilter.EVERYTHING) -> str:
+    def reported(
+        *topics: TopicStatus, only: DescriptionFilter = DescriptionFilter.EVERYTHING
+    ) -> str:
         return topic_command.describe_text(topics, live_brokers={0}, only=only)
 
-    under = without_internal(answers.output("describe under-replicated"))
-    assert told(*halved.topics, only=DescriptionFilter.UNDER_REPLICATED) == under
-    unavailable = without_internal(answers.output("describe unavailable"))
-    assert told(*halved.topics, only=DescriptionFilter.UNAVAILABLE) == unavailable
+    under = without_internal(responses.output("describe under-replicated"))
+    assert reported(*halved.topics, only=DescriptionFilter.UNDER_REPLICATED) == under
+    unavailable = without_internal(responses.output("describe unavailable"))
+    assert reported(*halved.topics, only=DescriptionFilter.UNAVAILABLE) == unavailable
     two = [topic for topic in halved.topics if topic.name in {"orders", "single"}]
-    assert told(*two) == answers.output("describe, down")
-    assert topic_list_text(halved.topics) == without_internal(answers.output("topics, down"))
+    assert reported(*two) == responses.output("describe, down")
+    assert topic_list_text(halved.topics) == without_internal(responses.output("topics, down"))
 
 
 def test_the_later_group_command(
-    answers: Answers, cluster: ClusterSnapshot, halved: ClusterSnapshot
+    responses: Answers, cluster: ClusterSnapshot, halved: ClusterSnapshot
 ) -> None:
     """Listed, described and deleted groups of ZooKeeper."""
 
     def described(of: ClusterSnapshot, group_id: str) -> str:
         return describe_group_text(of, group_of(of, group_id), group_id)
 
-    assert described(cluster, "g1") == answers.output("group")
-    assert described(cluster, "healthy") == answers.output("group, healthy")
-    assert described(halved, "half-dead") == answers.output("group, down")
+    assert described(cluster, "g1") == responses.output("group")
+    assert described(cluster, "healthy") == responses.output("group, healthy")
+    assert described(halved, "half-dead") == responses.output("group, down")
     none = describe_group_text(cluster, None, "no-such-group")
-    assert none == answers.output("group, none")
-    listed = answers.output("groups")
+    assert none == responses.output("group, none")
+    listed = responses.output("groups")
     assert group_command.group_list_text(listed.split()) == listed
     fates = {"deleted": Deletion.DONE, "healthy": Deletion.ACTIVE, "no": Deletion.NO_GROUP}
     lines = [group_command.deletion_text(group_id, fate) for group_id, fate in fates.items()]
-    assert "".join(lines) == answers.output("delete")
+    assert "".join(lines) == responses.output("delete")
     of_topic = {
         "deleted-topic": TopicDeletion.DONE,
         "healthy": TopicDeletion.ACTIVE,
@@ -193,9 +195,9 @@ def test_the_later_group_command(
         group_command.topic_deletion_text(group_id, "orders", fate)
         for group_id, fate in of_topic.items()
     ]
-    assert "".join(lines) == answers.output("delete topic")
+    assert "".join(lines) == responses.output("delete topic")
     of_all = group_command.all_topic_deletion_text("segments")
-    assert of_all == answers.output("delete topic of all")
+    assert of_all == responses.output("delete topic of all")
 
 
 def read_bytes(count: int) -> int:
@@ -212,10 +214,10 @@ def time_of(text: str, pattern: str) -> int:
 
 
 @pytest.mark.parametrize("run", ["perf", "perf, other date"])
-def test_the_row_of_a_measurement(answers: Answers, run: str) -> None:
+def test_the_row_of_a_measurement(responses: Answers, run: str) -> None:
     """All seven numbers follow from times, bytes and messages."""
     plain = run == "perf"
-    lines = answers.output(run).splitlines()
+    lines = responses.output(run).splitlines()
     if plain:
         assert lines.pop(0) == performance.HEADER
     count = 6000 if plain else 400
@@ -236,9 +238,9 @@ def test_the_row_of_a_measurement(answers: Answers, run: str) -> None:
     assert [row] == lines
 
 
-def test_the_rows_of_a_detailed_measurement(answers: Answers) -> None:
+def test_the_rows_of_a_detailed_measurement(responses: Answers) -> None:
     """Each counts from the one before, the last from the beginning of its interval."""
-    header, *lines = answers.output("perf, detailed").splitlines()
+    header, *lines = responses.output("perf, detailed").splitlines()
     assert header == performance.DETAILED_HEADER
     style = PerfStyle(fetch_size=FETCH_SIZE)
     for line, (before, count) in zip(lines, [(0, 2000), (2000, 4000), (4000, 6000)], strict=False):

@@ -19,12 +19,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("file", type=Path, help="newline-delimited JSON, see docs/testing.md")
     options = parser.parse_args(arguments)
     try:
-        verdict = judge_history(assemble(read_file(options.file)))
+        outcome = judge_history(assemble(read_file(options.file)))
     except (BadHistory, OSError, UnicodeDecodeError) as error:
         sys.stderr.write(f"{options.file}: {error}\n")
         return 2
-    sys.stdout.write("\n".join([*verdict.lines(), ""]))
-    return 0 if verdict.good else 1
+    sys.stdout.write("\n".join([*outcome.lines(), ""]))
+    return 0 if outcome.good else 1
 
 
 if __name__ == "__main__":

@@ -127,16 +127,16 @@ class _Builder:
         if one.type != "ok":
             return
         began = self._pending.get(one.process)
-        asked_ms = one.fields.get("since", one.time) if began is None else began.time
+        sent_ms = one.fields.get("since", one.time) if began is None else began.time
         for topic, number, offset, value in one.get("messages"):
-            told = None if topic is None else Place(Partition(topic, number), offset)
+            reported = None if topic is None else Place(Partition(topic, number), offset)
             delivery = Delivery(
-                value, one.get("member"), one.process, one.line, asked_ms, one.time, told
+                value, one.get("member"), one.process, one.line, sent_ms, one.time, reported
             )
             if began is None:
                 delivery.finished_ms = one.time  # it does not say when it asks
-            if told is not None and (delivery.member, told.partition) in self._changed:
-                self._changed.discard((delivery.member, told.partition))
+            if reported is not None and (delivery.member, reported.partition) in self._changed:
+                self._changed.discard((delivery.member, reported.partition))
                 delivery.fresh = True
             self._history.deliveries.append(delivery)
             self._unfinished.setdefault(one.process, []).append(delivery)
@@ -190,7 +190,7 @@ def _place(history: History) -> None:
         found.setdefault(place.partition, set()).add(place.offset)
     history.offsets = {partition: sorted(offsets) for partition, offsets in found.items()}
     for delivery in history.deliveries:
-        delivery.place = delivery.told or history.places.get(delivery.value)
+        delivery.place = delivery.reported or history.places.get(delivery.value)
         if delivery.place is not None:
             history.given.setdefault((delivery.member, delivery.place), []).append(delivery)
 
@@ -198,8 +198,8 @@ def _place(history: History) -> None:
 def _find_places(history: History) -> None:
     """Find each value's place: by the log, else by its acknowledgement, else by who read it."""
     for delivery in history.deliveries:
-        if delivery.told is not None:
-            history.places.setdefault(delivery.value, delivery.told)
+        if delivery.reported is not None:
+            history.places.setdefault(delivery.value, delivery.reported)
     for send in history.sends:
         # Where the log was read it decides: what it lacks is not there, acknowledged or not.
         if send.offset is not None and send.partition not in history.logs:

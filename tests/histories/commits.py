@@ -12,20 +12,20 @@ _BACK_AGAIN_MS = 10_000
 _Key = tuple[str, Partition]
 
 
-def judge_commits(history: History, verdict: Verdict) -> None:
+def judge_commits(history: History, outcome: Verdict) -> None:
     """Judge every commit, the end of every claim, and what is stored in the end."""
-    _judge_covered(history, verdict)
-    _judge_direction(history, verdict)
-    _judge_hand_overs(history, verdict)
+    _judge_covered(history, outcome)
+    _judge_direction(history, outcome)
+    _judge_hand_overs(history, outcome)
     if history.committed:
-        verdict.complain("uncommitted end", _uncommitted(history))
-    verdict.counts["offsets written"] = sum(map(len, history.commits.values()))
+        outcome.complain("uncommitted end", _uncommitted(history))
+    outcome.counts["offsets written"] = sum(map(len, history.commits.values()))
 
 
 # --- what a commit covers -------------------------------------------------------------------------
 
 
-def _judge_covered(history: History, verdict: Verdict) -> None:
+def _judge_covered(history: History, outcome: Verdict) -> None:
     """Each message below a commit was given to who commits it, and is no longer in its hand."""
     for partition, commits in history.commits.items():
         highest = began_at(history, partition)
@@ -36,29 +36,29 @@ def _judge_covered(history: History, verdict: Verdict) -> None:
             assert commit.member is not None
             for offset in history.between(partition, first, commit.offset):
                 place = Place(partition, offset)
-                _judge_one(history, verdict, commit, place)
+                _judge_one(history, outcome, commit, place)
 
 
-def _judge_one(history: History, verdict: Verdict, commit: Commit, place: Place) -> None:
+def _judge_one(history: History, outcome: Verdict, commit: Commit, place: Place) -> None:
     what = f"{place} by the commit of {commit.offset} by {commit.member} at {commit.time_ms}"
     given = history.given.get((commit.member or "", place), ())
     if not any(one.given_ms <= commit.time_ms for one in given):
-        verdict.complain("premature commit", [what])
+        outcome.complain("premature commit", [what])
     elif history.promises(commit.member, "consumed") and not history.done(
         commit.member, place, commit.time_ms
     ):
-        verdict.complain("commit in hand", [what])
+        outcome.complain("commit in hand", [what])
 
 
-def _judge_direction(history: History, verdict: Verdict) -> None:
+def _judge_direction(history: History, outcome: Verdict) -> None:
     for partition, commits in history.commits.items():
         for before, commit in itertools.pairwise(commits):
             if commit.offset >= before.offset or (commit.member, partition) in history.sought:
                 continue
             if not history.promises(commit.member, "fenced"):
-                verdict.effects["an offset that one without a fence moved back"] += 1
+                outcome.effects["an offset that one without a fence moved back"] += 1
             elif history.promises(before.member, "fenced"):
-                verdict.complain(
+                outcome.complain(
                     "commit moved back",
                     [f"{partition} from {before.offset} to {commit.offset} by {commit.member}"],
                 )
@@ -67,7 +67,7 @@ def _judge_direction(history: History, verdict: Verdict) -> None:
 # --- how claims end -------------------------------------------------------------------------------
 
 
-def _judge_hand_overs(history: History, verdict: Verdict) -> None:
+def _judge_hand_overs(history: History, outcome: Verdict) -> None:
     """A claim that its member gives up leaves uncommitted what is in hand, and no more."""
     given: dict[_Key, list[Delivery]] = {}
     for one in history.deliveries:
@@ -79,16 +79,16 @@ def _judge_hand_overs(history: History, verdict: Verdict) -> None:
             ends[claim.ended_by] += 1
             if claim.ended_by != "released" or not history.promises(claim.member, "hands_over"):
                 continue
-            in_hand = _in_hand(given.get((claim.member, partition), []), claim)
+            pending = _pending(given.get((claim.member, partition), []), claim)
             done = _done(history, claim)
-            if in_hand is None or done >= in_hand:
+            if pending is None or done >= pending:
                 continue
             if _registry_was_away(history, claim):
-                verdict.effects["a hand-over without a commit: the registry was away"] += 1
+                outcome.effects["a hand-over without a commit: the registry was away"] += 1
             else:
-                what = f"{partition} by {claim.member}: {in_hand} in hand, {done} committed"
-                verdict.complain("unfinished hand-over", [what])
-    verdict.counts |= {
+                what = f"{partition} by {claim.member}: {pending} in hand, {done} committed"
+                outcome.complain("unfinished hand-over", [what])
+    outcome.counts |= {
         "claims": sum(ends.values()),
         "claims given up in order": ends["released"],
         "claims ended by the session's end": ends["session"],
@@ -96,10 +96,10 @@ def _judge_hand_overs(history: History, verdict: Verdict) -> None:
     }
 
 
-def _in_hand(given: list[Delivery], claim: Claim) -> int | None:
+def _pending(given: list[Delivery], claim: Claim) -> int | None:
     """The first offset of the last poll that was surely delivered under the claim."""
     end_ms = claim.end_ms or 0
-    under = [one for one in given if claim.start_ms < one.asked_ms and one.given_ms < end_ms]
+    under = [one for one in given if claim.start_ms < one.sent_ms and one.given_ms < end_ms]
     if not under:
         return None
     return min(one.place.offset for one in under if one.poll == under[-1].poll and one.place)

@@ -72,9 +72,9 @@ class Delivery:
         member: to whom.
         process: which of the member's readers.
         poll: the line of the poll that brought it.
-        asked_ms: a moment before it was delivered.
+        sent_ms: a moment before it was delivered.
         given_ms: a moment after it.
-        told: the place that the member told; None where it tells none.
+        reported: the place that the member told; None where it tells none.
         place: that, or where the log has the value; None where nobody knows.
         finished_ms: when its reader asked for more, or closed; None: it never did, or does not say.
         fresh: a change of assignment or a seek lies between it and its reader's poll before.
@@ -84,9 +84,9 @@ class Delivery:
     member: str
     process: str
     poll: int
-    asked_ms: int
+    sent_ms: int
     given_ms: int
-    told: Place | None
+    reported: Place | None
     place: Place | None = None
     finished_ms: int | None = None
     fresh: bool = False
@@ -222,8 +222,8 @@ class History:
             return []
         claims = self.claims.get(one.place.partition, [])
         own = [claim for claim in claims if claim.member == one.member]
-        before = [claim for claim in own if claim.start_ms <= one.asked_ms][-1:]
-        return before + [claim for claim in own if one.asked_ms < claim.start_ms <= one.given_ms]
+        before = [claim for claim in own if claim.start_ms <= one.sent_ms][-1:]
+        return before + [claim for claim in own if one.sent_ms < claim.start_ms <= one.given_ms]
 
     def hit(self, claim: Claim, kind: str, slack_ms: int) -> bool:
         """Whether a fault of this kind hit the claim's member before the claim ended."""

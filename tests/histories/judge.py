@@ -24,10 +24,10 @@ def judge(objects: Iterable[object]) -> Verdict:
 
 def judge_history(history: History) -> Verdict:
     """Judge what was put together."""
-    verdict = Verdict()
-    judge_losses(history, verdict)
-    judge_values(history, verdict)
-    judge_polls(history, verdict)
-    judge_commits(history, verdict)
-    count_repeats(history, verdict)
-    return verdict
+    outcome = Verdict()
+    judge_losses(history, outcome)
+    judge_values(history, outcome)
+    judge_polls(history, outcome)
+    judge_commits(history, outcome)
+    count_repeats(history, outcome)
+    return outcome

@@ -8,7 +8,7 @@ from tests.histories.rules import CAUSE_SLACK_MS, KILL, Verdict
 _NEVER = 1 << 62
 
 
-def judge_losses(history: History, verdict: Verdict) -> None:
+def judge_losses(history: History, outcome: Verdict) -> None:
     """Tell what was passed over from what nobody has got to yet.
 
     A message is lost where its group has read or committed past it, and nobody was ever given it.
@@ -26,16 +26,16 @@ def judge_losses(history: History, verdict: Verdict) -> None:
             if taken_by_killed(history, place):
                 taken += 1
             elif place.offset < end:
-                verdict.complain("lost write", [f"{value} at {place}"])
+                outcome.complain("lost write", [f"{value} at {place}"])
             elif history.drained:
-                verdict.complain("unseen", [f"{value} at {place}"])
+                outcome.complain("unseen", [f"{value} at {place}"])
             else:
                 waiting += 1
-    verdict.counts |= {
+    outcome.counts |= {
         "acknowledged": sum(len(one.values) for one in history.sends if one.outcome == "ok"),
         "in the log": sum(len(log.values) for log in history.logs.values()),
         "delivered": len(delivered),
-        "lost": len(verdict.anomalies.get("lost write", ())),
+        "lost": len(outcome.anomalies.get("lost write", ())),
         "lost in the hand of a killed one that commits before": taken,
         "not delivered yet": waiting,
         "partitions that were not judged: others read them": len(partitions) - len(judged),

@@ -62,13 +62,13 @@ def _log(history: Operations, partition: int) -> list[str]:
 
 
 def _acknowledged(history: Operations) -> set[str]:
-    asked: list[str] = []
+    requested: list[str] = []
     found: set[str] = set()
     for one in history:
         if one["f"] == "send" and one["type"] == "invoke":
-            asked = one["values"]
+            requested = one["values"]
         elif one["f"] == "send" and one["type"] == "ok":
-            found.update(asked)
+            found.update(requested)
     return found
 
 
@@ -116,7 +116,7 @@ def _of(poll: Operation, partition: int) -> list[list[Any]]:
     return [message for message in poll["messages"] if message[1] == partition]
 
 
-def _say(history: Operations, at: int, time: int, *operations: Operation) -> None:
+def _write(history: Operations, at: int, time: int, *operations: Operation) -> None:
     history[at:at] = [{"time": time, **one} for one in operations]
 
 
@@ -299,7 +299,7 @@ def _read_without_a_claim(history: Operations, pick: Pick) -> bool:
         partition = pick(logs)
         message = [TOPIC, partition, 0, _log(history, partition)[0]]
         reader = _poll_of_another_reader("m1", message)
-        _say(history, first, history[first]["time"] - 1, *reader)
+        _write(history, first, history[first]["time"] - 1, *reader)
     return bool(logs)
 
 
@@ -324,7 +324,7 @@ def _read_behind(history: Operations, pick: Pick, how: str, late_ms: int) -> boo
         time = history[claim.end]["time"] + late_ms
         message = [TOPIC, claim.partition, stored, _log(history, claim.partition)[stored]]
         at = next((n for n, one in enumerate(history) if one["time"] > time), len(history))
-        _say(history, at, time, *_poll_of_another_reader(claim.member, message))
+        _write(history, at, time, *_poll_of_another_reader(claim.member, message))
     return bool(ends)
 
 
@@ -362,7 +362,7 @@ def _commit_ahead(history: Operations, pick: Pick) -> bool:
 
 @_plants("commit in hand")
 def _commit_what_is_in_hand(history: Operations, pick: Pick) -> bool:
-    in_hand = [
+    pending = [
         (n, claim.member, message)
         for claim in _claims(history)
         for n, poll in _read_by(history, claim)
@@ -370,11 +370,11 @@ def _commit_what_is_in_hand(history: Operations, pick: Pick) -> bool:
         if sum(m == message and p["member"] == claim.member for p, m in _messages(history)) == 1
         and _stored(history, n, claim.partition) <= message[2]
     ]
-    if in_hand:
-        at, member, (topic, partition, offset, _) = pick(in_hand)
+    if pending:
+        at, member, (topic, partition, offset, _) = pick(pending)
         offsets = [[topic, partition, offset + 1]]
         _say_commit(history, at + 1, history[at]["time"] + 1, member, offsets)
-    return bool(in_hand)
+    return bool(pending)
 
 
 @_plants("commit moved back")
@@ -391,7 +391,7 @@ def _say_commit(
     history: Operations, at: int, time: int, member: str, offsets: list[list[Any]]
 ) -> None:
     commit = {"process": "zookeeper", "type": "ok", "f": "commit"}
-    _say(history, at, time, {**commit, "member": member, "offsets": offsets})
+    _write(history, at, time, {**commit, "member": member, "offsets": offsets})
 
 
 @_plants("unfinished hand-over")

@@ -4,35 +4,35 @@ from tests.histories.facts import Claim, Delivery, History, Partition, Place
 from tests.histories.rules import FREEZE, Verdict
 
 
-def judge_polls(history: History, verdict: Verdict) -> None:
+def judge_polls(history: History, outcome: Verdict) -> None:
     """Follow each member through each of its partitions."""
     last: dict[tuple[str, Partition], Delivery] = {}
     for one in history.deliveries:
         if one.place is None:
             continue
         if history.claims.get(one.place.partition):
-            _judge_ownership(history, verdict, one)
+            _judge_ownership(history, outcome, one)
         key = (one.member, one.place.partition)
-        _judge_step(history, verdict, last.get(key), one)
+        _judge_step(history, outcome, last.get(key), one)
         last[key] = one
 
 
 # --- order ----------------------------------------------------------------------------------------
 
 
-def _judge_step(history: History, verdict: Verdict, before: Delivery | None, one: Delivery) -> None:
+def _judge_step(history: History, outcome: Verdict, before: Delivery | None, one: Delivery) -> None:
     """Allow the next message of the same assignment, or the first one of another."""
     assert one.place is not None
     claims = history.claims_of(one)
     registry = bool(history.claims.get(one.place.partition))
     if before is not None and _goes_on(history, before, one, claims, registry=registry):
         return
-    fresh = [c for c in claims if before is None or c.start_ms >= before.asked_ms]
+    fresh = [c for c in claims if before is None or c.start_ms >= before.sent_ms]
     within = before is not None and before.poll == one.poll
     restarted = before is None or one.fresh or (bool(fresh) and not within)
-    if restarted and (not registry or _starts(history, verdict, one, fresh)):
+    if restarted and (not registry or _starts(history, outcome, one, fresh)):
         if before is not None:
-            verdict.effects[f"a poll that {_moved(before, one)} with a new assignment"] += 1
+            outcome.effects[f"a poll that {_moved(before, one)} with a new assignment"] += 1
         return
     if restarted or not history.promises(one.member, "order"):
         return
@@ -40,7 +40,7 @@ def _judge_step(history: History, verdict: Verdict, before: Delivery | None, one
     kind = "internal " if within else ""
     what = "nonmonotonic poll" if _moved(before, one) == "goes back" else "poll skip"
     assert before.place is not None
-    verdict.complain(f"{kind}{what}", [f"{one.place} after {before.place.offset} by {_who(one)}"])
+    outcome.complain(f"{kind}{what}", [f"{one.place} after {before.place.offset} by {_who(one)}"])
 
 
 def _goes_on(
@@ -67,7 +67,7 @@ def _moved(before: Delivery, one: Delivery) -> str:
     return "goes back" if one.place.offset <= before.place.offset else "goes forward"
 
 
-def _starts(history: History, verdict: Verdict, one: Delivery, claims: list[Claim]) -> bool:
+def _starts(history: History, outcome: Verdict, one: Delivery, claims: list[Claim]) -> bool:
     """Whether a claim begins at what was committed; complains where not, and it is promised.
 
     It may also go on behind what its member had been done with before, under an earlier claim.
@@ -85,7 +85,7 @@ def _starts(history: History, verdict: Verdict, one: Delivery, claims: list[Clai
             return True
     stored = ", ".join(str(low) if low == high else f"{low} to {high}" for low, high in ranges)
     below = all(lowest is not None and offset < lowest for lowest, _ in ranges)
-    verdict.complain(
+    outcome.complain(
         "committed redelivery" if below else "poll skip",
         [f"{one.place} by {_who(one)}, where {stored} was committed at its claim"],
     )
@@ -130,33 +130,33 @@ def _start_of(history: History, claim: Claim, one: Delivery) -> tuple[int | None
 # --- ownership ------------------------------------------------------------------------------------
 
 
-def _judge_ownership(history: History, verdict: Verdict, one: Delivery) -> None:
+def _judge_ownership(history: History, outcome: Verdict, one: Delivery) -> None:
     """What is delivered was claimed; behind the end of a session only until the client knows."""
     if not history.promises(one.member, "owned"):
         return
     claims = history.claims_of(one)
     if not claims:
-        verdict.complain("unowned poll", [f"{one.place} by {_who(one)}"])
-    elif all(claim.end_ms is not None and claim.end_ms < one.asked_ms for claim in claims):
-        _judge_late(history, verdict, one, claims[-1])
+        outcome.complain("unowned poll", [f"{one.place} by {_who(one)}"])
+    elif all(claim.end_ms is not None and claim.end_ms < one.sent_ms for claim in claims):
+        _judge_late(history, outcome, one, claims[-1])
 
 
-def _judge_late(history: History, verdict: Verdict, one: Delivery, claim: Claim) -> None:
+def _judge_late(history: History, outcome: Verdict, one: Delivery, claim: Claim) -> None:
     assert claim.end_ms is not None
     if claim.ended_by == "released":
-        verdict.complain("poll after release", [f"{one.place} by {_who(one)}"])
+        outcome.complain("poll after release", [f"{one.place} by {_who(one)}"])
         return
     frozen_until = [
-        min(fault.until_ms, one.asked_ms)  # it was thawed a moment before that was noted
+        min(fault.until_ms, one.sent_ms)  # it was thawed a moment before that was noted
         for fault in history.faults
-        if fault.kind == FREEZE and fault.member == one.member and fault.from_ms <= one.asked_ms
+        if fault.kind == FREEZE and fault.member == one.member and fault.from_ms <= one.sent_ms
     ]
-    late_ms = one.asked_ms - max([claim.end_ms, *frozen_until])
+    late_ms = one.sent_ms - max([claim.end_ms, *frozen_until])
     most_ms = history.members[one.member].late_ms
     if most_ms is not None and late_ms > most_ms:
-        verdict.complain("late poll", [f"{one.place} by {_who(one)}, {late_ms} ms late"])
+        outcome.complain("late poll", [f"{one.place} by {_who(one)}, {late_ms} ms late"])
     else:
-        verdict.effects["read on after its session, until it knew"] += 1
+        outcome.effects["read on after its session, until it knew"] += 1
 
 
 def _who(one: Delivery) -> str:

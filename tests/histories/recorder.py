@@ -46,7 +46,7 @@ class Recorder:
         with self._lock:
             self._operations.extend(operations)
 
-    def asks(self, process: str) -> None:
+    def requests(self, process: str) -> None:
         """Note that a reader asks for more: it is done with what it was given."""
         self.add(process, "invoke", "poll")
 

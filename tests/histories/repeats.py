@@ -11,15 +11,15 @@ _CAUSES = {
 }
 
 
-def count_repeats(history: History, verdict: Verdict) -> None:
+def count_repeats(history: History, outcome: Verdict) -> None:
     """Count deliveries beyond the first of each message, by cause."""
     before: dict[str, Delivery] = {}
     for one in history.deliveries:
         if one.value in before:
-            verdict.repeats[_cause(history, before[one.value], one)] += 1
+            outcome.repeats[_cause(history, before[one.value], one)] += 1
         before[one.value] = one
-    verdict.counts["deliveries"] = len(history.deliveries)
-    verdict.counts["came again"] = verdict.repeats.total()
+    outcome.counts["deliveries"] = len(history.deliveries)
+    outcome.counts["came again"] = outcome.repeats.total()
 
 
 def _cause(history: History, first: Delivery, again: Delivery) -> str:

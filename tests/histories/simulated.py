@@ -43,7 +43,7 @@ class Group:
         self._births = 0
         self._values = 0
         for number in range(PARTITIONS):
-            self._tell("zookeeper", "ok", "commit", offsets=[[TOPIC, number, 0]])
+            self._notify("zookeeper", "ok", "commit", offsets=[[TOPIC, number, 0]])
         for _ in range(_MOST_MEMBERS):
             self._enter()
         for number in range(PARTITIONS):
@@ -57,7 +57,7 @@ class Group:
         if action == "send":
             self._send(chance)
         elif action == "ask":
-            self._ask(member)
+            self._request(member)
         elif action == "give":
             self._give(member, chance)
         elif action == "commit":
@@ -77,33 +77,33 @@ class Group:
         for number, log in enumerate(self._logs):
             owner = next(one for one in self._members if number in one.owned)
             while owner.position[number] < len(log):
-                self._ask(owner)
+                self._request(owner)
                 self._deliver(owner, [(number, len(log) - owner.position[number])])
         for member in self._members:
-            self._tell(f"{member.name}/0", "invoke", "close", closes=member.asking)
+            self._notify(f"{member.name}/0", "invoke", "close", closes=member.asking)
             self._finish(member)
             for number in sorted(member.owned):
                 self._release(member, number)
         for number, log in enumerate(self._logs):
             place = {"topic": TOPIC, "partition": number, "start": 0, "end": len(log)}
             messages = [list(one) for one in enumerate(log)]
-            self._tell("judge", "ok", "log", **place, messages=messages)
-        self._tell("judge", "info", "end", drained=True, committed=True)
+            self._notify("judge", "ok", "log", **place, messages=messages)
+        self._notify("judge", "info", "end", drained=True, committed=True)
 
     def _send(self, chance: random.Random) -> None:
         number = chance.randrange(PARTITIONS)
         values = [f"v{self._values + n}" for n in range(chance.randint(1, _MOST_AT_ONCE))]
         self._values += len(values)
-        self._tell("writer", "invoke", "send", topic=TOPIC, partition=number, values=values)
+        self._notify("writer", "invoke", "send", topic=TOPIC, partition=number, values=values)
         outcome = chance.choices(("ok", "info", "fail"), (8, 1, 1))[0]
         offset = {"offset": len(self._logs[number])} if outcome == "ok" else {}
         if outcome == "ok" or (outcome == "info" and chance.random() < 0.5):
             self._logs[number] += values
-        self._tell("writer", outcome, "send", **offset)
+        self._notify("writer", outcome, "send", **offset)
 
-    def _ask(self, member: _Member) -> None:
+    def _request(self, member: _Member) -> None:
         if not member.asking:
-            self._tell(f"{member.name}/0", "invoke", "poll")
+            self._notify(f"{member.name}/0", "invoke", "poll")
             member.asking = True
             self._finish(member)
 
@@ -128,7 +128,7 @@ class Group:
             values = self._logs[number][first : first + count]
             messages += [[TOPIC, number, at, value] for at, value in enumerate(values, first)]
             member.position[number] = first + len(values)
-        self._tell(f"{member.name}/0", "ok", "poll", member=member.name, messages=messages)
+        self._notify(f"{member.name}/0", "ok", "poll", member=member.name, messages=messages)
         member.asking = False
 
     def _move(self, chance: random.Random) -> None:
@@ -141,9 +141,11 @@ class Group:
     def _end_session(self, member: _Member, chance: random.Random, *, killed: bool) -> None:
         owned = sorted(member.owned)
         kind = "kill" if killed else "expire"
-        self._tell("nemesis", "info", "fault", kind=kind, member=member.name)
+        self._notify("nemesis", "info", "fault", kind=kind, member=member.name)
         for number in owned:
-            self._tell("zookeeper", "info", "release", topic=TOPIC, partition=number, how="session")
+            self._notify(
+                "zookeeper", "info", "release", topic=TOPIC, partition=number, how="session"
+            )
             member.lost_ms[number] = self._now_ms
         member.owned.clear()
         if killed:
@@ -159,30 +161,34 @@ class Group:
         self._births += 1
         name = f"m{self._births}"
         self._members.append(_Member(name))
-        self._tell(name, "info", "member", member=name, promises=sorted(PROMISES), late_ms=LATE_MS)
+        self._notify(
+            name, "info", "member", member=name, promises=sorted(PROMISES), late_ms=LATE_MS
+        )
 
     def _claim(self, member: _Member, number: int) -> None:
-        self._tell("zookeeper", "info", "claim", topic=TOPIC, partition=number, member=member.name)
+        self._notify(
+            "zookeeper", "info", "claim", topic=TOPIC, partition=number, member=member.name
+        )
         member.owned.add(number)
         member.lost_ms.pop(number, None)
         member.position[number] = member.finished[number] = self._stored[number]
 
     def _release(self, member: _Member, number: int) -> None:
         self._commit(member, number)
-        self._tell("zookeeper", "info", "release", topic=TOPIC, partition=number, how="released")
+        self._notify("zookeeper", "info", "release", topic=TOPIC, partition=number, how="released")
         member.owned.discard(number)
 
     def _commit(self, member: _Member, number: int) -> None:
         offset = member.finished[number]
         if offset > self._stored[number]:
             offsets = [[TOPIC, number, offset]]
-            self._tell("zookeeper", "ok", "commit", member=member.name, offsets=offsets)
+            self._notify("zookeeper", "ok", "commit", member=member.name, offsets=offsets)
             self._stored[number] = offset
 
     def _finish(self, member: _Member) -> None:
         member.finished = {number: member.position[number] for number in member.position}
 
-    def _tell(self, process: str, kind: str, f: str, /, **fields: object) -> None:
+    def _notify(self, process: str, kind: str, f: str, /, **fields: object) -> None:
         self._now_ms += STEP_MS
         one = {"process": process, "type": kind, "f": f, "time": self._now_ms, **fields}
         if not one.pop("closes", False):  # whoever is asking is done already

@@ -54,9 +54,9 @@ def test_a_file_that_is_no_history(
     file = tmp_path / "history.ndjson"
     file.write_text(f"{json.dumps({**HEAD, 'f': 'note'})}\n{BAD[what]}\n")
     assert main([str(file)]) == 2
-    told = capsys.readouterr().err
-    assert "line 2" in told
-    assert what in told
+    reported = capsys.readouterr().err
+    assert "line 2" in reported
+    assert what in reported
 
 
 def test_a_second_operation_of_a_process_that_has_one_under_way(

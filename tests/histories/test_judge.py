@@ -22,11 +22,11 @@ class Story:
         self._last: dict[str, int] = {}
         for name in (A, B):
             promises = sorted(PROMISES)
-            self.tell(0, name, "info", "member", member=name, promises=promises, late_ms=4_000)
-        self.tell(0, C, "info", "member", member=C, promises=["starts"], load_slack_ms=500)
+            self.notify(0, name, "info", "member", member=name, promises=promises, late_ms=4_000)
+        self.notify(0, C, "info", "member", member=C, promises=["starts"], load_slack_ms=500)
         self.commit(0, None, 0)
 
-    def tell(self, second: float, process: str, kind: str, f: str, /, **fields: object) -> None:
+    def notify(self, second: float, process: str, kind: str, f: str, /, **fields: object) -> None:
         """Add an operation."""
         one = {"process": process, "type": kind, "f": f, "time": int(second * 1000), **fields}
         self.operations.append(one)
@@ -34,50 +34,50 @@ class Story:
     def write(self, count: int, outcome: str = "ok") -> None:
         """Values v0, v1 ... at offsets 0, 1 ..."""
         values = [f"v{offset}" for offset in range(count)]
-        self.tell(0, "writer", "invoke", "send", topic="t", partition=0, values=values)
-        self.tell(0, "writer", outcome, "send", **({"offset": 0} if outcome == "ok" else {}))
+        self.notify(0, "writer", "invoke", "send", topic="t", partition=0, values=values)
+        self.notify(0, "writer", outcome, "send", **({"offset": 0} if outcome == "ok" else {}))
 
     def claim(self, second: float, member: str) -> None:
         """The member makes the owner node."""
-        self.tell(second, "zk", "info", "claim", topic="t", partition=0, member=member)
+        self.notify(second, "zk", "info", "claim", topic="t", partition=0, member=member)
 
     def release(self, second: float, how: str = "released") -> None:
         """The owner node goes."""
-        self.tell(second, "zk", "info", "release", topic="t", partition=0, how=how)
+        self.notify(second, "zk", "info", "release", topic="t", partition=0, how=how)
 
     def commit(self, second: float, member: str | None, offset: int) -> None:
         """The member writes an offset."""
-        self.tell(second, "zk", "ok", "commit", member=member, offsets=[["t", 0, offset]])
+        self.notify(second, "zk", "ok", "commit", member=member, offsets=[["t", 0, offset]])
 
     def give(self, second: float, member: str, *offsets: int, reader: str = "0") -> None:
         """The member's reader asks, and is given these within a tenth of a second."""
         process = f"{member}/{reader}"
-        self.tell(second, process, "invoke", "poll")
+        self.notify(second, process, "invoke", "poll")
         messages = [["t", 0, offset, f"v{offset}"] for offset in offsets]
-        self.tell(second + 0.1, process, "ok", "poll", member=member, messages=messages)
+        self.notify(second + 0.1, process, "ok", "poll", member=member, messages=messages)
 
-    def ask(self, second: float, member: str) -> None:
+    def request(self, second: float, member: str) -> None:
         """Its reader asks for more, and gets nothing."""
-        self.tell(second, f"{member}/0", "invoke", "poll")
+        self.notify(second, f"{member}/0", "invoke", "poll")
 
     def print(self, second: float, member: str, *offsets: int) -> None:
         """A member that tells no places, nor when it asks, is seen to have delivered these."""
         messages = [[None, None, None, f"v{offset}"] for offset in offsets]
         since = int(second * 1000)
         ok = {"member": member, "since": since, "messages": messages}
-        self.tell(second + 0.1, member, "ok", "poll", **ok)
+        self.notify(second + 0.1, member, "ok", "poll", **ok)
 
     def fault(self, second: float, kind: str, member: str | None, until: float = 0) -> None:
         """Something is done to a member."""
         until_ms = int(max(second, until) * 1000)
-        self.tell(second, "nemesis", "info", "fault", kind=kind, member=member, until=until_ms)
+        self.notify(second, "nemesis", "info", "fault", kind=kind, member=member, until=until_ms)
 
     def end(self, count: int) -> None:
         """The log is read, and everything was waited for."""
         messages = [[offset, f"v{offset}"] for offset in range(count)]
         place = {"topic": "t", "partition": 0, "start": 0, "end": count}
-        self.tell(90, "judge", "ok", "log", **place, messages=messages)
-        self.tell(90, "judge", "info", "end", drained=True, committed=True)
+        self.notify(90, "judge", "ok", "log", **place, messages=messages)
+        self.notify(90, "judge", "info", "end", drained=True, committed=True)
 
 
 def sound(*, first: Change | None = None, second: Change | None = None) -> Story:
@@ -104,7 +104,7 @@ def life_of_a(story: Story) -> None:
     story.claim(1, A)
     for offset in (0, 1, 2):
         story.give(2 + offset, A, offset)
-    story.ask(5, A)
+    story.request(5, A)
     story.commit(5.5, A, 3)
     story.release(6)
 
@@ -126,13 +126,13 @@ def verdict_of(story: Story) -> Verdict:
 
 def test_sound_evidence_passes_and_every_repeat_has_its_cause() -> None:
     """What the killed one had not committed came again, and that is all that did."""
-    verdict = verdict_of(sound())
-    assert verdict.good, verdict.complaints()
-    assert verdict.repeats == {"a kill of a fenced one": 1}
-    assert verdict.counts["lost"] == 0
-    assert verdict.counts["acknowledged"] == 6
-    assert verdict.counts["claims"] == 3
-    assert verdict.counts["claims given up in order"] == 2
+    outcome = verdict_of(sound())
+    assert outcome.good, outcome.complaints()
+    assert outcome.repeats == {"a kill of a fenced one": 1}
+    assert outcome.counts["lost"] == 0
+    assert outcome.counts["acknowledged"] == 6
+    assert outcome.counts["claims"] == 3
+    assert outcome.counts["claims given up in order"] == 2
 
 
 def before_b(change: Change) -> Change:
@@ -157,7 +157,7 @@ def a_with_commits(*commits: tuple[float, int]) -> Change:
         story.claim(1, A)
         for offset in (0, 1, 2):
             story.give(2 + offset, A, offset)
-        story.ask(5, A)
+        story.request(5, A)
         for when, offset in commits:
             story.commit(when, A, offset)
         story.release(6)
@@ -217,9 +217,9 @@ def test_a_hand_over_in_the_registrys_absence_may_leave_something_uncommitted() 
     """It is counted, and only then excused."""
     story = sound(first=a_with_commits((5.5, 1)))
     story.fault(4.5, "registry away", None, until=5.6)
-    verdict = verdict_of(story)
-    assert "unfinished hand-over" not in verdict.anomalies
-    assert verdict.effects["a hand-over without a commit: the registry was away"] == 1
+    outcome = verdict_of(story)
+    assert "unfinished hand-over" not in outcome.anomalies
+    assert outcome.effects["a hand-over without a commit: the registry was away"] == 1
 
 
 def test_what_one_without_a_fence_writes_over_a_commit_is_its_own_doing() -> None:
@@ -237,9 +237,9 @@ def test_what_one_without_a_fence_writes_over_a_commit_is_its_own_doing() -> Non
         story.fault(12, "kill", B)
         story.release(15, "session")
 
-    verdict = verdict_of(sound(first=lives, second=lambda _: None))
-    assert verdict.good, verdict.complaints()
-    assert verdict.effects["an offset that one without a fence moved back"] == 1
+    outcome = verdict_of(sound(first=lives, second=lambda _: None))
+    assert outcome.good, outcome.complaints()
+    assert outcome.effects["an offset that one without a fence moved back"] == 1
 
 
 def killed_with_one(story: Story, *, killed: bool) -> None:
@@ -254,7 +254,7 @@ def killed_with_one(story: Story, *, killed: bool) -> None:
     story.claim(10, A)
     for offset in (3, 4, 5):
         story.give(8 + offset, A, offset)
-    story.ask(14, A)
+    story.request(14, A)
     story.commit(15, A, 6)
     story.release(16)
     story.end(6)
@@ -265,9 +265,9 @@ def test_one_that_commits_first_may_take_a_message_with_it_when_it_is_killed(kil
     """And only then; what is behind that one is not excused."""
     story = Story()
     killed_with_one(story, killed=killed)
-    verdict = verdict_of(story)
-    assert verdict.good == killed, verdict.complaints()
-    assert verdict.counts["lost in the hand of a killed one that commits before"] == killed
+    outcome = verdict_of(story)
+    assert outcome.good == killed, outcome.complaints()
+    assert outcome.counts["lost in the hand of a killed one that commits before"] == killed
 
 
 def test_what_was_in_doubt_and_is_in_the_log_must_be_delivered() -> None:
@@ -289,9 +289,9 @@ def test_without_a_log_only_what_was_read_past_is_lost() -> None:
     story.claim(1, A)
     story.give(2, A, 0)
     story.give(3, A, 2)
-    verdict = verdict_of(story)
-    assert list(verdict.anomalies) == ["lost write", "poll skip"]
-    assert verdict.counts["not delivered yet"] == 1
+    outcome = verdict_of(story)
+    assert list(outcome.anomalies) == ["lost write", "poll skip"]
+    assert outcome.counts["not delivered yet"] == 1
 
 
 def test_a_partition_that_an_unrecorded_member_has_read_is_not_judged_for_losses() -> None:
@@ -303,9 +303,9 @@ def test_a_partition_that_an_unrecorded_member_has_read_is_not_judged_for_losses
     story.release(3)
     story.claim(4, A)
     story.give(5, A, 3)
-    verdict = verdict_of(story)
-    assert verdict.good, verdict.complaints()
-    assert verdict.counts["partitions that were not judged: others read them"] == 1
+    outcome = verdict_of(story)
+    assert outcome.good, outcome.complaints()
+    assert outcome.counts["partitions that were not judged: others read them"] == 1
 
 
 def test_offsets_that_an_operator_moves_are_nobodys_loss() -> None:
@@ -322,12 +322,12 @@ def test_a_change_that_the_member_was_told_of_may_move_its_position() -> None:
     """Without a registry that is all that is known of assignments."""
     story = Story()
     story.operations.clear()
-    story.tell(0, A, "info", "member", member=A, promises=["order"], start="earliest")
+    story.notify(0, A, "info", "member", member=A, promises=["order"], start="earliest")
     story.write(4)
     story.give(1, A, 0, 1)
     partitions = [["t", 0]]
-    story.tell(2, f"{A}/0", "info", "revoked", member=A, partitions=partitions)
-    story.tell(2, f"{A}/0", "info", "assigned", member=A, partitions=partitions)
+    story.notify(2, f"{A}/0", "info", "revoked", member=A, partitions=partitions)
+    story.notify(2, f"{A}/0", "info", "assigned", member=A, partitions=partitions)
     story.give(3, A, 1, 2)
     again = copy.deepcopy(story)
     assert verdict_of(story).good
@@ -359,14 +359,14 @@ def test_a_partition_that_comes_back_goes_on_behind_what_its_member_was_done_wit
     for offset in (0, 1, 2):
         story.give(2 + offset, A, offset)
     story.release(6, "session")
-    in_hand = copy.deepcopy(story)
+    pending = copy.deepcopy(story)
     story.give(7, A, 3)
     story.claim(8, A)
     story.give(9, A, 4)
     assert verdict_of(story).good, verdict_of(story).complaints()
-    in_hand.claim(8, A)
-    in_hand.give(9, A, 3, reader="1")
-    assert verdict_of(in_hand).complaints() == [
+    pending.claim(8, A)
+    pending.give(9, A, 3, reader="1")
+    assert verdict_of(pending).complaints() == [
         "poll skip: 1 (t-0 3 by g_a (g_a/1) at 9100, where 0 was committed at its claim)"
     ]
 

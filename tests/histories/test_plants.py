@@ -26,8 +26,8 @@ def long_life(seed: int) -> Operations:
 @given(lives)
 def test_a_healthy_history_has_no_anomaly(actions: list[tuple[str, int]]) -> None:
     """Whatever happens: kills, ended sessions, hand-overs, writes in doubt."""
-    verdict = judge(lived(actions))
-    assert verdict.good, verdict.complaints()
+    outcome = judge(lived(actions))
+    assert outcome.good, outcome.complaints()
 
 
 def test_healthy_histories_hold_what_is_legal_only_at_least_once() -> None:
@@ -59,5 +59,5 @@ def test_a_planted_anomaly_is_found(anomaly: str, seed: int, pick: random.Random
     """Wherever it lies, in the first history from this one on that has a place for it."""
     lives_on = (planted(anomaly, long_life(n), pick.choice) for n in itertools.count(seed))
     changed = next(one for one in lives_on if one is not None)
-    verdict = judge(changed)
-    assert anomaly in verdict.anomalies, verdict.complaints()
+    outcome = judge(changed)
+    assert anomaly in outcome.anomalies, outcome.complaints()

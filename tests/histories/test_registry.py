@@ -6,7 +6,7 @@ from tests.histories.registry import group_operations
 from tests.histories.zookeeper_log import Write
 
 
-def writes(*told: tuple[int, str, str | None], ended: int = 0) -> list[Write]:
+def writes(*reported: tuple[int, str, str | None], ended: int = 0) -> list[Write]:
     """Writes by session, path below the group, and data."""
     return [
         Write(
@@ -17,11 +17,11 @@ def writes(*told: tuple[int, str, str | None], ended: int = 0) -> list[Write]:
             data=None if data is None else data.encode(),
             by_session_end=data is None and session == ended,
         )
-        for number, (session, path, data) in enumerate(told)
+        for number, (session, path, data) in enumerate(reported)
     ]
 
 
-def told(operations: list[Write]) -> list[dict[str, Any]]:
+def reported(operations: list[Write]) -> list[dict[str, Any]]:
     """The operations, without what all of them share."""
     found = list(group_operations(operations, "/kafka/consumers/g"))
     assert all(one.pop("process") == "zookeeper" for one in found)
@@ -40,7 +40,7 @@ def test_claims_end_by_their_own_member_by_its_session_or_by_a_stranger() -> Non
         (2, "owners/t-1/4", None),
     )
     life[-1:] = writes((2, "owners/t-1/4", None), ended=2)
-    assert [(one["f"], one.get("member"), one.get("how")) for one in told(life)] == [
+    assert [(one["f"], one.get("member"), one.get("how")) for one in reported(life)] == [
         ("claim", "g_a", None),
         ("release", None, "released"),
         ("claim", "g_b", None),
@@ -48,7 +48,7 @@ def test_claims_end_by_their_own_member_by_its_session_or_by_a_stranger() -> Non
         ("claim", "g_b", None),
         ("release", None, "session"),
     ]
-    assert all(one.items() >= place.items() for one in told(life))
+    assert all(one.items() >= place.items() for one in reported(life))
 
 
 def test_an_offset_is_committed_by_the_member_of_the_session_or_by_nobody() -> None:
@@ -60,7 +60,7 @@ def test_an_offset_is_committed_by_the_member_of_the_session_or_by_nobody() -> N
         (1, "offsets/t", ""),
         (1, "owners/t", ""),
     )
-    assert told(life) == [
+    assert reported(life) == [
         {"type": "ok", "f": "commit", "time": 0, "member": None, "offsets": [["t", 0, 3]]},
         {"type": "ok", "f": "commit", "time": 20, "member": "g_a", "offsets": [["t", 0, 5]]},
     ]
@@ -70,4 +70,4 @@ def test_other_groups_are_left_out() -> None:
     """Also one whose name begins with this one's."""
     [one] = writes((1, "ids/x", "{}"))
     other = Write(zxid=1, time_ms=1, session=1, path="/kafka/consumers/g2/offsets/t/0", data=b"1")
-    assert told([one, other]) == []
+    assert reported([one, other]) == []

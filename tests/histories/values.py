@@ -6,18 +6,18 @@ from tests.histories.facts import History, Place
 from tests.histories.rules import Verdict
 
 
-def judge_values(history: History, verdict: Verdict) -> None:
+def judge_values(history: History, outcome: Verdict) -> None:
     """Find values at two offsets, offsets with two values, and values that nobody wrote."""
     values: dict[Place, set[str]] = {}
     places: dict[str, set[Place]] = {}
-    for place, value in _told(history):
+    for place, value in _reported(history):
         values.setdefault(place, set()).add(value)
         places.setdefault(value, set()).add(place)
-    verdict.complain(
+    outcome.complain(
         "inconsistent offsets",
         (f"{place} holds {sorted(all_of)}" for place, all_of in values.items() if len(all_of) > 1),
     )
-    verdict.complain(
+    outcome.complain(
         "duplicate",
         (
             f"{value} lies at {', '.join(map(str, sorted(all_of)))}"
@@ -25,11 +25,11 @@ def judge_values(history: History, verdict: Verdict) -> None:
             if len(all_of) > 1
         ),
     )
-    verdict.complain("write lost by the log", _lost_by_log(history))
-    _judge_origin(history, verdict)
+    outcome.complain("write lost by the log", _lost_by_log(history))
+    _judge_origin(history, outcome)
 
 
-def _told(history: History) -> Iterator[tuple[Place, str]]:
+def _reported(history: History) -> Iterator[tuple[Place, str]]:
     """What lies where: by the logs, by acknowledgements, by who read it."""
     for partition, log in history.logs.items():
         for offset, value in log.values.items():
@@ -39,8 +39,8 @@ def _told(history: History) -> Iterator[tuple[Place, str]]:
             for offset, value in enumerate(send.values, send.offset):
                 yield Place(send.partition, offset), value
     for one in history.deliveries:
-        if one.told is not None:
-            yield one.told, one.value
+        if one.reported is not None:
+            yield one.reported, one.value
 
 
 def _lost_by_log(history: History) -> Iterator[str]:
@@ -53,7 +53,7 @@ def _lost_by_log(history: History) -> Iterator[str]:
                 yield f"{value}, acknowledged at {send.partition} {offset}"
 
 
-def _judge_origin(history: History, verdict: Verdict) -> None:
+def _judge_origin(history: History, outcome: Verdict) -> None:
     topics = {send.partition.topic for send in history.sends}
     failed = {v for send in history.sends if send.outcome == "fail" for v in send.values}
     written = {value for send in history.sends for value in send.values}
@@ -61,6 +61,8 @@ def _judge_origin(history: History, verdict: Verdict) -> None:
         written.update(log.values.values())
     for one in history.deliveries:
         if one.value in failed:
-            verdict.complain("aborted read", [f"{one.value} by {one.member}"])
-        elif one.value not in written and (one.told is None or one.told.partition.topic in topics):
-            verdict.complain("unwritten read", [f"{one.value} at {one.told} by {one.member}"])
+            outcome.complain("aborted read", [f"{one.value} by {one.member}"])
+        elif one.value not in written and (
+            one.reported is None or one.reported.partition.topic in topics
+        ):
+            outcome.complain("unwritten read", [f"{one.value} at {one.reported} by {one.member}"])

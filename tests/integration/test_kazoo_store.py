@@ -31,17 +31,17 @@ def store(sandbox: Sandbox) -> Iterator[KazooStore]:
 
 
 @pytest.mark.zk
-@pytest.mark.parametrize(("asked_ms", "granted_ms"), [(7_001, 7_001), (10**9, None), (1, None)])
+@pytest.mark.parametrize(("sent_ms", "granted_ms"), [(7_001, 7_001), (10**9, None), (1, None)])
 def test_the_granted_session_timeout_is_the_servers(
-    sandbox: Sandbox, asked_ms: int, granted_ms: int | None
+    sandbox: Sandbox, sent_ms: int, granted_ms: int | None
 ) -> None:
     """What lies within 2 to 20 ticks is granted to the millisecond, all else is cut."""
     store = connect(
-        sandbox.zookeeper_connect, session_timeout_ms=asked_ms, connection_timeout_ms=5_000
+        sandbox.zookeeper_connect, session_timeout_ms=sent_ms, connection_timeout_ms=5_000
     )
     assert store.negotiated_timeout_ms != 0
     if granted_ms is None:
-        assert store.negotiated_timeout_ms != asked_ms
+        assert store.negotiated_timeout_ms != sent_ms
     else:
         assert store.negotiated_timeout_ms == granted_ms
     store.close()

@@ -73,7 +73,7 @@ def secured(
     if version == "2.8.2":
         tls_port = pick_free(set())
         properties["secureClientPort"] = str(tls_port)
-        told = {
+        reported = {
             "serverCnxnFactory": "org.apache.zookeeper.server.NettyServerCnxnFactory",
             "ssl.keyStore.location": str(certificates.broker_keys),
             "ssl.keyStore.password": STORE_PASSWORD,
@@ -81,7 +81,7 @@ def secured(
             "ssl.trustStore.password": STORE_PASSWORD,
             "ssl.clientAuth": "need",
         }
-        flags += [f"-Dzookeeper.{key}={value}" for key, value in told.items()]
+        flags += [f"-Dzookeeper.{key}={value}" for key, value in reported.items()]
     with Sandbox(
         kafka=version, brokers=1, zookeeper_properties=properties, zookeeper_jvm_flags=flags
     ) as sandbox:
@@ -151,10 +151,10 @@ def test_a_member_commits_what_strangers_can_read_and_not_change(
     lag = ["lag", "--zookeeper", secured.zookeeper_connect, "--group", group, "--json"]
     assert main([*lag, "--command-config", str(settings)]) == 0
     assert json.loads(capsys.readouterr().out)
-    told = rf"/consumers/{group}/ids/.* access denied .*zookeeper\.auth\.scheme"
+    reported = rf"/consumers/{group}/ids/.* access denied .*zookeeper\.auth\.scheme"
     with (
         ZookeeperConsumerConnector(ConsumerConfig(where)) as stranger,
-        pytest.raises(RebalanceFailed, match=told),
+        pytest.raises(RebalanceFailed, match=reported),
     ):
         stranger.create_message_streams({topic: 1})
 
@@ -189,7 +189,7 @@ def test_over_tls(secured: Secured, certificates: Certificates) -> None:
 def test_what_cannot_be_is_refused_before_anything_connects(tmp_path: Path) -> None:
     """Each names its setting."""
     where = {"zookeeper.connect": "nowhere.invalid:1", "group.id": "g"}
-    for settings, told in (
+    for settings, reported in (
         ({"zookeeper_auth_scheme": "digest"}, "zookeeper.auth.username"),
         ({"zookeeper_auth_password": "x"}, "zookeeper.auth.scheme"),
         ({"zookeeper_set_acl": True}, "zookeeper.set.acl needs a name"),
@@ -199,7 +199,7 @@ def test_what_cannot_be_is_refused_before_anything_connects(tmp_path: Path) -> N
             "give a PEM file",
         ),
     ):
-        with pytest.raises(ConfigError, match=told):
+        with pytest.raises(ConfigError, match=reported):
             ConsumerConfig(where, **settings)
     absent = ZookeeperSecurity(tls=True, cafile=str(tmp_path / "absent.pem"))
     with pytest.raises(ConfigError, match=r"zookeeper\.ssl\.truststore\.location"):

@@ -108,8 +108,8 @@ def _check_a_thaw(
             what="all that was written after the thaw",
         )
         again = [place for place in frozen.noted().thawed if place in read_by_other]
-        told = f"the frozen one: {frozen.log()}\nthe other one: {other.log()}"
-        assert again == [], f"{len(again)} messages that the other one had read\n{told}"
+        reported = f"the frozen one: {frozen.log()}\nthe other one: {other.log()}"
+        assert again == [], f"{len(again)} messages that the other one had read\n{reported}"
 
 
 def _all(partitions: list[TopicPartition], begin: int, end: int) -> set[tuple[int, int]]:

@@ -24,5 +24,5 @@ def group(
         yield mixed
     finally:
         mixed.close()
-    verdict = mixed.judge()
-    assert verdict.good, verdict.complaints()
+    outcome = mixed.judge()
+    assert outcome.good, outcome.complaints()

@@ -79,9 +79,9 @@ class GroupPeek:
         }
         assigned: Owners = {}
         if members:
-            answer = assign(strategy, GroupView(members, partitions), next(iter(members)))
-            assert isinstance(answer, GroupAssignment), answer
-            assigned = {f"{tp}": str(thread) for tp, thread in answer.owners.items()}
+            response = assign(strategy, GroupView(members, partitions), next(iter(members)))
+            assert isinstance(response, GroupAssignment), response
+            assigned = {f"{tp}": str(thread) for tp, thread in response.owners.items()}
         return Look(sorted(members), owners, assigned)
 
     def partitions(self, topic: str) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ class PollingMember:
 
     Attributes:
         records: what was delivered.
-        heard: what the rebalance listener heard: which call, and partition numbers.
+        received: what the rebalance listener heard: which call, and partition numbers.
         polling: cleared, the thread stays at work on what the last poll gave.
     """
 
@@ -53,7 +53,7 @@ class PollingMember:
             **settings,
         }
         self.records: list[ConsumerRecord] = []
-        self.heard: list[Heard] = []
+        self.received: list[Heard] = []
         self.polling = threading.Event()
         self.polling.set()
         self.idle = threading.Event()
@@ -81,7 +81,7 @@ class PollingMember:
     def assigned(self) -> frozenset[int]:
         """The partitions that it has, by what the listener heard."""
         now: frozenset[int] = frozenset()
-        for what, numbers in list(self.heard):
+        for what, numbers in list(self.received):
             now = now | numbers if what == "assigned" else now - numbers
         return now
 
@@ -98,15 +98,15 @@ class PollingMember:
 
     def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""
-        self._hear("assigned", assigned)
+        self._on_notice("assigned", assigned)
 
     def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""
-        self._hear("revoked", revoked)
+        self._on_notice("revoked", revoked)
 
     def on_partitions_lost(self, lost: set[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""
-        self._hear("lost", lost)
+        self._on_notice("lost", lost)
 
     def stop_polling(self) -> None:
         """Be at work on what the last poll gave until ``polling`` is set; returns when it is."""
@@ -121,8 +121,8 @@ class PollingMember:
         if error is not None:
             raise error
 
-    def _hear(self, what: str, partitions: set[TopicPartition]) -> None:
-        self.heard.append((what, frozenset(one.partition for one in partitions)))
+    def _on_notice(self, what: str, partitions: set[TopicPartition]) -> None:
+        self.received.append((what, frozenset(one.partition for one in partitions)))
 
     def _stop(self) -> None:
         self._stopped = True
@@ -130,7 +130,7 @@ class PollingMember:
 
     def _poll(self, consumer: KafkaConsumer) -> None:
         reader = f"{self._member}/0"
-        self._recorder.asks(reader)
+        self._recorder.requests(reader)
         records = [one for some in consumer.poll(timeout_ms=100).values() for one in some]
         messages = [
             (one.topic, one.partition, one.offset, (one.value or b"").decode()) for one in records

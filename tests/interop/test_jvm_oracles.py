@@ -35,12 +35,12 @@ def test_every_member_of_100_fresh_groups_gets_what_the_jvm_gives_it(seed: int) 
     rng = random.Random(seed)
     cases = [random_case(rng) for _ in range(100)]
     with Sandbox(kafka="0.8.2.2", brokers=0) as sandbox:
-        answers = jvm_answers(sandbox.zookeeper_connect.partition("/")[0], cases)
+        responses = jvm_answers(sandbox.zookeeper_connect.partition("/")[0], cases)
     wrong = [
         (number, consumer_id)
-        for number, (case, by_member) in enumerate(zip(cases, answers, strict=True))
-        for consumer_id, answer in by_member.items()
-        if not case.agrees(consumer_id, answer)
+        for number, (case, by_member) in enumerate(zip(cases, responses, strict=True))
+        for consumer_id, response in by_member.items()
+        if not case.agrees(consumer_id, response)
     ]
     assert wrong == [], f"with seed {seed}"
 

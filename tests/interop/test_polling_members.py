@@ -50,7 +50,7 @@ def test_all_three_kinds_share_a_topic(group: MixedGroup, *, polling_first: bool
         group.await_values(group.writer.values, polling, scala, ours, last)
     finally:
         last.leave()
-    assert all(what != "lost" for what, _ in polling.heard)
+    assert all(what != "lost" for what, _ in polling.received)
     group.await_committed(topic)
 
 
@@ -73,11 +73,11 @@ def test_a_member_at_work_does_not_hold_up_a_scala_member(group: MixedGroup) -> 
         group.await_values([f"{topic}:1:{one}" for one in range(5)], scala)
         scala.check_no_rebalance_failed()
         polling.polling.set()
-        wait_until(lambda: ("lost", frozenset({1})) in polling.heard, what="the news")
+        wait_until(lambda: ("lost", frozenset({1})) in polling.received, what="the news")
     finally:
         polling.leave()
     # Nothing was committed of what it kept, so the next one reads that again.
-    assert polling.heard[-1] == ("revoked", frozenset({0}))
+    assert polling.received[-1] == ("revoked", frozenset({0}))
 
 
 def test_offsets_go_back_and_forth_to_the_message(group: MixedGroup) -> None:
@@ -132,17 +132,17 @@ def test_a_slow_iteration_hands_over_between_two_records(group: MixedGroup) -> N
     """Not behind all that it has taken, which may take longer than the others wait."""
     topic = group.topic(2)
     group.write(100, topic)
-    heard: list[str] = []
+    received: list[str] = []
 
     class Listener:
         def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-            heard.append(f"assigned {len(assigned)}")
+            received.append(f"assigned {len(assigned)}")
 
         def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
-            heard.append(f"revoked {len(revoked)}")
+            received.append(f"revoked {len(revoked)}")
 
         def on_partitions_lost(self, lost: set[TopicPartition]) -> None:
-            heard.append(f"lost {len(lost)}")
+            received.append(f"lost {len(lost)}")
 
     settings: dict[str, object] = {
         **TIMINGS,
@@ -160,10 +160,10 @@ def test_a_slow_iteration_hands_over_between_two_records(group: MixedGroup) -> N
         try:
             # Longer than the grace of a second in all; what one poll took is not used up by then.
             taken = [first]
-            while len(heard) < 2 and len(taken) < 90:
+            while len(received) < 2 and len(taken) < 90:
                 wait_ms(20)
                 taken.append(next(records))
-            assert heard[:2] == ["assigned 2", "revoked 1"]
+            assert received[:2] == ["assigned 2", "revoked 1"]
             assert len(taken) < 90
             wait_until(lambda: len(other.assigned) == 1, what="the other one's share")
         finally:
@@ -227,7 +227,7 @@ def test_the_end_of_a_session_is_heard_and_got_over(group: MixedGroup) -> None:
             group.await_settled([topic], ["p", "s"])
             wait_until(lambda: len(polling.assigned) == 2, what="its share")
             group.cluster.expire_session(*polling.session)
-            wait_until(lambda: "lost" in [one for one, _ in polling.heard], what="the loss")
+            wait_until(lambda: "lost" in [one for one, _ in polling.received], what="the loss")
             group.await_settled([topic], ["p", "s"])
             wait_until(lambda: len(polling.assigned) == 2, what="its share again")
             scala.check_no_rebalance_failed()

@@ -72,13 +72,13 @@ def run(source: Source, root: Path, broker: str, bootstrap: str) -> Result:
     """
     without = left_out(source.version, broker)
     with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "results.xml"
+        reported = Path(folder) / "results.xml"
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "pytest", "-q", "--tb=short"),
                 *("-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"),
                 *("-p", "tests.kafka_python.fixtures", "-c", "pytest.ini"),
-                *(f"--timeout={LIMIT_S}", f"--junit-xml={told}"),
+                *(f"--timeout={LIMIT_S}", f"--junit-xml={reported}"),
                 *(f"--deselect={name}" for name in without),
                 *source.tests,
             ],
@@ -94,14 +94,14 @@ def run(source: Source, root: Path, broker: str, bootstrap: str) -> Result:
             text=True,
             check=False,
         )
-        if done.returncode not in RAN or not told.exists():
+        if done.returncode not in RAN or not reported.exists():
             raise RuntimeError(f"{done.stdout}\n{done.stderr}")
-        return _read(source.version, broker, told, without)
+        return _read(source.version, broker, reported, without)
 
 
-def _read(version: str, broker: str, told: Path, without: dict[str, str]) -> Result:
+def _read(version: str, broker: str, reported: Path, without: dict[str, str]) -> Result:
     passed, skipped, failed = [], [], {}
-    for case in ET.parse(told).iter("testcase"):  # written by the pytest that was started here
+    for case in ET.parse(reported).iter("testcase"):  # written by the pytest that was started here
         name = f"{case.get('classname')}::{case.get('name')}"
         trouble = [one for one in case if one.tag in {"failure", "error"}]
         if trouble:

@@ -46,7 +46,7 @@ Drawn = Sequence[tuple[Mutant, Change]]
 Outcomes = dict[int, Outcome]
 
 
-def say(line: str) -> None:
+def write(line: str) -> None:
     """Print at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -72,14 +72,14 @@ def main(arguments: Sequence[str]) -> int:
     began = time.perf_counter()
     if options.only is None:
         total, drawn = sample(options.packages, options.count, options.seed)
-        say(f"{len(drawn)} of {total} mutants, seed {options.seed}; what happens is in {folder}")
+        write(f"{len(drawn)} of {total} mutants, seed {options.seed}; what happens is in {folder}")
     else:
         gone, drawn = again(options.only.read_text().splitlines())
         for one in gone:
-            say(f"no such change any more: {one}")
-        say(f"{len(drawn)} mutants of {options.only}; what happens is in {folder}")
+            write(f"no such change any more: {one}")
+        write(f"{len(drawn)} mutants of {options.only}; what happens is in {folder}")
     outcomes = _try_all(drawn, folder, options)
-    say(f"\n{_table(drawn, outcomes)}\n{time.perf_counter() - began:.0f} s")
+    write(f"\n{_table(drawn, outcomes)}\n{time.perf_counter() - began:.0f} s")
     return int(any(outcome in _OPEN for outcome in outcomes.values()))
 
 
@@ -133,7 +133,7 @@ def _session(folder: Path, plan: Plan, engine: str) -> list[Outcome]:
         subprocess.run(command, cwd=TOP, env=environment, stdout=output, stderr=output, check=True)
     left_out = (folder / "left-out").read_text().splitlines()
     if left_out:
-        say(f"{len(left_out)} tests fail here without a mutant and are left out: {left_out[:5]}")
+        write(f"{len(left_out)} tests fail here without a mutant and are left out: {left_out[:5]}")
     written = json.loads((folder / "outcomes.json").read_text())
     return [Outcome(written[str(number)]) for number in range(len(plan["mutants"]))]
 

@@ -103,13 +103,13 @@ def sample(
     return len(sites), drawn
 
 
-def again(told: Iterable[str]) -> tuple[list[str], list[tuple[Mutant, Change]]]:
+def again(reported: Iterable[str]) -> tuple[list[str], list[tuple[Mutant, Change]]]:
     """Find mutants by what a run has told of them; gives the lines whose mutants are no more.
 
     Lines may have moved since: of several changes that read alike, the nearest is meant.
     """
     wanted: dict[str, list[tuple[int, str, str]]] = {}
-    for text in told:
+    for text in reported:
         found = _TOLD.search(text)
         if found is not None:
             place = int(found["line"]), found["change"].rstrip(), text.rstrip()

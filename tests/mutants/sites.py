@@ -197,11 +197,11 @@ class Module:
 
 def _difference(old: str, new: str) -> tuple[str, str]:
     """The lines that differ: a change lies in one place."""
-    olds, news = old.splitlines(), new.splitlines()
-    first = _shared(olds, news)
-    olds, news = olds[first:], news[first:]
-    last = _shared(olds[::-1], news[::-1])
-    sides = (one[: len(one) - last] for one in (olds, news))
+    olds, events = old.splitlines(), new.splitlines()
+    first = _shared(olds, events)
+    olds, events = olds[first:], events[first:]
+    last = _shared(olds[::-1], events[::-1])
+    sides = (one[: len(one) - last] for one in (olds, events))
     before, after = (" ".join(line.strip() for line in side) for side in sides)
     return before, after
 

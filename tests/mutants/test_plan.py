@@ -45,11 +45,11 @@ def test_what_was_told_is_found_again() -> None:
     gone, found = again(f"survived: {one}" for one in drawn)
     assert (gone, {one for one, _ in found}) == ([], set(drawn))
     moved = drawn[0]
-    told = [
+    reported = [
         f"survived: {moved.path}:{moved.line + 7}: {moved.change}",
         f"survived: {moved.path}:1: nothing  ->  like it",
         "a line of something else",
     ]
-    gone, found = again(told)
-    assert gone == [told[1]]
+    gone, found = again(reported)
+    assert gone == [reported[1]]
     assert [one.change for one, _ in found] == [moved.change]

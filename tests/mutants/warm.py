@@ -42,10 +42,10 @@ class Reach:
 
     def add(self, file: Path) -> None:
         """Take in what a process has written down."""
-        told = json.loads(file.read_text())
-        self.seconds |= told["seconds"]
-        self.failed += told["failed"]
-        for path, lines in told["lines"].items():
+        reported = json.loads(file.read_text())
+        self.seconds |= reported["seconds"]
+        self.failed += reported["failed"]
+        for path, lines in reported["lines"].items():
             of_path = self.lines.setdefault(path, {})
             for line, names in lines.items():
                 of_path.setdefault(int(line), []).extend(names)
@@ -137,7 +137,7 @@ class Warm:
         items = {item.nodeid: item for item in session.items}
         outcomes: dict[int, Outcome] = {}
 
-        def told(number: int, outcome: Outcome) -> None:
+        def reported(number: int, outcome: Outcome) -> None:
             outcomes[number] = outcome
             with (self._folder / "told").open("a") as file:
                 file.write(f"{outcome}: {self._mutants[number][0]}\n")
@@ -147,12 +147,12 @@ class Warm:
         for number, (mutant, change) in enumerate(self._mutants):
             reaching = reach.of_line(mutant.path, mutant.line, change.places)
             if not reaching:
-                told(number, Outcome.UNREACHED)
+                reported(number, Outcome.UNREACHED)
                 continue
             chosen = reach.quickest(reaching, self._budget_s)
             run = partial(_try, functions, mutant, change, [items[one] for one in chosen])
             trials.append(Trial(number, run, reach.seconds_of(chosen) * SLOWEST + self._grace_s))
-        run_trials(trials, self._jobs, told)
+        run_trials(trials, self._jobs, reported)
         written = {str(number): str(outcome) for number, outcome in outcomes.items()}
         (self._folder / "outcomes.json").write_text(json.dumps(written))
         return True

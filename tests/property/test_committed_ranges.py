@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.poll_logs import ModelLog
-from tests.support.ranges import DECODERS, stretch
+from tests.support.ranges import DECODERS, range_
 from zkconsumer.fetch.range_parts import PieceDecoder
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import RangeCursor, RangeRequest, ResponseKind
@@ -49,10 +49,10 @@ class Reading:
 
     def run(self) -> int | None:
         """Read to the end; gives the offset from which on the rest was lost."""
-        while (ask := self.cursor.ask()) is not None:
+        while (request := self.cursor.request()) is not None:
             self.now_ms += TIMEOUT_MS // 4
-            verdict = self.cursor.receive(ask, self._answer(ask), self.now_ms)
-            assert verdict in {ResponseKind.ARRIVED, ResponseKind.EMPTY}
+            outcome = self.cursor.receive(request, self._respond(request), self.now_ms)
+            assert outcome in {ResponseKind.ARRIVED, ResponseKind.EMPTY}
             while self.cursor.has_packed():
                 for part in self.cursor.unpack():
                     self.found += [(one.offset, one.value) for one in part.records()]
@@ -62,15 +62,19 @@ class Reading:
                 return lost.from_offset
         return None
 
-    def _answer(self, ask: RangeRequest) -> FetchedPartition:
-        wanted = FetchPartition(partition=0, fetch_offset=ask.offset, max_bytes=ask.max_bytes)
+    def _respond(self, request: RangeRequest) -> FetchedPartition:
+        wanted = FetchPartition(
+            partition=0, fetch_offset=request.offset, max_bytes=request.max_bytes
+        )
         data = self.log.read(wanted, 12, 1 << 20, committed=self.committed)
         return FetchedPartition(
             partition=0,
             error_code=0,
             high_watermark=self.log.end,
             last_stable_offset=self.log.last_stable,
-            aborted_transactions=self.log.aborted_in(ask.offset, data) if self.committed else None,
+            aborted_transactions=self.log.aborted_in(request.offset, data)
+            if self.committed
+            else None,
             records=memoryview(data),
         )
 
@@ -102,7 +106,7 @@ def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
         fail_on_data_loss=False,
         isolation=isolation,
     )
-    cursor = RangeCursor(stretch(start, stop), wanted, decoder=decoder)
+    cursor = RangeCursor(range_(start, stop), wanted, decoder=decoder)
     reading = Reading(log, cursor, committed)
     lost_from = reading.run()
     end = min(stop, log.last_stable) if committed else stop

@@ -6,7 +6,7 @@ from hypothesis import strategies as some
 from zkconsumer.offsets import coordinator_state as st
 
 OUTCOMES = [
-    *(st.Tried(verdict=verdict) for verdict in st.ResponseOutcome),
+    *(st.Tried(outcome=outcome) for outcome in st.ResponseOutcome),
     *(st.Tried(reason="broke", closed=closed) for closed in (False, True)),
     st.Tried(reason="nobody", all_hung_up=True),
 ]
@@ -36,7 +36,7 @@ def test_every_call_ends(
     for _ in range(MOST_STEPS):
         roll = left.pop() if left else 95
         tried = OUTCOMES[roll % len(OUTCOMES)] if left else OUTCOMES[-1]
-        good = tried.verdict is st.ResponseOutcome.DONE
+        good = tried.outcome is st.ResponseOutcome.DONE
         failures += not good
         action: st.Pause | st.End | None = call.after(tried, now_ms)
         assert not good or action == st.Finish()
@@ -51,12 +51,12 @@ def test_every_call_ends(
         assert tries is None or failures <= tries + excused
         match action:
             case st.Finish():
-                assert tried.verdict is not None
+                assert tried.outcome is not None
                 over = now_ms + max(backoff_ms, st.LEAST_PAUSE_MS) >= limit_ms
                 assert good or over or failures - excused == tries
                 return
             case st.RequestFailed(reason=reason, too_old=too_old):
-                assert (tried.verdict, tried.reason) == (None, reason)
+                assert (tried.outcome, tried.reason) == (None, reason)
                 assert not too_old or failures >= st.TOO_OLD_ROUNDS
                 return
             case _:

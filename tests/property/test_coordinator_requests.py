@@ -115,7 +115,7 @@ def test_a_static_member_commits_under_its_name_or_not_at_all(version: int) -> N
 @given(codes=some.dictionaries(PARTITIONS, CODES, max_size=8))
 def test_codes_of_a_commit(version: int, codes: dict[TopicPartition, int]) -> None:
     """Each partition has its own."""
-    answer = oc.OffsetCommitResponse(
+    response = oc.OffsetCommitResponse(
         topics=tuple(
             oc.CommittedTopic(
                 topic=tp.topic,
@@ -124,7 +124,7 @@ def test_codes_of_a_commit(version: int, codes: dict[TopicPartition, int]) -> No
             for tp, code in codes.items()
         )
     )
-    data = encode_response(answer, version=version, correlation_id=1)
+    data = encode_response(response, version=version, correlation_id=1)
     _, read = decode_response(oc.OffsetCommitRequest, version, data[4:])
     assert commit_codes(read) == codes
 
@@ -152,18 +152,20 @@ def test_a_broker_reads_what_is_asked_for(
         assert read.topics is None
         return
     assert read.topics is not None
-    asked = [TopicPartition(one.topic, number) for one in read.topics for number in one.partitions]
-    assert len(asked) == len(set(asked))
-    assert set(asked) == set(partitions)
+    requested = [
+        TopicPartition(one.topic, number) for one in read.topics for number in one.partitions
+    ]
+    assert len(requested) == len(set(requested))
+    assert set(requested) == set(partitions)
     for topic in {tp.topic for tp in partitions}:
         wanted = list(dict.fromkeys(tp for tp in partitions if tp.topic == topic))
-        assert [tp for tp in asked if tp.topic == topic] == wanted
+        assert [tp for tp in requested if tp.topic == topic] == wanted
 
 
 @FETCHES
 @EXAMPLES
 @given(
-    answers=some.dictionaries(
+    responses=some.dictionaries(
         PARTITIONS,
         some.tuples(some.integers(-(2**63), 2**63 - 1), CODES, TEXTS, some.integers(-1, 2**31 - 1)),
         max_size=8,
@@ -173,13 +175,13 @@ def test_a_broker_reads_what_is_asked_for(
 )
 def test_positions_that_are_read(
     version: int,
-    answers: dict[TopicPartition, tuple[int, int, str, int]],
+    responses: dict[TopicPartition, tuple[int, int, str, int]],
     code: int,
     *,
     unknown_is_none: bool,
 ) -> None:
     """A position, none, or why it is not known: one of the three for each, and never a mix."""
-    answer = of.OffsetFetchResponse(
+    response = of.OffsetFetchResponse(
         topics=tuple(
             of.OffsetFetchedTopic(
                 topic=tp.topic,
@@ -193,20 +195,20 @@ def test_positions_that_are_read(
                     ),
                 ),
             )
-            for tp, (offset, error, metadata, epoch) in answers.items()
+            for tp, (offset, error, metadata, epoch) in responses.items()
         ),
         error_code=code if version >= 2 else 0,
     )
-    data = encode_response(answer, version=version, correlation_id=1)
+    data = encode_response(response, version=version, correlation_id=1)
     _, decoded = decode_response(of.OffsetFetchRequest, version, data[4:])
     read = positions(decoded, unknown_is_none=unknown_is_none)
     assert read.code == (code if version >= 2 else 0)
-    assert read.found.keys() | read.codes.keys() == answers.keys()
+    assert read.found.keys() | read.codes.keys() == responses.keys()
     assert not read.found.keys() & read.codes.keys()
     assert read.absurd.keys() <= read.codes.keys()
     assert read.all_codes == ({read.code} | set(read.codes.values())) - {0}
     for tp, it in read.found.items():
-        offset, error, metadata, epoch = answers[tp]
+        offset, error, metadata, epoch = responses[tp]
         if it is None:
             assert offset == -1 or (unknown_is_none and error == 3)
         else:
@@ -214,7 +216,7 @@ def test_positions_that_are_read(
             assert (it.offset >= 0, error) == (True, 0)
         assert (read.reason(tp) is None) == (not read.code)
     for tp, one in read.codes.items():
-        offset, error, *_ = answers[tp]
+        offset, error, *_ = responses[tp]
         assert one == error or (error == 0 and offset < -1 and one == ErrorCode.UNKNOWN)
         assert read.reason(tp)
     assert read.reason(TopicPartition("w", 0)) is not None

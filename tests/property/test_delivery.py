@@ -21,24 +21,24 @@ fetches = st.builds(
     numbers,
     st.integers(0, CHUNK_RECORDS),
 )
-asks = st.sampled_from(
+requests = st.sampled_from(
     [
-        DeliveryWorld.ask,
-        DeliveryWorld.ask,
+        DeliveryWorld.request,
+        DeliveryWorld.request,
         DeliveryWorld.ask_for_a_batch,
         DeliveryWorld.ask_for_arrow,
     ]
 )
 acts: st.SearchStrategy[Act] = st.one_of(
     fetches,
-    asks,
-    asks,
-    asks,
+    requests,
+    requests,
+    requests,
     st.just(DeliveryWorld.commit_automatically),
     st.builds(lambda number: lambda world: world.revoke(number), numbers),
     st.just(DeliveryWorld.crash),
     st.builds(
-        lambda answer: lambda world: world.answers.append(answer),
+        lambda response: lambda world: world.responses.append(response),
         st.sampled_from(["error", "maybe", "no"]),
     ),
     st.just(lambda world: world.gate.suspect()),
@@ -54,13 +54,13 @@ scripts = st.lists(acts, max_size=60)
 
 def read_to_the_end(world: DeliveryWorld) -> None:
     """Let everything go well from here on."""
-    world.answers.clear()
+    world.responses.clear()
     world.gate.trust()
     for number in range(PARTITIONS):
         world.revoke(number)
         for _ in range(20):
             world.fetch(number, CHUNK_RECORDS)
-    while world.ask():
+    while world.request():
         pass
     world.commit_automatically()
 
@@ -101,7 +101,7 @@ def test_at_most_once_hands_over_nothing_twice_and_nothing_uncommitted(
     for act in script:
         before = [one.claim for one in world.partitions]
         act(world)
-        for number, offset in world.in_hand:
+        for number, offset in world.pending:
             assert offset < world.partitions[number].committed
         for number, partition in enumerate(world.partitions):
             if partition.claim is not before[number]:
@@ -133,11 +133,11 @@ def test_scala_commits_up_to_the_message_in_hand_and_loses_no_other(
     unfinished: set[tuple[int, int]] = set()
     for act in script:
         if act is DeliveryWorld.crash:
-            unfinished.update(world.in_hand)
-        before = world.in_hand
+            unfinished.update(world.pending)
+        before = world.pending
         act(world)
-        if world.in_hand is not before:
-            for number, offset in world.in_hand:
+        if world.pending is not before:
+            for number, offset in world.pending:
                 assert (world.partitions[number].claim.consumed_offset or 0) > offset
     read_to_the_end(world)
     assert set(world.delivered) == everything(world)

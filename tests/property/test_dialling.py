@@ -22,25 +22,27 @@ answers_of_id = st.binary(max_size=30).map(
     lambda body: (len(body) + 4).to_bytes(4, "big") + b"\0\0\0\1" + body
 )
 # Silence would only wait for the time-out: that has tests of its own.
-odd = st.one_of(st.just(Word.CLOSE), st.binary(min_size=5, max_size=40), framed, answers_of_id)
-plans = st.lists(st.one_of(st.none(), st.none(), odd), max_size=8)
+unsupported = st.one_of(
+    st.just(Word.CLOSE), st.binary(min_size=5, max_size=40), framed, answers_of_id
+)
+plans = st.lists(st.one_of(st.none(), st.none(), unsupported), max_size=8)
 
 
 def broker_of(generation: BrokerGeneration | None, plan: list[Said | None]) -> SpokenBroker:
     """A broker that follows a plan, and then does as such a broker does."""
     left = list(plan)
 
-    def answer(frame: RequestFrame) -> Said | None:
-        said = left.pop(0) if left else None
-        if said is None and frame.api_key is ApiKey.METADATA:
+    def response(frame: RequestFrame) -> Said | None:
+        message = left.pop(0) if left else None
+        if message is None and frame.api_key is ApiKey.METADATA:
             return NOTHING
-        if isinstance(said, bytes):
+        if isinstance(message, bytes):
             # Nothing comes behind it: else one that reads on would wait.
             broker.conversations[-1].is_over = True
-        return said
+        return message
 
     serves = MODERN if generation is None else old(generation)
-    broker = SpokenBroker(ADDRESS, serves=serves, generation=generation, answer=answer)
+    broker = SpokenBroker(ADDRESS, serves=serves, generation=generation, response=response)
     return broker
 
 

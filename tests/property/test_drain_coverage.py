@@ -43,18 +43,20 @@ def test_every_offset_lands_in_the_finding_that_counting_puts_it_in(
         excuses={Kind.EXPIRED: expired, Kind.COMPACTED: compacted},
     )
     copies = Counter(_offsets(found))
-    asked = set(range(*wanted))
-    missing = asked - copies.keys()
+    requested = set(range(*wanted))
+    missing = requested - copies.keys()
     excused = missing & {*_offsets(expired), *_offsets(compacted)}
     assert coverage.rows == copies.total()
     assert _shown(coverage, Kind.GAP) == sorted(missing - excused)
     assert {*_shown(coverage, Kind.EXPIRED), *_shown(coverage, Kind.COMPACTED)} == excused
     assert set(_shown(coverage, Kind.EXPIRED)) <= set(_offsets(expired))
     assert set(_shown(coverage, Kind.COMPACTED)) <= set(_offsets(compacted))
-    assert _shown(coverage, Kind.DUPLICATE) == sorted(o for o in asked if copies[o] > 1)
-    assert _shown(coverage, Kind.STRAY) == sorted(copies.keys() - asked)
-    assert coverage.of(Kind.DUPLICATE).offsets == sum(copies[o] - 1 for o in asked & copies.keys())
-    assert coverage.of(Kind.STRAY).offsets == sum(copies[o] for o in copies.keys() - asked)
+    assert _shown(coverage, Kind.DUPLICATE) == sorted(o for o in requested if copies[o] > 1)
+    assert _shown(coverage, Kind.STRAY) == sorted(copies.keys() - requested)
+    assert coverage.of(Kind.DUPLICATE).offsets == sum(
+        copies[o] - 1 for o in requested & copies.keys()
+    )
+    assert coverage.of(Kind.STRAY).offsets == sum(copies[o] for o in copies.keys() - requested)
 
 
 @given(_RUNS, _LISTS)

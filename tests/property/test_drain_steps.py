@@ -89,19 +89,19 @@ def test_killed_once_at_every_point_it_goes_on() -> None:
 @settings(max_examples=150, deadline=None)
 @given(
     kills=st.lists(st.integers(0, 60), max_size=8),
-    news=st.lists(st.tuples(st.sampled_from([T0, T1, U0]), st.integers(0, 9)), max_size=9),
+    events=st.lists(st.tuples(st.sampled_from([T0, T1, U0]), st.integers(0, 9)), max_size=9),
 )
 def test_killed_again_and_again_while_the_logs_grow(
-    kills: list[int], news: list[tuple[TopicPartition, int]]
+    kills: list[int], events: list[tuple[TopicPartition, int]]
 ) -> None:
     """Kills may follow each other, attempts of the dead may write on, topics may come."""
     world = World()
     for number, burns in enumerate(kills):
-        for tp, count in news[number : number + 1]:
+        for tp, count in events[number : number + 1]:
             world.grow(tp, count)
         run_killed(world, burns)
         write_as_a_zombie(world)
-    for tp, count in news[len(kills) :]:
+    for tp, count in events[len(kills) :]:
         world.grow(tp, count)
     world.run()
     world.run()

@@ -11,7 +11,7 @@ from random import Random
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.fetch_answers import asked, fetched, listed, together
+from tests.support.fetch_answers import fetched, listed, requested, together
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
@@ -154,7 +154,7 @@ class Simulation:
         if request is not None:
             if self.old and self.chance(0.2):
                 self.act(self.session.receive_fetch(*self.rng.choice(self.old)))
-            self.act(self.session.receive_fetch(request, self.answer(request)))
+            self.act(self.session.receive_fetch(request, self.response(request)))
             self.unpack()
             self.session.let_go()
 
@@ -180,34 +180,34 @@ class Simulation:
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """The start of each log, or an error."""
-        answers = [
+        responses = [
             listed(tp, error=self.rng.choice(LOST))
             if self.chance(0.2)
             else listed(tp, self.logs[tp].start)
             for tp in asked_offsets(request)
         ]
-        return ListOffsetsResponse(topics=tuple(t for one in answers for t in one.topics))
+        return ListOffsetsResponse(topics=tuple(t for one in responses for t in one.topics))
 
-    def answer(self, request: FetchRequest) -> FetchResponse:
+    def response(self, request: FetchRequest) -> FetchResponse:
         """What the broker says to a fetch."""
-        answers = []
-        for tp, wanted in asked(request).items():
+        responses = []
+        for tp, wanted in requested(request).items():
             log = self.logs[tp]
             if self.chance(0.05):
                 continue
             if self.chance(0.1):
-                answers.append(fetched(tp, error=self.rng.choice(LOST)))
+                responses.append(fetched(tp, error=self.rng.choice(LOST)))
             elif not log.start <= wanted.fetch_offset <= log.end:
-                answers.append(fetched(tp, error=ErrorCode.OFFSET_OUT_OF_RANGE))
+                responses.append(fetched(tp, error=ErrorCode.OFFSET_OUT_OF_RANGE))
             else:
                 data = log.read(wanted.fetch_offset, wanted.max_bytes)
-                answers.append(fetched(tp, self.damaged(tp, data), high_watermark=log.end))
-        self.rng.shuffle(answers)
-        answer = together(*answers)
+                responses.append(fetched(tp, self.damaged(tp, data), high_watermark=log.end))
+        self.rng.shuffle(responses)
+        response = together(*responses)
         if not self.was_damaged:  # the same damage twice would be believed, and rightly
-            self.old.append((request, answer))
+            self.old.append((request, response))
         self.was_damaged = False
-        return answer
+        return response
 
     def damaged(self, tp: TopicPartition, data: bytes) -> bytes:
         """Now and then the last byte flips on the way, but never twice at the same place."""

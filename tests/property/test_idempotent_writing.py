@@ -100,7 +100,7 @@ class Connection:
 
     cluster: Cluster
     broker: Broker
-    answers: deque[ProduceResponse | None] = field(default_factory=deque)
+    responses: deque[ProduceResponse | None] = field(default_factory=deque)
     is_cut: bool = False
     is_renewal_due: bool = False
 
@@ -119,7 +119,7 @@ class Connection:
 
     def call(self, _request: InitProducerIdRequest, **_: object) -> InitProducerIdResponse:
         """See ``NegotiatedConnection``."""
-        assert not self.answers, "an exchange between answers"
+        assert not self.responses, "an exchange between answers"
         code = ErrorCode.NONE if self.cluster.gives_ids else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         self.cluster.ids += 1
         return InitProducerIdResponse(
@@ -131,17 +131,17 @@ class Connection:
         fault = self.cluster.faults.pop(0) if self.cluster.faults else ""
         if self.is_cut or fault == "cut":
             self.is_cut = True
-            self.answers.append(None)
+            self.responses.append(None)
         else:
             if fault == "forgets":
                 self.cluster.kept.clear()
-            answer = self._answer(request, fault)
+            response = self._respond(request, fault)
             self.is_cut = fault == "lost"
-            self.answers.append(None if self.is_cut else answer)
-        self.cluster.most_under_way = max(self.cluster.most_under_way, len(self.answers))
-        return len(self.answers)
+            self.responses.append(None if self.is_cut else response)
+        self.cluster.most_under_way = max(self.cluster.most_under_way, len(self.responses))
+        return len(self.responses)
 
-    def _answer(self, request: ProduceRequest, fault: str) -> ProduceResponse:
+    def _respond(self, request: ProduceRequest, fault: str) -> ProduceResponse:
         topics = []
         for topic in request.topics:
             partitions = []
@@ -156,10 +156,10 @@ class Connection:
 
     def finish(self, _in_flight: object, **_: object) -> ProduceResponse:
         """See ``NegotiatedConnection``."""
-        answer = self.answers.popleft()
-        if answer is None:
+        response = self.responses.popleft()
+        if response is None:
             raise ConnectionLost("cut")
-        return answer
+        return response
 
 
 def write(

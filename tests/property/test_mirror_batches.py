@@ -16,15 +16,15 @@ places = st.dictionaries(
     st.dictionaries(st.integers(0, 30), st.sampled_from(TARGETS), min_size=1, max_size=12),
     min_size=1,
 )
-answers = st.lists(st.sampled_from([None, None, None, "later: not now", "never"]), max_size=40)
+responses = st.lists(st.sampled_from([None, None, None, "later: not now", "never"]), max_size=40)
 
 
 def check_lines(
-    heard: Heard, target: TargetDouble, chosen: dict[TopicPartition, dict[int, TopicPartition]]
+    received: Heard, target: TargetDouble, chosen: dict[TopicPartition, dict[int, TopicPartition]]
 ) -> dict[TopicPartition, list[int]]:
     """Each line tells the truth; gives the offsets that are there."""
     there: dict[TopicPartition, list[int]] = {}
-    for line in heard.lines:
+    for line in received.lines:
         for offset, at in line.pairs():
             there.setdefault(line.source, []).append(offset)
             assert target.logs[line.target][at] == b"v%d" % offset
@@ -32,10 +32,10 @@ def check_lines(
     return there
 
 
-def check_order(heard: Heard, target: TargetDouble) -> None:
+def check_order(received: Heard, target: TargetDouble) -> None:
     """From one partition to another messages keep their order, and every one is in a line."""
     for there, log in target.logs.items():
-        of_target = [line for line in heard.lines if line.target == there]
+        of_target = [line for line in received.lines if line.target == there]
         assert len(log) == sum(line.count for line in of_target)
         for source in SOURCES:
             found = [
@@ -44,7 +44,7 @@ def check_order(heard: Heard, target: TargetDouble) -> None:
             assert found == sorted(found), "out of order"
 
 
-@given(places, answers, st.booleans(), st.none() | st.integers(0, 3))
+@given(places, responses, st.booleans(), st.none() | st.integers(0, 3))
 def test_positions_never_pass_what_is_not_there(
     chosen: dict[TopicPartition, dict[int, TopicPartition]],
     verdicts: list[str | None],
@@ -58,11 +58,11 @@ def test_positions_never_pass_what_is_not_there(
             by_target.setdefault(source, {}).setdefault(target, []).append(offset)
     left = list(verdicts)
     target_double = TargetDouble(lambda _value: left.pop(0) if left else None)
-    heard = Heard()
+    received = Heard()
     batch = batch_of(by_target)
     writer = Writer(
         target_double,
-        heard,
+        received,
         is_stopping=lambda: False,
         pause=lambda: None,
         retries=retries,
@@ -73,8 +73,8 @@ def test_positions_never_pass_what_is_not_there(
         writer.write(batch)
     except MirrorError:
         finished = False
-    there = check_lines(heard, target_double, chosen)
-    for dropped, _ in heard.dropped_ones:
+    there = check_lines(received, target_double, chosen)
+    for dropped, _ in received.dropped_ones:
         there.setdefault(dropped.source, []).append(dropped.offset)
     positions = batch.positions()
     for source, of_source in chosen.items():
@@ -86,5 +86,5 @@ def test_positions_never_pass_what_is_not_there(
         else:
             assert positions[source] <= max(of_source) + 1
     if not drops:
-        assert heard.dropped_ones == []
-    check_order(heard, target_double)
+        assert received.dropped_ones == []
+    check_order(received, target_double)

@@ -53,12 +53,12 @@ def run(
         abort_on_send_failure=not drops,
         batch_records=7,
     )
-    books = OffsetLedger()
+    ledger = OffsetLedger()
     made: Any = MirrorStream
     stream: MirrorStream = made(
         settings,
         {},
-        books=books,
+        ledger=ledger,
         supervisor=Quiet(),
         clock=ManualClock(),
         consume=lambda _settings: cast("Any", ConsumerDouble(world)),
@@ -68,51 +68,51 @@ def run(
     try:
         stream.run()
     except MirrorError:
-        return books, False
-    return books, True
+        return ledger, False
+    return ledger, True
 
 
 @given(logs, steps, verdicts, st.booleans(), st.sampled_from([0, 60_000]))
 def test_nothing_is_ever_committed_that_is_not_in_the_target(
     of_logs: dict[TopicPartition, set[int]],
     script: list[Step],
-    answers: list[Verdict],
+    responses: list[Verdict],
     drops: bool,
     commit_interval_ms: int,
 ) -> None:
     """Nor is the group moved back; and what stays ours is committed at the end, in order."""
-    left = list(answers)
+    left = list(responses)
     refused: set[bytes] = set()
 
     def judge(value: bytes) -> Verdict:
-        verdict = left.pop(0) if left else None
-        if verdict == "never" and drops:
+        outcome = left.pop(0) if left else None
+        if outcome == "never" and drops:
             # A message that is dropped counts as done, and is told.
             refused.add(value)
-        return verdict
+        return outcome
 
     world = World({tp: sorted(of_tp) for tp, of_tp in of_logs.items()}, list(script), judge)
     if drops:
         for tp in TPS:
             world.by_others.setdefault(tp, set()).update(range(50))
-    books, finished = run(
+    ledger, finished = run(
         world, partitioning=Partitioning.SAME, commit_interval_ms=commit_interval_ms, drops=drops
     )
     assert world.was_closed
     world.check()
-    accounts = books.accounts()
+    totals = ledger.totals()
     for tp, log in world.target.logs.items():
-        account = accounts[tp]
+        account = totals[tp]
         assert account.acknowledged == len(log)
         if finished:
             assert account.read == account.acknowledged + account.dropped
             assert account.again >= account.read - len(of_logs[tp])
     if not drops:
         assert not refused
-        assert sum(one.dropped for one in accounts.values()) == 0
+        assert sum(one.dropped for one in totals.values()) == 0
     is_calm = not any(one.lost or one.commits_fail for one in script)
     if is_calm and not any(one.others for one in script) and not drops and script:
-        for tp, account in accounts.items():
+        for tp, account in totals.items():
             # Handed over or kept, everything acknowledged is committed, and nothing came twice.
             assert world.committed.get(tp) == account.position
             assert account.again == 0
@@ -129,10 +129,10 @@ def test_keys_spread_over_partitions_change_nothing_of_that(
     for tp in TPS:
         # Where copies lie is another one's business here: the number of them is looked at.
         world.by_others[tp] = set(range(50))
-    books, finished = run(
+    ledger, finished = run(
         world, partitioning=Partitioning.KEY, commit_interval_ms=60_000, drops=False
     )
     assert finished
     written = sum(map(len, world.target.logs.values()))
-    accounts = books.accounts().values()
-    assert written == sum(one.acknowledged for one in accounts) == sum(one.read for one in accounts)
+    totals = ledger.totals().values()
+    assert written == sum(one.acknowledged for one in totals) == sum(one.read for one in totals)

@@ -99,8 +99,10 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
             case 0:
                 found[at] ^= 1 << draw(st.integers(0, 7))
             case 1:
-                odd = draw(st.sampled_from([0, 13, 14, 2**31 - 1, 2**31, 2**32 - 1, len(found)]))
-                found[at : at + 4] = odd.to_bytes(4, "big")
+                unsupported = draw(
+                    st.sampled_from([0, 13, 14, 2**31 - 1, 2**31, 2**32 - 1, len(found)])
+                )
+                found[at : at + 4] = unsupported.to_bytes(4, "big")
             case 2:
                 del found[at : at + draw(st.integers(1, 40))]
             case 3:

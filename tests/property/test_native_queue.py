@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chunks import claim_of
-from tests.support.native_chunks import bell, native_queue
+from tests.support.native_chunks import native_queue, wakeup
 from tests.support.queues import needs_native_engine
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.sizes import records_bytes
@@ -48,7 +48,7 @@ class NativeLoop:
     queue: "NativeChunkQueue"
     claim: PartitionClaim
     todo: deque[tuple[bytes, int]]
-    ring: "Bell" = field(default_factory=bell)
+    ring: "Bell" = field(default_factory=wakeup)
     waits: bool = False
 
     def put(self) -> None:
@@ -96,7 +96,7 @@ class World:
         self.queue = native_queue(rng.choice([1, 2, 50]), self.share_bytes)
         self.sent: dict[PartitionClaim, list[Record]] = {}
         self.got: dict[PartitionClaim, list[Record]] = {}
-        self.in_hand: Chunk | None = None
+        self.pending: Chunk | None = None
         self.producers: list[NativeLoop | Fetcher] = [self.loop(), self.loop(), self.fetcher()]
 
     def batches(self) -> tuple[PartitionClaim, list[list[Record]]]:
@@ -135,8 +135,8 @@ class World:
 
     def read(self) -> None:
         """The stream is done with what it has in hand, or takes the next chunk."""
-        if self.in_hand is not None:
-            done, self.in_hand = self.in_hand, None
+        if self.pending is not None:
+            done, self.pending = self.pending, None
             done.records = ()
             self.queue.done_with(done)
             return
@@ -144,7 +144,7 @@ class World:
         if not isinstance(chunk, Chunk):
             return
         self.queue.remove()
-        self.in_hand = chunk
+        self.pending = chunk
         if chunk.claim.active:
             self.got[chunk.claim].extend(chunk.records)
 
@@ -166,8 +166,8 @@ class World:
         used_bytes = self.queue.used_bytes()
         if used_bytes > self.share_bytes:
             seen = [one for one in self.queue.native.named_items() if isinstance(one, Chunk)]
-            here = [one for one in [*seen, self.in_hand] if one is not None and one.size_bytes]
-            assert self.queue.chunk_count() + (self.in_hand is not None) <= 2
+            here = [one for one in [*seen, self.pending] if one is not None and one.size_bytes]
+            assert self.queue.chunk_count() + (self.pending is not None) <= 2
             assert all(len(one.records) <= 1 for one in here)
 
     def settle(self) -> None:
@@ -176,7 +176,7 @@ class World:
             for producer in self.producers:
                 producer.put()
             self.read()
-            is_idle = self.in_hand is None and self.queue.head(0) is None
+            is_idle = self.pending is None and self.queue.head(0) is None
             if is_idle and not any(producer.todo for producer in self.producers):
                 return
         raise AssertionError("standstill")

@@ -18,13 +18,13 @@ sizes = st.fixed_dictionaries(dict.fromkeys(TOPICS, st.integers(0, 3)))
 """How many partitions each topic has; none: there is no such topic."""
 
 
-@given(looks=st.lists(sizes, min_size=1, max_size=8), by_name=st.booleans())
-def test_new_is_what_some_look_did_not_show(looks: list[Sizes], by_name: bool) -> None:
+@given(snapshots=st.lists(sizes, min_size=1, max_size=8), by_name=st.booleans())
+def test_new_is_what_some_look_did_not_show(snapshots: list[Sizes], by_name: bool) -> None:
     """Of what is there at the end: until too much time went by."""
     watched = frozenset(TOPICS) if by_name else None
     new = NewPartitions(LAPSE_MS)
     new.watch(watched)
-    for now_ms, look in enumerate(looks):
+    for now_ms, look in enumerate(snapshots):
         partitions = {topic: tuple(range(count)) for topic, count in look.items() if count}
         errors = {
             topic: int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -34,7 +34,7 @@ def test_new_is_what_some_look_did_not_show(looks: list[Sizes], by_name: bool) -
         new.saw(replace(NOTHING_KNOWN, partitions=partitions, errors=errors), watched, now_ms)
         there = [TopicPartition(topic, n) for topic, ids in partitions.items() for n in ids]
         for tp in there:
-            shown = [tp.partition < each[tp.topic] for each in looks[: now_ms + 1]]
+            shown = [tp.partition < each[tp.topic] for each in snapshots[: now_ms + 1]]
             came_ms = max((at for at, is_shown in enumerate(shown) if not is_shown), default=-1) + 1
             expected = not all(shown) and now_ms - came_ms < LAPSE_MS
-            assert new.is_new(tp, now_ms) is expected, (tp, now_ms, looks)
+            assert new.is_new(tp, now_ms) is expected, (tp, now_ms, snapshots)

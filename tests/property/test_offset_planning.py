@@ -101,17 +101,17 @@ def test_shifting_moves_by_that_much_or_to_an_end(present: Present, count: int) 
 
 @given(st.dictionaries(partitions, st.tuples(logs, st.integers(-1, 2) | st.integers(0, 90))))
 def test_a_time_leads_to_what_the_leader_found(
-    answers: dict[TopicPartition, tuple[LogRange, int]],
+    responses: dict[TopicPartition, tuple[LogRange, int]],
 ) -> None:
     """Into its log; to the end only where no record is that new."""
     present = Present(
-        stored={}, partitions=set(answers), logs={tp: log for tp, (log, _) in answers.items()}
+        stored={}, partitions=set(responses), logs={tp: log for tp, (log, _) in responses.items()}
     )
-    aim = ToTime({tp: found for tp, (_, found) in answers.items()})
-    moves = plan_offsets(aim, present, scope=set(answers)).plan.moves
-    assert len(moves) == len(answers)
+    aim = ToTime({tp: found for tp, (_, found) in responses.items()})
+    moves = plan_offsets(aim, present, scope=set(responses)).plan.moves
+    assert len(moves) == len(responses)
     for move in moves:
-        log, found = answers[move.topic_partition]
+        log, found = responses[move.topic_partition]
         assert move.wanted is not None
         nearest = min(max(found, log.start), log.end)
         assert move.wanted.offset == (log.end if found == -1 else nearest)

@@ -89,12 +89,12 @@ def test_it_is_done_or_refused_and_undone_to_the_offset(
         if planned == 2:
             assert (status, after, file.exists()) == (2, before, False)
             return
-        told = [
+        reported = [
             (OffsetStorage(one["storage"]), part)
             for one in report["groups"]
             for part in one["partitions"]
         ]
-        for place, part in told:
+        for place, part in reported:
             tp = TopicPartition(part["topic"], part["partition"])
             assert part["before"] == before[place].get(tp)
             if part.get("written"):
@@ -103,7 +103,9 @@ def test_it_is_done_or_refused_and_undone_to_the_offset(
                 assert after[place].get(tp) == part["now"]
             else:
                 assert after[place].get(tp) == part["before"], "it was not begun"
-        touched = {(place, TopicPartition(one["topic"], one["partition"])) for place, one in told}
+        touched = {
+            (place, TopicPartition(one["topic"], one["partition"])) for place, one in reported
+        }
         for place, offsets in after.items():
             untouched = {tp: it for tp, it in offsets.items() if (place, tp) not in touched}
             assert untouched.items() <= before[place].items()

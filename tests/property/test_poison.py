@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chunks import T0, claim_of
-from tests.support.fetch_answers import asked, chunks_in, fetched
+from tests.support.fetch_answers import chunks_in, fetched, requested
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.settings import FetchSettings
@@ -66,13 +66,13 @@ def read(rng: Random, entries: list[Entry], *, skip: bool) -> list[Chunk]:
         request = session.fetch_request()
         if request is None:
             return chunks
-        wanted = asked(request)[T0]
+        wanted = requested(request)[T0]
         first = bisect_left(ends, wanted.fetch_offset)
         data = b"".join(entry.data for entry in entries[first:])[: wanted.max_bytes]
         if not data:
             return chunks
-        answer = fetched(T0, data, high_watermark=ends[-1] + 1)
-        assert chunks_in(session.receive_fetch(request, answer)) == []
+        response = fetched(T0, data, high_watermark=ends[-1] + 1)
+        assert chunks_in(session.receive_fetch(request, response)) == []
         while session.packed():
             chunk = session.unpack(claim, rng.choice([1, 10**6]))
             if chunk is not None:

@@ -87,11 +87,11 @@ def test_a_log_that_is_cut_back_is_read_on_where_brokers_can_not_tell_it(
 def _answers_of_old_times_count(patch: pytest.MonkeyPatch) -> None:
     """What was asked before a seek is taken after it."""
 
-    def arrived(self: PartitionStates, answers: Any, now_ms: int) -> None:
-        for asked, answer, unpacked in answers:
-            state = self.states.get(asked.topic_partition)
+    def arrived(self: PartitionStates, responses: Any, now_ms: int) -> None:
+        for requested, response, unpacked in responses:
+            state = self.states.get(requested.topic_partition)
             if state is not None and state.phase is Phase.FETCHING:
-                self._arrivals(now_ms).fetched(state, asked, answer, unpacked)
+                self._arrivals(now_ms).fetched(state, requested, response, unpacked)
                 self.touch(state)
 
     patch.setattr(PartitionStates, "arrived", arrived)
@@ -119,13 +119,13 @@ def _fetchers_sleep_on(patch: pytest.MonkeyPatch) -> None:
 
     def changed(self: PartitionStates, state: PartitionState) -> None:
         self.touch(state)
-        self.effects.ask_positions |= state.is_asking
+        self.effects.resolve_positions |= state.is_asking
 
     patch.setattr(PartitionStates, "_changed", changed)
 
 
 def _sessions_keep_old_offsets(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(incremental, "_terms", lambda asked: (0, asked.max_bytes, 0, 0))
+    patch.setattr(incremental, "_terms", lambda requested: (0, requested.max_bytes, 0, 0))
 
 
 def _markers_are_not_passed_over(patch: pytest.MonkeyPatch) -> None:
@@ -149,8 +149,8 @@ def _chunks_end_one_too_early(patch: pytest.MonkeyPatch) -> None:
 def _aborted_transactions_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     unpack = completed.unpack
 
-    def without(asked: Any, data: Any, _: Any, *rest: Any) -> Any:
-        return unpack(asked, data, None, *rest)
+    def without(requested: Any, data: Any, _: Any, *rest: Any) -> Any:
+        return unpack(requested, data, None, *rest)
 
     patch.setattr(fetch_connection, "unpack", without)
 
@@ -200,10 +200,10 @@ def _early_answers_count_wherever_they_begin(patch: pytest.MonkeyPatch) -> None:
 def _early_requests_are_never_given_back(patch: pytest.MonkeyPatch) -> None:
     """The partitions of one that could not be sent wait for its answer for ever."""
 
-    def unanswered(self: PartitionStates, all_asked: Any) -> None:
-        for asked in all_asked:
-            if self.counts(asked):
-                self.states[asked.topic_partition].answered()
+    def unanswered(self: PartitionStates, requests: Any) -> None:
+        for requested in requests:
+            if self.counts(requested):
+                self.states[requested.topic_partition].on_response()
 
     patch.setattr(PartitionStates, "unanswered", unanswered)
 
@@ -212,8 +212,8 @@ def _early_requests_need_no_room(patch: pytest.MonkeyPatch) -> None:
     """More of a partition waits than may, while the caller does something else."""
     is_ready = planning._is_ready
 
-    def greedy(board: Any, state: Any, front: Any, *, has_room: bool) -> bool:
-        return front is not None or is_ready(board, state, front, has_room=has_room)
+    def greedy(states: Any, state: Any, front: Any, *, has_capacity: bool) -> bool:
+        return front is not None or is_ready(states, state, front, has_capacity=has_capacity)
 
     patch.setattr(planning, "_is_ready", greedy)
 

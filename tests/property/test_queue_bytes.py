@@ -55,13 +55,13 @@ class Reader:
     """A stream: at most one chunk in hand."""
 
     queue: StreamQueue
-    in_hand: Chunk | None = None
+    pending: Chunk | None = None
     got: dict[PartitionClaim, list[int]] = field(default_factory=dict)
 
     def turn(self) -> None:
         """Be done with what is in hand, or take the next."""
-        if self.in_hand is not None:
-            done, self.in_hand = self.in_hand, None
+        if self.pending is not None:
+            done, self.pending = self.pending, None
             done.records = ()
             self.queue.done_with(done)
             return
@@ -70,7 +70,7 @@ class Reader:
             return
         self.queue.remove()
         if chunk.claim.active:
-            self.in_hand = chunk
+            self.pending = chunk
             offsets = [record.offset for record in chunk.records]
             self.got.setdefault(chunk.claim, []).extend(offsets)
         else:
@@ -118,8 +118,8 @@ class World:
         for reader in self.readers:
             queue = reader.queue
             queued = queued_in(queue)
-            in_hand = [reader.in_hand] if reader.in_hand is not None else []
-            there = [chunk for chunk in [*queued, *in_hand] if chunk.size_bytes]
+            pending = [reader.pending] if reader.pending is not None else []
+            there = [chunk for chunk in [*queued, *pending] if chunk.size_bytes]
             used = sum(records_bytes(chunk.records) for chunk in there)
             assert queue.used_bytes() == used
             alone = len(there) == 1 and len(there[0].records) == 1
@@ -135,7 +135,7 @@ class World:
                 fetcher.offer()
             for reader in self.readers:
                 reader.turn()
-            idle = all(it.in_hand is None and it.queue.head(0) is None for it in self.readers)
+            idle = all(it.pending is None and it.queue.head(0) is None for it in self.readers)
             if idle and not any(fetcher.todo for fetcher in self.fetchers):
                 return
         raise AssertionError("standstill")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.ranges import DECODERS, TP, RangeBench, answer, bench, damage, stretch
+from tests.support.ranges import DECODERS, TP, RangeBench, bench, damage, range_, response
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, RangePiece, parts_of
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
@@ -92,7 +92,7 @@ def events(draw: st.DrawFn) -> Event:
             data = b"".join(damage(one) if place == at else one for place, one in enumerate(sets))
             if data:
                 brokers[leader].script(
-                    ApiKey.FETCH, ScriptedReply(answer(data, high_watermark=log.end))
+                    ApiKey.FETCH, ScriptedReply(response(data, high_watermark=log.end))
                 )
         elif kind == "fail":
             brokers[leader].script(ApiKey.FETCH, step)
@@ -127,7 +127,7 @@ def test_each_record_comes_once_or_is_said_to_be_lost(
     lost: list[LostRange] = []
     if waiting:
         waiting.pop()(log)
-    for part in reader.read(stretch(start, end)):
+    for part in reader.read(range_(start, end)):
         if isinstance(part, RangePart):
             for record in part.records():
                 assert at <= record.offset < end

@@ -111,10 +111,10 @@ def test_what_is_committed_is_read_once_and_in_order(log: Log, data: st.DataObje
     start = position = data.draw(st.integers(0, log.end))
     found: list[int] = []
     while position < log.last_stable_offset:
-        answer, named = log.fetch(
+        response, named = log.fetch(
             position, data.draw(st.integers(0, 900)), names_more=data.draw(st.booleans())
         )
-        decoded = decode(answer, position, aborted=data.draw(st.permutations(named)))
+        decoded = decode(response, position, aborted=data.draw(st.permutations(named)))
         assert decoded.error is None
         assert decoded.next_offset > position
         found += [record.offset for record in decoded.records]

@@ -14,7 +14,7 @@ from zkconsumer.fetch.polled import completed
 from zkconsumer.fetch.polled.completed import PartitionRequest
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import PositionView
-from zkconsumer.fetch.position import FetchPosition, take_answer, unpack
+from zkconsumer.fetch.position import FetchPosition, take_response, unpack
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import RangeCursor, RangeRequest
 from zkconsumer.fetch.settings import FetchSettings
@@ -50,12 +50,12 @@ class Answer:
 
     data: bytes
     fetch_offset: int
-    asked_bytes: int
+    requested_bytes: int
     high_watermark: int
 
 
 @st.composite
-def answers(draw: st.DrawFn, magics: tuple[int, ...]) -> Answer:
+def responses(draw: st.DrawFn, magics: tuple[int, ...]) -> Answer:
     """A stretch of a log, which may be cut off, flipped in one bit, or begin in front."""
     rng = random.Random(draw(st.integers(0, 1 << 30)))
     log = make_log(rng, rng.choice(magics), rng.randint(1, 6), gap=rng.choice([0, 3]))
@@ -70,12 +70,12 @@ def answers(draw: st.DrawFn, magics: tuple[int, ...]) -> Answer:
     return Answer(bytes(data), start, max(1, len(data)), rng.choice([end, end, start, end + 5]))
 
 
-def by_streams(answer: Answer) -> Found:
+def by_streams(response: Answer) -> Found:
     """As a fetcher of streams reads it, piece by piece."""
-    settings = FetchSettings(fetch_bytes=answer.asked_bytes, growth_max_bytes=LIMIT)
-    position = FetchPosition(claim_of(committed=0), answer.fetch_offset)
-    position.claim.high_watermark = answer.high_watermark
-    take_answer(position, memoryview(answer.data), answer.asked_bytes, settings)
+    settings = FetchSettings(fetch_bytes=response.requested_bytes, growth_max_bytes=LIMIT)
+    position = FetchPosition(claim_of(committed=0), response.fetch_offset)
+    position.claim.high_watermark = response.high_watermark
+    take_response(position, memoryview(response.data), response.requested_bytes, settings)
     found: list[tuple[int, bytes | None]] = []
     is_too_large = False
     while position.packed is not None:
@@ -85,22 +85,22 @@ def by_streams(answer: Answer) -> Found:
             poison = chunk.poison
             is_too_large = poison is not None and isinstance(poison.error, MessageTooLarge)
     assert position.fetch_offset is not None
-    is_unmoved = position.fetch_offset == answer.fetch_offset
+    is_unmoved = position.fetch_offset == response.fetch_offset
     needed = position.needed_bytes if is_unmoved else 0
     return Found(found, position.fetch_offset, needed, is_too_large)
 
 
-def by_polls(answer: Answer) -> Found:
+def by_polls(response: Answer) -> Found:
     """As a fetcher of polls does, at once."""
     settings = PollFetchSettings(growth_max_bytes=LIMIT)
-    start = PositionView(answer.fetch_offset)
-    asked = PartitionRequest(TP, start, answer.asked_bytes, -1, BROKER)
+    start = PositionView(response.fetch_offset)
+    requested = PartitionRequest(TP, start, response.requested_bytes, -1, BROKER)
     unpacked = completed.unpack(
-        asked, memoryview(answer.data), None, settings, ROOM, answer.high_watermark
+        requested, memoryview(response.data), None, settings, ROOM, response.high_watermark
     )
     if unpacked.chunk is None:
         is_too_large = unpacked.too_large is not None
-        return Found([], answer.fetch_offset, unpacked.needed_bytes, is_too_large)
+        return Found([], response.fetch_offset, unpacked.needed_bytes, is_too_large)
     records = unpacked.chunk.records
     made = records.take(len(records)).records(RecordOrigin(TP, None, None))
     return Found(
@@ -110,18 +110,18 @@ def by_polls(answer: Answer) -> Found:
     )
 
 
-def by_ranges(answer: Answer) -> Found:
+def by_ranges(response: Answer) -> Found:
     """As a reader of a range does, piece by piece."""
-    settings = RangeSettings(fetch_bytes=answer.asked_bytes, growth_max_bytes=LIMIT)
-    wanted = OffsetRange(topic_partition=TP, from_offset=answer.fetch_offset, until_offset=BEYOND)
+    settings = RangeSettings(fetch_bytes=response.requested_bytes, growth_max_bytes=LIMIT)
+    wanted = OffsetRange(topic_partition=TP, from_offset=response.fetch_offset, until_offset=BEYOND)
     cursor = RangeCursor(wanted, settings)
     fetched = FetchedPartition(
         partition=TP.partition,
         error_code=0,
-        high_watermark=answer.high_watermark,
-        records=memoryview(answer.data),
+        high_watermark=response.high_watermark,
+        records=memoryview(response.data),
     )
-    cursor.receive(RangeRequest(answer.fetch_offset, answer.asked_bytes), fetched, 0)
+    cursor.receive(RangeRequest(response.fetch_offset, response.requested_bytes), fetched, 0)
     found: list[tuple[int, bytes | None]] = []
     is_too_large = False
     while cursor.has_packed():
@@ -130,26 +130,26 @@ def by_ranges(answer: Answer) -> Found:
                 found += [(one.offset, one.value) for one in part.records()]
         except MessageTooLarge:
             is_too_large = True
-    needed = cursor._needed_bytes if cursor.next_offset == answer.fetch_offset else 0
+    needed = cursor._needed_bytes if cursor.next_offset == response.fetch_offset else 0
     return Found(found, cursor.next_offset, needed, is_too_large)
 
 
-@given(answers((0, 1)))
-def test_streams_polls_and_ranges_find_the_same(answer: Answer) -> None:
+@given(responses((0, 1)))
+def test_streams_polls_and_ranges_find_the_same(response: Answer) -> None:
     """Records, where to go on, and how much more to ask for."""
-    streams = by_streams(answer)
-    assert by_polls(answer) == streams
-    ranges = by_ranges(answer)
+    streams = by_streams(response)
+    assert by_polls(response) == streams
+    ranges = by_ranges(response)
     assert ranges.is_too_large == streams.is_too_large
     assert (ranges.records, ranges.next_offset) == (streams.records, streams.next_offset)
     # A range asks for one partition: what did not come though asked for is asked for twice.
-    assert ranges.needed_bytes in {streams.needed_bytes, 2 * answer.asked_bytes}
+    assert ranges.needed_bytes in {streams.needed_bytes, 2 * response.requested_bytes}
 
 
-@given(answers((2,)))
-def test_polls_and_ranges_find_the_same_in_batches(answer: Answer) -> None:
+@given(responses((2,)))
+def test_polls_and_ranges_find_the_same_in_batches(response: Answer) -> None:
     """The same of format 2, which streams never ask for."""
-    polls, ranges = by_polls(answer), by_ranges(answer)
+    polls, ranges = by_polls(response), by_ranges(response)
     assert ranges.is_too_large == polls.is_too_large
     assert (ranges.records, ranges.next_offset) == (polls.records, polls.next_offset)
-    assert ranges.needed_bytes in {polls.needed_bytes, 2 * answer.asked_bytes}
+    assert ranges.needed_bytes in {polls.needed_bytes, 2 * response.requested_bytes}

@@ -32,13 +32,13 @@ def test_the_first_record_from_there_on(
     else:
         whole = build_message_set(records, magic=1, codec=codec)
     served = whole[: len(whole) - min(cut, len(whole))]
-    answer = FetchedPartition(
+    response = FetchedPartition(
         partition=0, error_code=0, high_watermark=300, records=memoryview(served)
     )
-    told = time_at(answer, RecordTimeFetch(wanted, 2**20, alone=True))
+    reported = time_at(response, RecordTimeFetch(wanted, 2**20, alone=True))
     right = next((times[one] for one in offsets if one >= wanted), None)
-    if isinstance(told, int):
-        assert told == right
+    if isinstance(reported, int):
+        assert reported == right
     elif not cut:
         assert right is None
-        assert told is None or told.offset > offsets[-1]
+        assert reported is None or reported.offset > offsets[-1]

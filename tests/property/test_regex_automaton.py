@@ -18,9 +18,11 @@ def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     sequence = st.lists(inner, min_size=1, max_size=3).map("".join)
     choice = st.lists(sequence, min_size=1, max_size=3).map("|".join)
     group = st.tuples(choice, times).map(lambda it: f"(?:{it[0]}){it[1]}")
-    looks = st.tuples(st.sampled_from(["(?=", "(?!"]), choice).map(lambda it: f"{it[0]}{it[1]})")
+    snapshots = st.tuples(st.sampled_from(["(?=", "(?!"]), choice).map(
+        lambda it: f"{it[0]}{it[1]})"
+    )
     behind = st.tuples(st.sampled_from(["(?<=", "(?<!"]), inner).map(lambda it: f"{it[0]}{it[1]})")
-    return st.one_of(sequence, group, looks, behind)
+    return st.one_of(sequence, group, snapshots, behind)
 
 
 singles = st.one_of(atoms, st.tuples(st.sampled_from(["a", ".", "[ab]"]), times).map("".join))

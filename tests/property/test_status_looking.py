@@ -107,9 +107,9 @@ def test_a_look_shows_what_is(first: list[Step], between: list[list[Step]]) -> N
             for step in steps:
                 story.happen(step)
             world.clock.advance(1)
-            looked = reader.look(KEYS)
-            assert looked.failures == ()
-            assert shown(looked) == shown(world.reader().read())
+            on_snapshot = reader.look(KEYS)
+            assert on_snapshot.failures == ()
+            assert shown(on_snapshot) == shown(world.reader().read())
         assert shown(reader.read()) == shown(world.reader().read())
     finally:
         world.close()

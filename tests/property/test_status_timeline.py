@@ -19,7 +19,7 @@ NAMES = ("g_a", "g_b", "g_c")
 
 
 @st.composite
-def looks(draw: st.DrawFn) -> list[GroupStatus]:
+def snapshots(draw: st.DrawFn) -> list[GroupStatus]:
     """Any members, any owners among all names, at times that only grow."""
     found, at_ms = [], 0
     for _ in range(draw(st.integers(1, 12))):
@@ -44,7 +44,7 @@ def _owners(group: GroupStatus) -> dict[TopicPartition, str | None]:
     return {one.topic_partition: one.owner for one in group.partitions}
 
 
-@given(looks())
+@given(snapshots())
 def test_all_moves_together_lead_from_the_first_look_to_the_last(seen: list[GroupStatus]) -> None:
     """And all comings and goings lead from the first members to the last."""
     timeline = GroupTimeline(seen[0].key, linger_ms=0)
@@ -58,15 +58,15 @@ def test_all_moves_together_lead_from_the_first_look_to_the_last(seen: list[Grou
     assert owners == _owners(seen[-1])
 
 
-@given(looks(), st.integers(0, 50_000))
+@given(snapshots(), st.integers(0, 50_000))
 def test_rebalances_follow_each_other_and_only_the_last_is_open(
     seen: list[GroupStatus], linger_ms: int
 ) -> None:
     """It is open just when the group is not at rest."""
     timeline = GroupTimeline(seen[0].key, linger_ms=linger_ms)
     for one in seen:
-        news = timeline.receive(one, IDS)
-        assert news is None or news == timeline.rebalances[-1]
+        events = timeline.receive(one, IDS)
+        assert events is None or events == timeline.rebalances[-1]
     found = timeline.rebalances
     for before, after in pairwise(found):
         assert before.ended_ms is not None
@@ -76,15 +76,15 @@ def test_rebalances_follow_each_other_and_only_the_last_is_open(
     assert all(one.lasted_ms(seen[-1].seen_ms) >= 0 for one in found)
 
 
-@given(looks())
+@given(snapshots())
 def test_every_member_that_came_or_went_is_a_reason(seen: list[GroupStatus]) -> None:
     """Of a rebalance that was going on, or began, at that look."""
     timeline = GroupTimeline(seen[0].key)
     for one in seen:
         timeline.receive(one, IDS)
-    told = {(one.cause, one.what) for r in timeline.rebalances for one in r.reasons}
+    reported = {(one.cause, one.what) for r in timeline.rebalances for one in r.reasons}
     for before, after in pairwise(seen):
         was = {one.member_id for one in before.members}
         now = {one.member_id for one in after.members}
-        assert {(RebalanceReason.JOINED, name) for name in now - was} <= told
-        assert {(RebalanceReason.LEFT, name) for name in was - now} <= told
+        assert {(RebalanceReason.JOINED, name) for name in now - was} <= reported
+        assert {(RebalanceReason.LEFT, name) for name in was - now} <= reported

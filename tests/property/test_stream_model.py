@@ -30,7 +30,7 @@ mosts = st.sampled_from([1, 2, 3, 7, 500])
 
 def asking(read: Callable[[int], Act], most: int) -> Act:
     """Ask for so many in this way."""
-    return lambda model: model.ask(read(most), most)  # type: ignore[arg-type]
+    return lambda model: model.request(read(most), most)  # type: ignore[arg-type]
 
 
 def putting(number: int, offsets: list[int], codec: Codec, stops: bool) -> Act:
@@ -52,14 +52,14 @@ puts = st.builds(
     st.sampled_from([Codec.NONE, Codec.NONE, Codec.GZIP]),
     st.sampled_from([False, False, False, True]),
 )
-asks = st.one_of(
+requests = st.one_of(
     st.builds(asking, st.sampled_from([in_list, in_arrow]), mosts),
     st.sampled_from(
         [
-            lambda model: model.ask(singly, 1),
-            lambda model: model.ask(by_task, 1),
-            lambda model: model.ask(by_iterator(0), 1),
-            lambda model: model.ask(by_iterator(1), 1),
+            lambda model: model.request(singly, 1),
+            lambda model: model.request(by_task, 1),
+            lambda model: model.request(by_iterator(0), 1),
+            lambda model: model.request(by_iterator(1), 1),
         ]
     ),
 )
@@ -76,7 +76,7 @@ others = st.one_of(
         ]
     ),
 )
-scripts = st.lists(st.one_of(puts, puts, asks, asks, asks, others), max_size=50)
+scripts = st.lists(st.one_of(puts, puts, requests, requests, requests, others), max_size=50)
 
 
 @settings(deadline=None, max_examples=200)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.wire_values import REQUEST_VERSIONS, answers, messages, name_of
+from tests.support.wire_values import REQUEST_VERSIONS, messages, name_of, responses
 from zkconsumer.errors import DecodeError
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.codec import (
@@ -60,7 +60,7 @@ def test_response_round_trip(
     kind: type[Request[Response]], version: int, data: st.DataObject, correlation_id: int
 ) -> None:
     """A response comes back equal, with its correlation id."""
-    response, written_in = data.draw(answers(kind, version))
+    response, written_in = data.draw(responses(kind, version))
     frame = encode_response(response, version=written_in, correlation_id=correlation_id)
     assert decode_response(kind, version, frame[4:]) == (correlation_id, response)
 
@@ -73,16 +73,16 @@ def test_truncation_is_an_error_at_every_byte(
 ) -> None:
     """A message cut off anywhere is a DecodeError that stands at or before the cut."""
     request = data.draw(messages(kind, version))
-    response, written_in = data.draw(answers(kind, version))
-    asked = encode_request(request, version=version, correlation_id=1, client_id="c")[4:]
-    answered = encode_response(response, version=written_in, correlation_id=1)[4:]
-    for cut in range(len(asked)):
+    response, written_in = data.draw(responses(kind, version))
+    requested = encode_request(request, version=version, correlation_id=1, client_id="c")[4:]
+    encoded = encode_response(response, version=written_in, correlation_id=1)[4:]
+    for cut in range(len(requested)):
         with pytest.raises(DecodeError) as caught:
-            decode_request(asked[:cut])
+            decode_request(requested[:cut])
         assert caught.value.position <= cut
-    for cut in range(len(answered)):
+    for cut in range(len(encoded)):
         with pytest.raises(DecodeError) as caught:
-            decode_response(kind, version, answered[:cut])
+            decode_response(kind, version, encoded[:cut])
         assert caught.value.position <= cut
 
 
@@ -92,7 +92,7 @@ def test_truncation_is_an_error_at_every_byte(
 def test_flipped_bits(kind: type[Request[Response]], version: int, data: st.DataObject) -> None:
     """A message with flipped bits is another message or a DecodeError."""
     request = data.draw(messages(kind, version))
-    response, written_in = data.draw(answers(kind, version))
+    response, written_in = data.draw(responses(kind, version))
     for whole in (
         encode_request(request, version=version, correlation_id=1, client_id="c"),
         encode_response(response, version=written_in, correlation_id=1),

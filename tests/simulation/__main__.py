@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None, run: Run = run_schedule) -> int:
             if count % PROGRESS_EVERY == 0 or count == given.schedules:
                 took_s = time.perf_counter() - started
                 hours = simulated_ms / MS_AN_HOUR
-                _say(f"{count} schedules, {hours:.1f} simulated hours, {took_s:.1f} s")
+                _write(f"{count} schedules, {hours:.1f} simulated hours, {took_s:.1f} s")
     return 0
 
 
@@ -65,11 +65,11 @@ class _WithoutTrace:
 
 def _show(outcome: Outcome) -> None:
     for time_ms, what, *about in outcome.trace:
-        _say(f"{time_ms:9} {what:16} {' '.join(map(str, about))}")
-    _say(f"seed {outcome.seed}: {outcome.failure or 'all is well'}; trace {outcome.digest[:16]}")
+        _write(f"{time_ms:9} {what:16} {' '.join(map(str, about))}")
+    _write(f"seed {outcome.seed}: {outcome.failure or 'all is well'}; trace {outcome.digest[:16]}")
 
 
-def _say(line: str) -> None:
+def _write(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

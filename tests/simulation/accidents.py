@@ -172,10 +172,10 @@ class Accidents:
         world, rng = self._world, self._rng
         owned = [tp for tp in world.logs if world.owner(tp) is not None]
         busy = [
-            one for one in world.members if one.control_task.wakes is None and one.book.claims()
+            one for one in world.members if one.control_task.wakes is None and one.claims.claims()
         ]
         if busy and rng.random() < 0.7:
-            owned = [one.topic_partition for one in rng.choice(busy).book.claims()]
+            owned = [one.topic_partition for one in rng.choice(busy).claims.claims()]
         if not owned:
             return
         tp = rng.choice(owned)

@@ -41,7 +41,7 @@ class Caller:
     Attributes:
         stream: what it iterates.
         batch_records: how many messages it asks for at a time; 0: one by one.
-        hand: the messages that it works on.
+        cursor: the messages that it works on.
         ended: its stream came to the end.
         pauses_until_ms: it heard an error and tries again then.
     """
@@ -65,7 +65,7 @@ class Caller:
         # It met a shut gate, and goes on when that opens.
         self._held_up = False
         self.batch_records = 0
-        self.hand: list[tuple[Reading, int]] = []
+        self.cursor: list[tuple[Reading, int]] = []
         self.ended = False
         self.pauses_until_ms = 0
         self.task = Task(clock, self._run)
@@ -77,7 +77,7 @@ class Caller:
             return False
         if self._held_up and self._member.is_suspicious:
             return False
-        is_busy = self._waits or self._held_up or bool(self.hand)
+        is_busy = self._waits or self._held_up or bool(self.cursor)
         return is_busy or self._queue.head(0) is not None
 
     def poll(self) -> None:
@@ -86,37 +86,37 @@ class Caller:
 
     def wait_for(self, reply: Reply[T]) -> T | None:
         """What the control thread answers. Called inside of its task."""
-        answers: list[T | ZkConsumerError | None] = []
+        responses: list[T | ZkConsumerError | None] = []
 
         def came() -> bool:
-            if not answers:
+            if not responses:
                 try:
                     value, there = reply.wait(0)
                 except ZkConsumerError as error:
-                    answers.append(error)
+                    responses.append(error)
                 else:
-                    answers.extend([value] if there else [])
-            return bool(answers)
+                    responses.extend([value] if there else [])
+            return bool(responses)
 
         self._waits = True
         try:
             self.task.stop_here(came)
         finally:
             self._waits = False
-        answer = answers[0]
-        if isinstance(answer, ZkConsumerError):
-            raise answer
-        return answer
+        response = responses[0]
+        if isinstance(response, ZkConsumerError):
+            raise response
+        return response
 
     def _run(self) -> None:
         while not self.ended:
-            self._note("poll", self._member.name, self._ask())
+            self._note("poll", self._member.name, self._request())
             self.task.stop_here()
 
-    def _ask(self) -> str:
-        for reading, offset in self.hand:
+    def _request(self) -> str:
+        for reading, offset in self.cursor:
             self._ledger.finished(reading, offset)
-        self.hand = []
+        self.cursor = []
         self._held_up = False
         try:
             messages = self._next_messages()
@@ -139,6 +139,6 @@ class Caller:
     def _work_on(self, message: Message) -> str:
         tp = TopicPartition(message.topic, message.partition)
         reading = self._member.readings[tp]
-        self.hand.append((reading, message.offset))
+        self.cursor.append((reading, message.offset))
         self._ledger.handed(reading, message.offset)
         return f"{tp}@{message.offset}"

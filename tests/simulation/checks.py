@@ -61,14 +61,16 @@ def _check_member(world: World, member: SimMember, expected: Ownership) -> None:
     fetched = [one.claim.topic_partition for one in member.fetching.positions]
     for what, partitions in {
         "fetches": fetched,
-        "has claims of": [claim.topic_partition for claim in member.book.claims()],
+        "has claims of": [claim.topic_partition for claim in member.claims.claims()],
         "believes to read": list(member.core.started),
         "believes to own": list(member.core.claimed),
     }.items():
         if sorted(partitions) != sorted(own):
             raise Violation(f"{member.name} {what} {partitions} at rest, not {sorted(own)}")
-    if len(member.book) != len(own):
-        raise Violation(f"{member.name} keeps {len(member.book)} claims for {len(own)} partitions")
+    if len(member.claims) != len(own):
+        raise Violation(
+            f"{member.name} keeps {len(member.claims)} claims for {len(own)} partitions"
+        )
     for tp in own:
         owner = world.owner(tp)
         if owner is None or owner.ephemeral_owner != member.store.session_id:

@@ -139,20 +139,20 @@ class CommitsAfterwards(RebalanceSteps):
     _due: ev.Commit | None = None
 
     def _run(self, step: ev.Step) -> ev.Answer:
-        answer = super()._run(step)
+        response = super()._run(step)
         if isinstance(step, ev.Release) and self._due is not None:
-            super()._hand_over(self._due)
+            super()._transfer(self._due)
             self._due = None
-        return answer
+        return response
 
-    def _hand_over(self, step: ev.Commit) -> None:
+    def _transfer(self, step: ev.Commit) -> None:
         self._due = step
 
 
 class CommitsNothing(RebalanceSteps):
     """A hand-over is not committed."""
 
-    def _hand_over(self, step: ev.Commit) -> None:
+    def _transfer(self, step: ev.Commit) -> None:
         """Nothing."""
 
 
@@ -170,12 +170,12 @@ class StartsFromMemory(RebalanceSteps):
 
     def _load_offsets(self, step: ev.LoadOffsets) -> ev.Answer:
         seen = self.__dict__.setdefault("seen", {})
-        answer = super()._load_offsets(step)
-        if not isinstance(answer, ev.OffsetsLoaded):
-            return answer
-        offsets = {tp: seen.get(tp, offset) for tp, offset in answer.offsets.items()}
+        response = super()._load_offsets(step)
+        if not isinstance(response, ev.OffsetsLoaded):
+            return response
+        offsets = {tp: seen.get(tp, offset) for tp, offset in response.offsets.items()}
         seen.update(offsets)
-        return ev.OffsetsLoaded(answer.round, offsets)
+        return ev.OffsetsLoaded(response.round, offsets)
 
 
 class WatchesOnce(GroupReader):

@@ -157,7 +157,8 @@ class Rules:
 
 
 _OWN: Sequence[tuple[str, type[OwnedClaims]]] = [
-    (book.__name__, book) for book in (DeliversAfterTheEnd, ResumesBehindTheStore, KeepsWhatLeft)
+    (claims.__name__, claims)
+    for claims in (DeliversAfterTheEnd, ResumesBehindTheStore, KeepsWhatLeft)
 ]
 FAULTS_BELOW: dict[str, Product] = {
     "KeepsHalfAClaim": Product(swaps=(Swap(owners, "ClaimAttempt", KeepsHalfAClaim),)),
@@ -178,5 +179,5 @@ FAULTS_BELOW: dict[str, Product] = {
         swaps=(Swap(member, "CommitRules", Rules(automatic=commits.delivered_offset)),)
     ),
     "CommitsOneTooFar": Product(swaps=(Swap(member, "CommitRules", Rules(callers=one_too_far)),)),
-    **{name: Product(swaps=(Swap(member, "OwnedClaims", book),)) for name, book in _OWN},
+    **{name: Product(swaps=(Swap(member, "OwnedClaims", claims),)) for name, claims in _OWN},
 }

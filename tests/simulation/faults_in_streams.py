@@ -16,9 +16,9 @@ Message = MessageAndMetadata[Any, Any]
 class ConsumesBatchesInHand(BatchReader[Any, Any]):
     """A batch counts as consumed when it is handed over."""
 
-    def hand_over(self, pieces: list[BatchPiece[Any, Any]]) -> list[Message]:
+    def transfer(self, pieces: list[BatchPiece[Any, Any]]) -> list[Message]:
         """See ``BatchReader``."""
-        messages = super().hand_over(pieces)
+        messages = super().transfer(pieces)
         for claim in [piece.chunk.claim for piece in pieces if messages]:
             claim.consumed_offset = claim.delivered_offset
         return messages
@@ -27,9 +27,9 @@ class ConsumesBatchesInHand(BatchReader[Any, Any]):
 class ForgetsWhereABatchEnds(BatchReader[Any, Any]):
     """Behind a batch of several chunks its last one is given up, whatever is left of it."""
 
-    def hand_over(self, pieces: list[BatchPiece[Any, Any]]) -> list[Message]:
+    def transfer(self, pieces: list[BatchPiece[Any, Any]]) -> list[Message]:
         """See ``BatchReader``."""
-        messages = super().hand_over(pieces)
+        messages = super().transfer(pieces)
         self._passage = None
         return messages
 

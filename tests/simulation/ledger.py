@@ -229,8 +229,8 @@ class Ledger:
         if offset > limit and not member.delivery.commits_ahead:
             raise Violation(f"{who}, but its callers are only through to {limit}")
         if member.commit_open:
-            said = [one for one in reading.handed if one < offset]
-            self.done.setdefault(reading.tp, set()).update(said)
+            message = [one for one in reading.handed if one < offset]
+            self.done.setdefault(reading.tp, set()).update(message)
 
     def read_by_others(self, tp: TopicPartition, low: int, high: int) -> None:
         """A member of another kind is done with the records in [low, high)."""

@@ -115,7 +115,7 @@ class SimMember:
                 mailbox=self.mailbox,
             ),
         )
-        self.core, self.book, self.control = member.core, member.book, member.control
+        self.core, self.claims, self.control = member.core, member.claims, member.control
         self.silence_ms = self.store.negotiated_timeout_ms * plan.silence_percent // 100
         self._gate = DeliveryGate(around.clock, self.silence_ms, observation)
         self.store.sim.hears = self._hears
@@ -123,7 +123,7 @@ class SimMember:
         around.product.listen(
             self.store,
             self.mailbox.put,
-            book=self.book,
+            claims=self.claims,
             gate=self._gate,
             interrupt=lambda: None,
             observation=observation,
@@ -168,7 +168,7 @@ class SimMember:
             case SessionState.CONNECTED:
                 self.silent_since_ms = None
                 # Told late, perhaps: what is heard is what was true then.
-                self._answered(self.connected_ms)
+                self._on_response(self.connected_ms)
             case SessionState.LOST:
                 self.heard_lost.add(event.session_id)
             case SessionState.SUSPENDED:
@@ -181,14 +181,14 @@ class SimMember:
         self._told_of_answers.append(listener)
         listener(self.heard_ms, PING_MS)
 
-    def answered(self) -> None:
+    def on_response(self) -> None:
         """The server answers a ping that was sent just now, in the session that it knows of."""
-        self._answered(self._around.clock.now_ms())
+        self._on_response(self._around.clock.now_ms())
 
-    def _answered(self, sent_ms: int) -> None:
+    def _on_response(self, sent_ms: int) -> None:
         self.heard_ms = max(self.heard_ms, sent_ms)
-        for tell in self._told_of_answers:
-            tell(sent_ms, PING_MS)
+        for notify in self._told_of_answers:
+            notify(sent_ms, PING_MS)
 
     @property
     def wants_an_answer(self) -> bool:
@@ -309,16 +309,16 @@ class SimMember:
             return False
         request, handed = self._commit
         try:
-            count, answered = request.reply.wait(0)
+            count, is_done = request.reply.wait(0)
         except (OffsetCommitFailed, ConsumerClosed) as error:
             self._around.note("commit refused", self.name, str(error))
             self._commit = None
             return True
-        if answered:
+        if is_done:
             self._around.note("committed", self.name, count)
             self._commit = None
             self._around.ledger.commit_kept(handed)
-        return answered
+        return is_done
 
     def close(self) -> None:
         """A caller shuts the connector down."""

@@ -96,7 +96,7 @@ class Schedule(Turns):
     def _work(self) -> bool:
         """Whatever can go on does, in an order by chance."""
         ways = [
-            *(self.control, self.news, self.fetch, self.answers),
+            *(self.control, self.events, self.fetch, self.responses),
             *(self._settling_poll, self._settling_reply),
         ]
         self.rng.shuffle(ways)

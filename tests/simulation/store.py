@@ -69,14 +69,14 @@ class SimClient:
     def on_session(self, listener: SessionListener) -> None:
         """See ``RawClient``."""
 
-        def hear(event: SessionEvent) -> None:
+        def receive(event: SessionEvent) -> None:
             if not self.dead:
                 self.hears(event)
                 listener(event)
 
-        self.raw.on_session(hear)
+        self.raw.on_session(receive)
 
-    def on_heard(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: HeardListener) -> None:
         """See ``RawClient``."""
         self.on_listening(listener)
 
@@ -128,18 +128,18 @@ class SimClient:
             # The real client waits for the connection, up to its time-out.
             self.task.stop_here(lambda: self.raw.connected or self.raw.closed, 4_000)
         breaks = self.breaks
-        answers: list[Answer] = []
+        responses: list[Answer] = []
         try:
             for some in self._parts(requests):
-                if answers:
+                if responses:
                     self.task.stop_here()
-                answers += send(some)
+                responses += send(some)
             self.task.stop_here()
             self._receive(breaks, fence)
         except RegistryError as error:
             self.on_error(f"{type(error).__name__}: {error}")
             raise
-        return answers
+        return responses
 
     def _parts(self, requests: Sequence[Request]) -> list[Sequence[Request]]:
         if len(requests) < 2 or self._rng.random() < 0.6:
@@ -170,10 +170,10 @@ class WatchedTree(MemoryTree):
     """Tells of every write that happened below the group, with what was there before."""
 
     def __init__(
-        self, wall_ms: Callable[[], int], told: Callable[[Op, ZNode | None, int], None]
+        self, wall_ms: Callable[[], int], reported: Callable[[Op, ZNode | None, int], None]
     ) -> None:
         super().__init__(wall_ms)
-        self._told = told
+        self._reported = reported
 
     def apply(
         self, ops: Sequence[Op], session_id: int
@@ -183,5 +183,5 @@ class WatchedTree(MemoryTree):
         outcome = super().apply(ops, session_id)
         if outcome[0].ok:
             for op, node in zip(ops, before, strict=True):
-                self._told(op, node, session_id)
+                self._reported(op, node, session_id)
         return outcome

@@ -32,12 +32,12 @@ class Turns:
         self.accidents = Accidents(self.world, self.style)
         self.ways: tuple[Callable[[], bool], ...] = (
             *(self.control,) * 6,
-            *(self.news,) * 4,
+            *(self.events,) * 4,
             *(self.fetch,) * 3,
             *(self.poll,) * 3,
             self.produce,
             self.replies,
-            self.answers,
+            self.responses,
         )
 
     def pass_time(self, until_ms: int) -> None:
@@ -45,21 +45,21 @@ class Turns:
         running = [one for one in self.world.members if self._is_heard(one)]
         self.clock.time_ms = until_ms
         for member in running:
-            member.answered()
+            member.on_response()
         self.due()
 
     def _is_heard(self, member: SimMember) -> bool:
         """Whether pings are answered in the session that the client believes to be in."""
         raw = member.store.sim.raw
-        is_told = self._words(member) == []
-        return self._runs(member) and raw.connected and not raw.closed and is_told
+        is_reported = self._words(member) == []
+        return self._runs(member) and raw.connected and not raw.closed and is_reported
 
-    def answers(self) -> bool:
+    def responses(self) -> bool:
         """A ping is answered, of a member that stood still, say."""
         member = self._pick(lambda one: one.wants_an_answer and self._is_heard(one))
         if member is None:
             return False
-        member.answered()
+        member.on_response()
         return True
 
     def due(self) -> None:
@@ -77,8 +77,8 @@ class Turns:
     def _runs(self, member: SimMember) -> bool:
         return member.dead or member.frozen_until_ms <= self.clock.time_ms
 
-    def _hears(self, news: PendingDelivery) -> bool:
-        member = self.world.member_of(news.session_id)
+    def _hears(self, events: PendingDelivery) -> bool:
+        member = self.world.member_of(events.session_id)
         return member is None or self._runs(member)
 
     def control(self) -> bool:
@@ -99,25 +99,25 @@ class Turns:
             self.world.gone(member)
         return True
 
-    def news(self) -> bool:
+    def events(self) -> bool:
         """A watch fires, or a client is told of its session."""
         pending = self.world.server.pending
         if not pending:
             return False
         at = self.rng.randrange(min(len(pending), 8))
-        news = pending[at]
-        member = self.world.member_of(news.session_id)
+        events = pending[at]
+        member = self.world.member_of(events.session_id)
         if member is not None and not self._runs(member):
             # It stays for later; behind it there may be some for others.
             at = next((one for one, it in enumerate(pending) if self._hears(it)), -1)
             if at < 0:
                 return False
-            news = pending[at]
-            member = self.world.member_of(news.session_id)
-        if news.what in _SESSION_NEWS:
+            events = pending[at]
+            member = self.world.member_of(events.session_id)
+        if events.what in _SESSION_NEWS:
             at = self._next_word(member)
-            news = pending[at]
-        self.world.note("news", member and member.name, news.what)
+            events = pending[at]
+        self.world.note("news", member and member.name, events.what)
         self.world.server.deliver(at)
         return True
 
@@ -130,9 +130,9 @@ class Turns:
     def _words(self, member: SimMember | None) -> list[tuple[int, str]]:
         """What a client has not been told of its session."""
         return [
-            (at, news.what)
-            for at, news in enumerate(self.world.server.pending)
-            if news.what in _SESSION_NEWS and self.world.member_of(news.session_id) is member
+            (at, events.what)
+            for at, events in enumerate(self.world.server.pending)
+            if events.what in _SESSION_NEWS and self.world.member_of(events.session_id) is member
         ]
 
     def fetch(self) -> bool:

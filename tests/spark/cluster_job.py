@@ -29,16 +29,16 @@ def executor(_: Iterable[int]) -> Iterable[tuple[str, str, str]]:
 
 def main() -> None:
     """Read, and write what was found into a file."""
-    asked = json.loads(sys.argv[1])
+    requested = json.loads(sys.argv[1])
     spark = SparkSession.builder.getOrCreate()
-    if asked["register"]:
+    if requested["register"]:
         # Spark looks for sources on the driver's own path, where --py-files do not stand.
         from pyspark_zkconsumer import DefaultSource  # noqa: PLC0415 - only where it is wanted
 
         spark.dataSource.register(DefaultSource)
     cores = spark.sparkContext.parallelize(range(2), 2)
     executors = cores.barrier().mapPartitions(executor).collect()
-    topic = spark.read.format("zkconsumer").options(**asked["options"]).load()
+    topic = spark.read.format("zkconsumer").options(**requested["options"]).load()
     offsets = topic.groupBy("partition").agg({"offset": "min", "*": "count"}).collect()
     tasks = topic.select("value").rdd.mapPartitions(per_task).collect()
     found = {
@@ -47,7 +47,7 @@ def main() -> None:
         "tasks": tasks,
     }
     spark.stop()
-    Path(asked["into"]).write_text(json.dumps(found), "utf-8")
+    Path(requested["into"]).write_text(json.dumps(found), "utf-8")
 
 
 if __name__ == "__main__":

@@ -18,16 +18,16 @@ from zkconsumer.spark.session import build_session
 
 def main() -> None:
     """Run the query to its end."""
-    asked = json.loads(sys.argv[1])
-    spark = build_session("faults", master=asked["master"], settings=asked["settings"])
-    into, until = asked["into"], asked["until"]
+    requested = json.loads(sys.argv[1])
+    spark = build_session("faults", master=requested["master"], settings=requested["settings"])
+    into, until = requested["into"], requested["until"]
 
     def publish(batch: DataFrame, number: int) -> None:
         batch.select(*COLUMNS).write.parquet(f"{into}/{number}", mode="overwrite")
 
-    stream = spark.readStream.format("zkconsumer").options(**asked["options"]).load()
+    stream = spark.readStream.format("zkconsumer").options(**requested["options"]).load()
     writer = stream.writeStream.foreachBatch(publish)
-    writer = writer.option("checkpointLocation", asked["checkpoint"])
+    writer = writer.option("checkpointLocation", requested["checkpoint"])
     writer = (
         writer.trigger(processingTime="0 seconds") if until else writer.trigger(availableNow=True)
     )

@@ -24,7 +24,7 @@ def topic(cluster: Sandbox) -> Iterator[Topic]:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"assign": '{"t":[0]}'}, "exactly one of subscribe, subscribePattern, assign"),
         ({"startingOffsets": '{"t":{"0":'}, 'startingOffsets: \'{"t":{"0":\' is no JSON'),
@@ -35,16 +35,16 @@ def topic(cluster: Sandbox) -> Iterator[Topic]:
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_options_are_checked_when_the_query_is_written(
-    spark: SparkSession, topic: Topic, options: Options, said: str
+    spark: SparkSession, topic: Topic, options: Options, message: str
 ) -> None:
     """``load()`` says so at once."""
     with pytest.raises(AnalysisException) as refused:
         topic.read(spark, options)
-    assert f"KafkaConfigurationError: {said}" in str(refused.value)
+    assert f"KafkaConfigurationError: {message}" in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"startingOffsets": "latest"}, "KafkaConfigurationError: startingOffsets is latest"),
         (
@@ -75,30 +75,30 @@ def test_options_are_checked_when_the_query_is_written(
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )
 def test_what_the_cluster_does_not_have_is_told_before_any_task(
-    spark: SparkSession, topic: Topic, options: dict[str, str], said: str
+    spark: SparkSession, topic: Topic, options: dict[str, str], message: str
 ) -> None:
     """Planning ends with it, and no topic is made by asking for it."""
     named = {key: str(one).replace("TOPIC", topic.name) for key, one in options.items()}
-    group = f"bad input {said}"
+    group = f"bad input {message}"
     spark.sparkContext.setJobGroup(group, "must start nothing")
     with pytest.raises(PySparkException) as refused:
         topic.read(spark, named).collect()
-    assert said.replace("TOPIC", topic.name) in str(refused.value)
+    assert message.replace("TOPIC", topic.name) in str(refused.value)
     assert list(spark.sparkContext.statusTracker().getJobIdsForGroup(group)) == []
     spark.sparkContext.setJobGroup("", "")
 
 
 def test_a_column_that_is_not_there_is_named(spark: SparkSession, topic: Topic) -> None:
     """Also one of another type."""
-    for ddl, said in [("price INT", "no column 'price'"), ("offset INT", "offset is bigint")]:
+    for ddl, message in [("price INT", "no column 'price'"), ("offset INT", "offset is bigint")]:
         reader = spark.read.format("zkconsumer").options(**topic.options()).schema(ddl)
         with pytest.raises(PySparkException) as refused:
             reader.load().collect()
-        assert said in str(refused.value)
+        assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"endingOffsets": "latest"}, "endingOffsets: a streaming query has no end"),
         (
@@ -109,7 +109,7 @@ def test_a_column_that_is_not_there_is_named(spark: SparkSession, topic: Topic) 
     ids=["an end", "a dead ZooKeeper"],
 )
 def test_a_stream_that_cannot_start_says_why(
-    spark: SparkSession, topic: Topic, checkpoint: str, options: Options, said: str
+    spark: SparkSession, topic: Topic, checkpoint: str, options: Options, message: str
 ) -> None:
     """The query ends with it, before its first batch."""
 
@@ -119,4 +119,4 @@ def test_a_stream_that_cannot_start_says_why(
 
     with pytest.raises((StreamingQueryException, AnalysisException)) as refused:
         run()
-    assert said in str(refused.value)
+    assert message in str(refused.value)

@@ -94,7 +94,7 @@ def submit(
     job = str(
         shutil.copy(cluster_job.__file__, folder)
     )  # its own folder gets onto the driver's path
-    asked = {"options": options, "register": register, "into": str(into)}
+    requested = {"options": options, "register": register, "into": str(into)}
     confs = {
         "spark.executorEnv.PYTHONPATH": driver_path,
         "spark.executor.cores": "1",
@@ -109,21 +109,21 @@ def submit(
             *("--driver-memory", "512m", "--executor-memory", "512m"),
             *(word for key, value in confs.items() for word in ("--conf", f"{key}={value}")),
             *shipping,
-            *(job, json.dumps(asked)),
+            *(job, json.dumps(requested)),
         ],
         cwd=folder,
         environ={"PYTHONPATH": driver_path, "PYSPARK_PYTHON": BARE_PYTHON},
         name=folder.name,
     )
-    told = json.loads(into.read_text("utf-8"))
+    reported = json.loads(into.read_text("utf-8"))
     return Found(
-        places={place for place, _, _ in told["executors"]},
-        packages={package for _, package, _ in told["executors"]},
-        engines={engine for _, _, engine in told["executors"]},
-        counts=told["counts"],
-        readers={place for place, rows, _ in told["tasks"] if rows},
-        rows=sum(rows for _, rows, _ in told["tasks"]),
-        value_bytes=sum(value_bytes for _, _, value_bytes in told["tasks"]),
+        places={place for place, _, _ in reported["executors"]},
+        packages={package for _, package, _ in reported["executors"]},
+        engines={engine for _, _, engine in reported["executors"]},
+        counts=reported["counts"],
+        readers={place for place, rows, _ in reported["tasks"] if rows},
+        rows=sum(rows for _, rows, _ in reported["tasks"]),
+        value_bytes=sum(value_bytes for _, _, value_bytes in reported["tasks"]),
     )
 
 

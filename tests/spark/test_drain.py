@@ -208,10 +208,10 @@ def test_sigterm_ends_it_behind_the_batch_in_hand(topic: Topic, tmp_path: Path) 
             what="the first batch",
         )
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        _, message = process.communicate(timeout=60)
     finally:
         process.kill()
         process.wait()
-    assert process.returncode == 0, said
-    assert "stopping behind this batch" in said
-    assert f"Landed 20 messages in 1 batches: {path}" in said
+    assert process.returncode == 0, message
+    assert "stopping behind this batch" in message
+    assert f"Landed 20 messages in 1 batches: {path}" in message

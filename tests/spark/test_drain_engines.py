@@ -77,5 +77,5 @@ def test_a_drain_goes_on_with_the_other_engine(
         verify(spark, HadoopStorage(spark, str(tmp_path)), cluster=where),
     ]
     for proof in proofs:
-        assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
+        assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     assert proofs[0].partitions == proofs[1].partitions

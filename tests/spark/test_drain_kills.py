@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.drain_kills import KINDS, SPARK, KilledDrain, command, told
+from tests.support.drain_kills import KINDS, SPARK, KilledDrain, command, reported
 from tests.support.traffic import Traffic, partitions_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
@@ -43,7 +43,7 @@ def test_kills_at_random_points_lose_and_double_nothing(cluster: Sandbox, tmp_pa
     with Traffic(cluster, partitions_of(topic, 3)) as traffic:
         killed.kill(KILLS)
         acknowledged = traffic.stop()
-    sys.stdout.write(f"seed {seed}\n{told(killed.kills)}\n")
+    sys.stdout.write(f"seed {seed}\n{reported(killed.kills)}\n")
     finished = _run("drain", *what, "--once")
     assert finished.returncode == 0, finished.stderr
     verified = _run("drain", "verify", str(path), *where, "--json")

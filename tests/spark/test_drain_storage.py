@@ -54,7 +54,7 @@ def test_a_file_that_came_meanwhile_is_kept(
     storage.create("there", b"first")
     here, there = storage._at("aside"), storage._at("there")
     storage.create("aside", b"second")
-    assert not storage._put_in_place(here, there)
+    assert not storage._rename_into_place(here, there)
     assert storage.read("there") == b"first"
 
 

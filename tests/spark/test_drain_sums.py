@@ -112,5 +112,5 @@ def test_what_was_landed_without_its_time_is_held_against_the_rest(spark: SparkS
     ]
     ours, theirs = _frame(spark, landed), _frame(spark, cluster)
     found = _differences(ours, theirs, [("clicks", 0, 0)])
-    (told,) = found[TopicPartition("clicks", 0)].items()
-    assert told == (Difference.CONTENT, Differing(3, 2, 4))
+    (reported,) = found[TopicPartition("clicks", 0)].items()
+    assert reported == (Difference.CONTENT, Differing(3, 2, 4))

@@ -96,7 +96,7 @@ def test_a_whole_drain_is_proven(
 ) -> None:
     """Every offset once, contents as they were landed and as the cluster has them."""
     proof = _verify(spark, landed, cluster)
-    assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     assert [one.topic_partition for one in proof.partitions] == [
         TopicPartition(topic, 0),
         TopicPartition(topic, 1),
@@ -112,7 +112,7 @@ def test_a_lost_file_is_a_gap(spark: SparkSession, copy: Path) -> None:
     lost = _files(copy, 0)[0]
     lost.unlink()
     proof = _verify(spark, copy)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert lost.name in proof.file_problems[0]
     assert proof.partitions[0].coverage.of(Kind.GAP)
 
@@ -122,7 +122,7 @@ def test_a_file_twice_is_duplicates(spark: SparkSession, copy: Path) -> None:
     file = _files(copy, 1)[0]
     shutil.copy(file, file.with_name("part-copy.parquet"))
     proof = _verify(spark, copy)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert "part-copy.parquet" in proof.file_problems[0]
     assert proof.partitions[1].coverage.of(Kind.DUPLICATE)
 
@@ -143,7 +143,7 @@ def test_a_changed_message_is_found_by_checksum_and_by_the_cluster(
     pq.write_table(table.set_column(at, "value", pa.array(values, pa.binary())), file)
     Path(file.with_name(f".{file.name}.crc")).unlink(missing_ok=True)
     proof = _verify(spark, copy, cluster)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     one = proof.partitions[0]
     assert one.coverage.complete
     assert not one.same_contents
@@ -158,7 +158,7 @@ def test_a_damaged_file_is_a_gap_and_no_crash(spark: SparkSession, copy: Path) -
     file.write_bytes(file.read_bytes()[:-20])
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     proof = _verify(spark, copy)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert file.name in proof.file_problems[0]
     assert proof.partitions[0].coverage.of(Kind.GAP)
 
@@ -167,7 +167,7 @@ def test_a_lost_manifest_is_named(spark: SparkSession, copy: Path) -> None:
     """What nobody noted is not proven, although its rows are there."""
     (copy / "_zkconsumer/batches/0000000001.json").unlink()
     proof = _verify(spark, copy)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert "0000000001.json" in as_text(proof)
 
 
@@ -179,7 +179,7 @@ def test_a_lost_record_is_not_taken_for_a_drain_that_has_just_begun(
     for folder in lost.split(" and "):
         shutil.rmtree(copy / "_zkconsumer" / folder)
     proof = _verify(spark, copy)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert any("files are there that no batch landed" in text for text in proof.file_problems)
     assert proof.partitions[0].coverage.of(Kind.STRAY)
 
@@ -191,7 +191,7 @@ def test_a_file_that_is_called_as_those_of_a_later_batch_is_seen(
     file = _files(copy, 1)[0]
     shutil.copy(file, file.with_name("part-00099-8f3a.c000.snappy.parquet"))
     proof = _verify(spark, copy)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert proof.partitions[1].coverage.of(Kind.DUPLICATE)
 
 
@@ -204,7 +204,7 @@ def test_a_file_that_spark_can_not_place_is_wrong_and_no_crash(
     (file.parent / "NOTES").write_text("do not delete")
     (copy / "README").write_text("do not delete")
     proof = _verify(spark, copy)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert proof.problems[0].startswith("3 files are there that no batch landed")
     assert len(proof.problems) == 1
 
@@ -224,7 +224,7 @@ def test_rows_that_others_put_into_a_delta_table_are_found(
     )
     write_deltalake(str(path), pa.concat_tables([whole, lost]), mode="append")
     proof = _verify(spark, path)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert "1 rows have no topic, partition or offset" in proof.problems
     assert sum(one.coverage.of(Kind.DUPLICATE).offsets for one in proof.partitions) == 1
 
@@ -238,7 +238,7 @@ def test_where_nothing_was_landed_nothing_is_proven(spark: SparkSession, copy: P
     ):
         shutil.rmtree(copy / folder)
     proof = _verify(spark, copy)
-    assert proof.verdict is ProofOutcome.UNKNOWN
+    assert proof.outcome is ProofOutcome.UNKNOWN
     assert proof.doubts == ["no batch is landed yet: there is nothing to prove"]
 
 
@@ -247,7 +247,7 @@ def test_another_cluster_leaves_it_open(
 ) -> None:
     """Nothing is wrong with the landing, and the comparison that was asked for was not possible."""
     proof = _verify(spark, landed, cluster3)
-    assert proof.verdict is ProofOutcome.UNKNOWN
+    assert proof.outcome is ProofOutcome.UNKNOWN
     assert "the cluster does not have it" in proof.doubts[0]
 
 
@@ -259,5 +259,5 @@ def test_other_formats_are_proven_too(
     path = tmp_path / "drain"
     _drain(spark, cluster, topic, path, file_format)
     proof = _verify(spark, path, cluster)
-    assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     assert sum(one.coverage.rows for one in proof.partitions) == 2 * _COUNT

@@ -100,8 +100,8 @@ def test_rows_have_what_the_format_has(
     assert {row.timestampType for row in rows} == {0 if has_time else -1}
     for row in rows:
         when = datetime.fromtimestamp((FIRST_MS + row.offset * STEP_MS) / 1000, UTC)
-        told = row.timestamp and row.timestamp.astimezone(UTC)
-        assert told == (when if has_time else None)
+        reported = row.timestamp and row.timestamp.astimezone(UTC)
+        assert reported == (when if has_time else None)
         wanted = HEADERS if has_headers and row.offset // 5 % 2 == 0 else None
         assert (row.headers and tuple(map(tuple, row.headers))) == wanted
 
@@ -127,10 +127,10 @@ def test_a_stream_goes_on_where_it_was(
     options = {"kafka.bootstrap.servers": place.bootstrap_servers, "subscribe": topic}
     group = fresh_name("g")
     tells = version >= (0, 9)
-    told = {"group.id": group, "commitOffsetsTo": "kafka"} if tells else {}
+    reported = {"group.id": group, "commitOffsetsTo": "kafka"} if tells else {}
     for start in (0, 30):
         place.write(topic, 30, start=start)
-        stream = spark.readStream.format("zkconsumer").options(**options, **told)
+        stream = spark.readStream.format("zkconsumer").options(**options, **reported)
         query = (
             stream.option("startingOffsets", "earliest")
             .option("maxOffsetsPerTrigger", 20)

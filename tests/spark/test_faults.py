@@ -118,9 +118,9 @@ def test_messages_that_expire_while_a_query_is_down_are_told_to_the_offset(
 
     job = Job(tmp_path, options | {"failOnDataLoss": "false"}, checkpoint, master="local[1]")
     with job.running() as process:
-        assert process.wait(DEADLINE_S) == 0, job.said()
+        assert process.wait(DEADLINE_S) == 0, job.message()
     assert job.found() == [(tp, offset, values[offset]) for offset in range(start, 40)]
-    assert re.search(f"{lost}.*failOnDataLoss is false: going on", job.said())
+    assert re.search(f"{lost}.*failOnDataLoss is false: going on", job.message())
 
 
 # --- Brokers and leaders --------------------------------------------------------------------------
@@ -251,7 +251,7 @@ class Job:
     ) -> None:
         self.token = fresh_name("zkconsumer.job")
         self._into, self._log, self._until = folder / "into", folder / "log", folder / "until"
-        self._asked = {
+        self._requested = {
             "master": master,
             "settings": SETTINGS
             | {
@@ -270,7 +270,7 @@ class Job:
         with (
             self._log.open("wb") as log,
             subprocess.Popen(
-                [sys.executable, "-m", "tests.spark.fault_job", json.dumps(self._asked)],
+                [sys.executable, "-m", "tests.spark.fault_job", json.dumps(self._requested)],
                 cwd=ROOT,
                 env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
                 stdin=subprocess.DEVNULL,
@@ -287,7 +287,7 @@ class Job:
         """Have the query end in order."""
         self._until.touch()
 
-    def said(self) -> str:
+    def message(self) -> str:
         """Its output, and that of its JVM and workers."""
         return self._log.read_text("utf-8", "replace")
 
@@ -327,7 +327,7 @@ def test_an_executor_killed_amid_a_query_costs_a_second_try(
         wanted = traffic.ends()
 
         def there() -> bool:
-            assert process.poll() is None, job.said()
+            assert process.poll() is None, job.message()
             have = ends_of(job.found())
             return all(have.get(tp, 0) >= end for tp, end in wanted.items())
 
@@ -348,5 +348,5 @@ def test_an_executor_killed_amid_a_query_costs_a_second_try(
         acknowledged = traffic.stop()
         await_published("the rest")
         job.stop()
-        assert process.wait(DEADLINE_S) == 0, job.said()
+        assert process.wait(DEADLINE_S) == 0, job.message()
     assert_all_once(job.found(), acknowledged)

@@ -76,7 +76,7 @@ def test_batches_arrive_once_and_their_offsets_translate(
     _fill(cluster, topic)
     drain(spark, settings)
     proof = _verify(spark, settings, cluster)
-    assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     assert [one.coverage.rows for one in proof.partitions] == [2 * _COUNT] * 2
     translation = read_translation(HadoopStorage(spark, settings.path))
     for partition in range(2):
@@ -97,7 +97,7 @@ def test_a_batch_that_was_tried_before_leaves_out_what_arrived(
     _die_in_batch(session, settings, storage, topic, wrote=[(0, 12)])
     drain(spark, settings)
     proof = _verify(spark, settings, cluster)
-    assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     assert BatchJournal(storage).manifest(1).notes[COPIES] == 0
 
 
@@ -111,7 +111,7 @@ def test_copies_that_spark_made_are_told(
     drain(spark, settings)
     assert BatchJournal(storage).manifest(1).notes[COPIES] == 2
     proof = _verify(spark, settings, cluster)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     duplicates = proof.partitions[0].coverage.of(Kind.DUPLICATE)
     assert duplicates.shown == ((3, 5),)
     translation = read_translation(storage)
@@ -144,7 +144,7 @@ def test_a_mirror_of_an_empty_topic_is_proven(
     settings = replace(settings, topics=(empty,))
     assert drain(spark, settings).batches == 1
     proof = _verify(spark, settings, cluster)
-    assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
 
 
 def test_a_target_with_fewer_partitions_is_refused(
@@ -175,10 +175,10 @@ def _die_in_batch(
         def die(left: object, target: MirrorDestination) -> None:
             del left
             for start, end in wrote:
-                asked = OffsetRange(
+                requested = OffsetRange(
                     topic_partition=TopicPartition(topic, 0), from_offset=start, until_offset=end
                 )
-                write_rows(rows.read([asked], divided=False), target)
+                write_rows(rows.read([requested], divided=False), target)
             raise Killed
 
         patch.setattr("zkconsumer.drain.mirroring.mirror.write_rows", die)

@@ -105,12 +105,12 @@ def test_a_drain_stops_and_names_it(
     assert drain(spark, settings).rows == 200
     storage = HadoopStorage(spark, settings.path)
     against = {"zookeeper.connect": cluster.zookeeper_connect}
-    assert verify(spark, storage, cluster=against).verdict is ProofOutcome.PROVEN
+    assert verify(spark, storage, cluster=against).outcome is ProofOutcome.PROVEN
     recreate(cluster, tp)
     with pytest.raises(DrainError, match=rf"created again .* topics {tp.topic}: .*up to 200"):
         drain(spark, settings)
     assert spark.read.parquet(settings.path).count() == 200
     assert ZkTree(cluster).offset(settings.group or "", tp) == 200
     proof = verify(spark, storage, cluster=against)
-    assert proof.verdict is not ProofOutcome.PROVEN
+    assert proof.outcome is not ProofOutcome.PROVEN
     assert "its topic was deleted and created again" in as_text(proof)

@@ -24,13 +24,13 @@ def told_of_executions(spark: SparkSession) -> str:
     """All that the SQL page has of the executions so far."""
     store = spark._jsparkSession.sharedState().statusStore()
     executions = store.executionsList()
-    told = []
+    reported = []
     for at in range(executions.size()):
         one = executions.apply(at)
-        told += [one.physicalPlanDescription(), one.details(), one.description()]
-        told.append(one.modifiedConfigs().toString())
-    assert told
-    return "\n".join(told)
+        reported += [one.physicalPlanDescription(), one.details(), one.description()]
+        reported.append(one.modifiedConfigs().toString())
+    assert reported
+    return "\n".join(reported)
 
 
 def files_in(folder: Path) -> bytes:

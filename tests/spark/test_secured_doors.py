@@ -232,7 +232,7 @@ def test_a_local_drain_is_proven(
     )
     assert drain_locally(settings).rows == COUNT
     proof = verify_locally(settings.path, cluster=door.by_zookeeper)
-    assert proof.verdict is ProofOutcome.PROVEN
+    assert proof.outcome is ProofOutcome.PROVEN
     with pytest.raises(AuthenticationFailed):
         verify_locally(settings.path, cluster=door.with_wrong_password)
     secret = door.access.settings["sasl_plain_password"]
@@ -258,7 +258,7 @@ def test_a_drain_is_proven(
     session = drain_session(spark)
     storage = HadoopStorage(session, settings.path)
     proof = verify(session, storage, cluster=door.by_brokers)
-    assert proof.verdict is ProofOutcome.PROVEN
+    assert proof.outcome is ProofOutcome.PROVEN
     password = door.access.settings["sasl_plain_password"].encode()
     assert not [
         one for one in tmp_path.rglob("*") if one.is_file() and password in one.read_bytes()
@@ -309,8 +309,8 @@ def test_a_direct_stream_writes_checkpoints_without_a_password(
         )
     finally:
         ssc.stop(stopSparkContext=False, stopGraceFully=False)
-    told = [line.encode() for line in seen.read_text().splitlines() if line != "-"]
-    assert told == VALUES
+    reported = [line.encode() for line in seen.read_text().splitlines() if line != "-"]
+    assert reported == VALUES
     assert any((tmp_path / "checkpoint").iterdir())
     assert not files_with(door.password, tmp_path)
 

@@ -21,13 +21,13 @@ def test_the_example_lands_every_message(
     """And can be run again, for what came since."""
     example = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[0]
     with closing(Topic(cluster, 2)) as topic:
-        for said, here in [
+        for message, here in [
             ("zk1:2181,zk2:2181/kafka", cluster.zookeeper_connect),
             ('"clicks"', f'"{topic.name}"'),
             ("/data/clicks", str(tmp_path)),
         ]:
-            assert said in example
-            example = example.replace(said, here)
+            assert message in example
+            example = example.replace(message, here)
         for _ in range(2):
             topic.write(5)
             exec(example, {"spark": spark})

@@ -226,8 +226,8 @@ def test_what_is_written_is_read(spark: SparkSession, cluster: Sandbox) -> None:
     )
     write(rows, topic=name, **address)
     found = read(spark, subscribe=name, **address)
-    told = found.selectExpr("cast(key as string)", "cast(value as string)").collect()
-    assert sorted(map(tuple, told)) == sorted((f"{at}", f"value {at}") for at in range(300))
+    reported = found.selectExpr("cast(key as string)", "cast(value as string)").collect()
+    assert sorted(map(tuple, reported)) == sorted((f"{at}", f"value {at}") for at in range(300))
     with pytest.raises(Exception, match="partition 9 of topic"):
         write(rows.selectExpr("value", "9 as partition"), topic=name, **address)
 

@@ -61,7 +61,7 @@ def scope_of(method: str, address: str, headers: Mapping[str, str]) -> dict[str,
     }
 
 
-def ask(
+def request(
     app: ASGIApp,
     address: str,
     headers: Mapping[str, str] | None = None,
@@ -79,7 +79,7 @@ def ask(
     """
 
     async def run() -> Answered:
-        told: list[Message] = []
+        reported: list[Message] = []
         pending = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> Message:
@@ -89,14 +89,16 @@ def ask(
             raise AssertionError
 
         async def send(message: Message) -> None:
-            told.append(message)
+            reported.append(message)
 
         scope = scope_of(method, address, headers or {})
         with pytest.raises(faulty) if faulty else nullcontext():
             await asyncio.wait_for(app(scope, receive, send), DEADLINE_S)
-        start = told[0]
+        start = reported[0]
         named = tuple((name.decode(), it.decode("latin-1")) for name, it in start["headers"])
-        return Answered(start["status"], named, b"".join(one.get("body", b"") for one in told[1:]))
+        return Answered(
+            start["status"], named, b"".join(one.get("body", b"") for one in reported[1:])
+        )
 
     return asyncio.run(run())
 
@@ -170,11 +172,11 @@ class NoPast:
     problem: str | None = None
 
     def __init__(self) -> None:
-        self.asked: list[tuple[GroupKey, int, int, int]] = []
+        self.requested: list[tuple[GroupKey, int, int, int]] = []
 
     def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
         """See ``Past``."""
-        self.asked.append((key, since_ms, until_ms, points))
+        self.requested.append((key, since_ms, until_ms, points))
         return LagSeries()
 
     def trends(

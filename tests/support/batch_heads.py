@@ -24,8 +24,8 @@ def heads_of(cluster: Sandbox, tp: TopicPartition) -> list[BatchHeader]:
             max_bytes=_MOST_BYTES,
             topics=(FetchTopic(topic=tp.topic, partitions=(wanted,)),),
         )
-        answer = connection.request(request, version=_FETCH_VERSION, timeout_ms=30_000)
-        data = bytes(answer.topics[0].partitions[0].records or b"")
+        response = connection.request(request, version=_FETCH_VERSION, timeout_ms=30_000)
+        data = bytes(response.topics[0].partitions[0].records or b"")
     finally:
         connection.close()
     found, at = [], 0

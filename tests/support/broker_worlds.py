@@ -91,7 +91,7 @@ class Client:
         self.broker = world.broker
         self.connection = self._connect()
 
-    def ask(self, request: Request[R], version: int = 0) -> R:
+    def request(self, request: Request[R], version: int = 0) -> R:
         """Ask and wait for the answer."""
         return self.connection.request(request, version=version, timeout_ms=TIMEOUT_MS)
 

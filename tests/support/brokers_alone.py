@@ -79,10 +79,10 @@ def reading(cluster: AloneCluster, topic: str, group: str, count: int) -> Iterat
 
 
 def described_by_kafka(
-    said: ToolResult,
+    message: ToolResult,
 ) -> dict[tuple[str, int], Place]:
     """The same out of what ``kafka-consumer-groups.sh --describe`` printed."""
-    lines = [line.split() for line in said.lines if line.split()]
+    lines = [line.split() for line in message.lines if line.split()]
     start = next(number for number, line in enumerate(lines) if "CURRENT-OFFSET" in line)
     names = lines[start]
     found = {}

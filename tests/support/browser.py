@@ -55,7 +55,7 @@ class Window:
         self._address = address
         self._host = urlsplit(address).netloc
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", lambda said: self._hear(said.type, said.text))
+        self.page.on("console", lambda message: self._on_notice(message.type, message.text))
         context.on("request", lambda request: self._note(request.url))
 
     def open(self, path: str) -> Page:
@@ -69,7 +69,7 @@ class Window:
         assert self.strangers == []
         return True
 
-    def _hear(self, kind: str, text: str) -> None:
+    def _on_notice(self, kind: str, text: str) -> None:
         if kind in {"error", "warning"}:
             self.complaints.append(text)
 

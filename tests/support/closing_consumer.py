@@ -43,7 +43,7 @@ def iterate(consumer: KafkaConsumer) -> None:
     """The loop ends by itself."""
     hear_signals(consumer, lambda: None)
     for record in consumer:
-        tell([record])
+        notify([record])
 
 
 def poll_while_running(consumer: KafkaConsumer) -> None:
@@ -89,10 +89,10 @@ def poll(consumer: KafkaConsumer) -> None:
     """Once."""
     found: dict[Any, list[ConsumerRecord]] = consumer.poll(60_000, max_records=3)
     for records in found.values():
-        tell(records)
+        notify(records)
 
 
-def tell(records: Iterable[ConsumerRecord]) -> None:
+def notify(records: Iterable[ConsumerRecord]) -> None:
     """Say what was handed out, and work on it."""
     work = threading.Event()
     for record in records:

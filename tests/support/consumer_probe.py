@@ -70,11 +70,14 @@ def _fetches(observed: Noting) -> int:
 def read_late(stream: Stream, _observed: Noting, task: Task) -> dict[str, float]:
     """Let much be queued, and read everything only then; what the process was at most."""
     queue = stream._waiting._queue
-    looks: list[int] = []
+    snapshots: list[int] = []
 
     def is_full() -> bool:
-        looks.append(queue.used_bytes())
-        return looks[-1] > task["waiting_bytes"] and looks[-_LOOKS:] == [looks[-1]] * _LOOKS
+        snapshots.append(queue.used_bytes())
+        return (
+            snapshots[-1] > task["waiting_bytes"]
+            and snapshots[-_LOOKS:] == [snapshots[-1]] * _LOOKS
+        )
 
     wait_until(is_full, what=f"a queue of {task['waiting_bytes']} bytes to grow no more")
     value_bytes = 0
@@ -101,8 +104,8 @@ def main(work: str, task: Task) -> None:
     loaded_bytes = memory_bytes("VmRSS")
     with ZookeeperConsumerConnector(config, observers=(observed,)) as connector:
         [stream] = connector.create_message_streams({task["topic"]: 1})[task["topic"]]
-        told = WORKS[work](stream, observed, task)
-    sys.stdout.write(json.dumps([str(ENGINE), {**told, "loaded_bytes": loaded_bytes}]))
+        reported = WORKS[work](stream, observed, task)
+    sys.stdout.write(json.dumps([str(ENGINE), {**reported, "loaded_bytes": loaded_bytes}]))
 
 
 if __name__ == "__main__":

@@ -129,21 +129,21 @@ class ControlledMember:
                 observation=Observation(MemberName(GROUP, self.consumer_id), (self.observed,)),
             ),
         )
-        self.core, self.book, self.control = member.core, member.book, member.control
+        self.core, self.claims, self.control = member.core, member.claims, member.control
         self.gate = DeliveryGate(group.time, 1_000)
         self.listener = member.listener
         self.last_join: JoinRequest | None = None
         self.queues: dict[str, tuple[ChunkQueue, ...]] = {}
         self._streams: dict[tuple[str, int], KafkaStream[bytes, bytes]] = {}
-        self.store.on_session(self._hear)
+        self.store.on_session(self._on_notice)
         self.control.mailbox.put(ev.SessionStarted(self.store.session_id))
 
-    def _hear(self, event: SessionEvent) -> None:
+    def _on_notice(self, event: SessionEvent) -> None:
         match event.state:
             case SessionState.CONNECTED:
                 self.control.mailbox.put(ev.SessionStarted(event.session_id))
             case SessionState.LOST:
-                self.book.fence(event.session_id)
+                self.claims.fence(event.session_id)
                 self.control.mailbox.put(ev.SessionEnded(event.session_id))
             case SessionState.SUSPENDED | SessionState.DEAD:
                 pass
@@ -213,7 +213,7 @@ class ControlledMember:
 
     def owned(self) -> dict[TopicPartition, PartitionClaim]:
         """The claims that it is reading."""
-        return {claim.topic_partition: claim for claim in self.book.claims()}
+        return {claim.topic_partition: claim for claim in self.claims.claims()}
 
     def starts(self) -> dict[TopicPartition, int | None]:
         """From which offset each partition was last to be fetched."""
@@ -248,7 +248,7 @@ class ControlledMember:
 
     def _due(self) -> bool:
         now_ms = self.clock.now_ms()
-        dues = (self.core.next_deadline_ms(), self.control._desk.due_ms)
+        dues = (self.core.next_deadline_ms(), self.control._shared.due_ms)
         return any(due is not None and due <= now_ms for due in dues)
 
     def _closing(self) -> bool:
@@ -267,7 +267,7 @@ def parts_of(
     """A connector's parts, made of a bench's member."""
     name = MemberName(GROUP, member.consumer_id)
     measuring = Measuring(name, client_id=GROUP, clock=clock, random=lambda: 0.5)
-    measuring.watch(member.book.reading, tuple)
+    measuring.watch(member.claims.reading, tuple)
     return ConnectorComponents(
         consumer_id=member.consumer_id,
         store=member.store,

@@ -88,7 +88,7 @@ class CoordinatorDouble:
         offsets: what is committed.
         history: all that was ever committed, in order.
         partitions: of each topic.
-        asked: every request that came, in order, with its version.
+        requested: every request that came, in order, with its version.
         codes: error codes to answer with instead, by kind of request; the first one is used up.
         attempts: how many requests of each kind came, answered or not.
         silent: kinds of requests that are never answered.
@@ -107,7 +107,7 @@ class CoordinatorDouble:
     ) -> None:
         self.group = FakeGroupCoordinator()
         self.partitions = {topic: tuple(range(count)) for topic, count in partitions.items()}
-        self.asked: list[tuple[Request[Response], int]] = []
+        self.requested: list[tuple[Request[Response], int]] = []
         self.codes: dict[type[object], deque[int]] = {}
         self.silent: set[type[object]] = set()
         self.deaf = False
@@ -138,7 +138,7 @@ class CoordinatorDouble:
         self._need(ApiKey.FIND_COORDINATOR)
         return self.found
 
-    def keeper_of_offsets(self, *, timeout_ms: int) -> Broker:
+    def coordinator_of_offsets(self, *, timeout_ms: int) -> Broker:
         """See ``Cluster``."""
         del timeout_ms
         self._need(ApiKey.OFFSET_FETCH)
@@ -203,7 +203,7 @@ class CoordinatorDouble:
 
     def kinds(self, kind: type[R]) -> list[R]:
         """The requests of that kind that came."""
-        return [cast("R", one) for one, _ in list(self.asked) if isinstance(one, kind)]
+        return [cast("R", one) for one, _ in list(self.requested) if isinstance(one, kind)]
 
     # --- inside ---------------------------------------------------------------------------
 
@@ -216,18 +216,18 @@ class CoordinatorDouble:
         with self.lock:
             self.deliver(self.group.tick(self.now_ms()))
 
-    def deliver(self, answers: list[Addressed]) -> None:
+    def deliver(self, responses: list[Addressed]) -> None:
         """Hand answers to the connections that wait for them."""
-        for name, event in answers:
+        for name, event in responses:
             if name in self._lines:
-                self._lines[name].answers.put(self._response_to(event))
+                self._lines[name].responses.put(self._response_to(event))
 
     def take(
         self, line: "_Connection", request: Request[Response], version: int
     ) -> Response | None:
         """Serve a request; None where the answer comes later, from the group."""
         with self.lock:
-            self.asked.append((request, version))
+            self.requested.append((request, version))
             refusals = self.codes.get(type(request))
             code = refusals.popleft() if refusals else 0
             if code:
@@ -236,13 +236,13 @@ class CoordinatorDouble:
                 case JoinGroupRequest():
                     return self._join(line, request)
                 case SyncGroupRequest():
-                    self._ask(line, self._sync(request), request.group_instance_id)
+                    self._request(line, self._sync(request), request.group_instance_id)
                 case HeartbeatRequest(generation_id=generation, member_id=member_id):
                     beat = ev.SendHeartbeat(member_id, generation)
-                    self._ask(line, beat, request.group_instance_id)
+                    self._request(line, beat, request.group_instance_id)
                 case LeaveGroupRequest(member_id=member_id, members=members):
                     for one in (*(each.member_id for each in members), member_id):
-                        self._ask(line, ev.SendLeave(one, ""), None)
+                        self._request(line, ev.SendLeave(one, ""), None)
                     return LeaveGroupResponse(error_code=0)
                 case OffsetCommitRequest():
                     return self._offsets.commit(request)
@@ -259,7 +259,7 @@ class CoordinatorDouble:
             return self._offsets.positions(request, code)
         return refusal(request, code)
 
-    def _ask(self, line: "_Connection", request: object, instance_id: str | None) -> None:
+    def _request(self, line: "_Connection", request: object, instance_id: str | None) -> None:
         member_id = getattr(request, "member_id", "")
         member = self.group.members.get(member_id)
         terms = member.terms if member is not None else _SOME
@@ -267,8 +267,8 @@ class CoordinatorDouble:
             terms = Terms(
                 session_timeout_ms=0, rebalance_timeout_ms=0, strategies=(), instance_id=instance_id
             )
-        asked = cast("ev.SendSync", request)
-        self.deliver(self.group.receive(line.name, asked, terms, self.now_ms()))
+        requested = cast("ev.SendSync", request)
+        self.deliver(self.group.receive(line.name, requested, terms, self.now_ms()))
 
     def _join(self, line: "_Connection", request: JoinGroupRequest) -> Response | None:
         if request.session_timeout_ms > self._longest_session_ms:
@@ -365,7 +365,7 @@ class _Connection:
         self._broker = broker
         self._closed = False
         self.name = name
-        self.answers: queue.SimpleQueue[Response] = queue.SimpleQueue()
+        self.responses: queue.SimpleQueue[Response] = queue.SimpleQueue()
 
     def version_of(
         self,
@@ -387,13 +387,13 @@ class _Connection:
         """See ``Connection``; the bytes of both directions are made and read."""
         version = self.version_of(request, at_least=at_least, at_most=at_most)
         data = encode_request(request, version=version, correlation_id=7, client_id="t")
-        asked = decode_request(data[LENGTH_BYTES:]).request
+        requested = decode_request(data[LENGTH_BYTES:]).request
         deadline_ms = self._double.now_ms() + timeout_ms
         self._check()
-        kind = type(asked)
+        kind = type(requested)
         self._double.attempts[kind] = self._double.attempts.get(kind, 0) + 1
         silent = kind in self._double.silent
-        response = None if silent else self._double.take(self, asked, version)
+        response = None if silent else self._double.take(self, requested, version)
         while response is None:
             response = self._wait(deadline_ms, silent=silent)
         frame = encode_response(response, version=version, correlation_id=7)
@@ -411,7 +411,7 @@ class _Connection:
         if not silent:
             self._double.tick()
         try:
-            return self.answers.get(timeout=_TICK_S)
+            return self.responses.get(timeout=_TICK_S)
         except queue.Empty:
             return None
 

@@ -53,9 +53,9 @@ class DeliveryWorld:
         ]
         self.delivered: list[Place] = []
         self.finished: set[Place] = set()
-        self.in_hand: list[Place] = []
+        self.pending: list[Place] = []
         self.on_commit: Callable[[Partition, int], None] = lambda _partition, _offset: None
-        self.answers: list[str] = []
+        self.responses: list[str] = []
         self.clock = ManualClock()
         self.start()
 
@@ -91,14 +91,14 @@ class DeliveryWorld:
             chunk_of(partition.claim, found, fetched_at=begin, next_offset=end), ignore
         )
 
-    def ask(self) -> list[Place]:
+    def request(self) -> list[Place]:
         """Ask for a message: what came before is finished with, and there may be none."""
 
         def read() -> list[Place]:
             message = next(self.stream)
             return [(message.partition, message.offset)]
 
-        return self._ask(read)
+        return self._request(read)
 
     def ask_for_a_batch(self) -> list[Place]:
         """The same for a list of them."""
@@ -107,7 +107,7 @@ class DeliveryWorld:
             batch = next(self.stream.batches(max_records=BATCH_RECORDS, timeout_ms=0))
             return [(message.partition, message.offset) for message in batch]
 
-        return self._ask(read)
+        return self._request(read)
 
     def ask_for_arrow(self) -> list[Place]:
         """The same for a record batch."""
@@ -117,19 +117,19 @@ class DeliveryWorld:
             places = (batch.column(name).to_pylist() for name in ("partition", "offset"))
             return list(zip(*places, strict=True))
 
-        return self._ask(read)
+        return self._request(read)
 
-    def _ask(self, read: Callable[[], list[Place]]) -> list[Place]:
-        self.finished.update(self.in_hand)
-        self.in_hand = []
+    def _request(self, read: Callable[[], list[Place]]) -> list[Place]:
+        self.finished.update(self.pending)
+        self.pending = []
         try:
-            self.in_hand = read()
+            self.pending = read()
         except (ConsumerTimeout, OffsetCommitFailed):
             return []
         finally:
             self._hand_over_the_lost()
-        self.delivered += self.in_hand
-        return self.in_hand
+        self.delivered += self.pending
+        return self.pending
 
     def commit_automatically(self) -> None:
         """What the timer does, by the modes that leave it anything to do."""
@@ -147,19 +147,19 @@ class DeliveryWorld:
         """End without a word, the message in hand with it; a new life begins."""
         for partition in self.partitions:
             partition.claim.active = False
-        self.in_hand = []
+        self.pending = []
         self.start()
 
     def commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """See ``CommitAhead``: answered by ``answers``, and "yes" where there is none."""
+        """See ``CommitAhead``: answered by ``responses``, and "yes" where there is none."""
         partition = self.partitions[claim.topic_partition.partition]
-        answer = self.answers.pop() if self.answers else "yes"
-        if answer == "error":
+        response = self.responses.pop() if self.responses else "yes"
+        if response == "error":
             raise OffsetCommitFailed("g", {partition.tp: "no answer"})
-        if answer == "maybe":
+        if response == "maybe":
             self._commit(partition, offset)
             raise OffsetCommitFailed("g", {partition.tp: "the answer was lost"})
-        if answer == "no":
+        if response == "no":
             claim.active = False
             return False
         self._commit(partition, offset)

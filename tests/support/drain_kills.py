@@ -138,11 +138,11 @@ class KilledDrain:
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None or self._process.poll() is not None:
             log = self.logs / f"drain-{next(self._starts)}.log"
-            with log.open("wb") as said:
+            with log.open("wb") as message:
                 self._process = subprocess.Popen(
                     command("drain", *self.arguments, "--continuous", *self.engine),
                     stdin=subprocess.DEVNULL,
-                    stdout=said,
+                    stdout=message,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
@@ -173,7 +173,7 @@ def session_members(leader: int) -> list[int]:
     return sorted(pid for pid in running if _session(pid) == leader and is_alive(pid))
 
 
-def told(kills: Sequence[Kill]) -> str:
+def reported(kills: Sequence[Kill]) -> str:
     """The kills in one line each, and how often each kind was."""
     lines = [
         f"{kill.victim} killed in batch {kill.batch} ({kill.step})"

@@ -185,7 +185,7 @@ class PaperWriter:
 class NeverStops:
     """See ``StopRequest``."""
 
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         """Nobody asks."""
         return False
 

@@ -184,7 +184,7 @@ def check_fetched(
 
 def rows_of(part: RecordSlice) -> list[tuple[object, ...]]:
     """All of a slice as rows, by way of its parts."""
-    return [tuple(row) for stretch in part.parts() for row in stretch]
+    return [tuple(row) for range_ in part.parts() for row in range_]
 
 
 def record_facts(record: ConsumerRecord) -> list[tuple[type, object]]:

@@ -32,9 +32,9 @@ def fetched(
     return FetchResponse(topics=(FetchedTopic(topic=tp.topic, partitions=(part,)),))
 
 
-def together(*answers: FetchResponse) -> FetchResponse:
+def together(*responses: FetchResponse) -> FetchResponse:
     """Several answers as one."""
-    return FetchResponse(topics=tuple(topic for answer in answers for topic in answer.topics))
+    return FetchResponse(topics=tuple(topic for response in responses for topic in response.topics))
 
 
 def listed(tp: TopicPartition, *offsets: int, error: int = 0) -> ListOffsetsResponse:
@@ -43,7 +43,7 @@ def listed(tp: TopicPartition, *offsets: int, error: int = 0) -> ListOffsetsResp
     return ListOffsetsResponse(topics=(ListedTopic(topic=tp.topic, partitions=(part,)),))
 
 
-def asked(request: FetchRequest | None) -> dict[TopicPartition, FetchPartition]:
+def requested(request: FetchRequest | None) -> dict[TopicPartition, FetchPartition]:
     """What a request asks about each partition; nothing for no request."""
     if request is None:
         return {}

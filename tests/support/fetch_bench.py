@@ -14,7 +14,7 @@ from typing import Self
 import pytest
 
 from tests.support.chunks import T0
-from tests.support.fetch_answers import asked
+from tests.support.fetch_answers import requested
 from tests.support.plain_ways import plain_client, plain_dialer
 from tests.support.queues import native_of, needs_native_engine, waiters_of
 from tests.support.waiting import wait_until
@@ -177,14 +177,14 @@ class FetchBench:
         self.scope.spawn("loop", loop.run, stop=loop.stop)
         return loop
 
-    def asked(self, api: ApiKey, broker: int = 0) -> int:
+    def requested(self, api: ApiKey, broker: int = 0) -> int:
         """How many requests of this kind a broker got."""
         return sum(one.api_key == api for one in list(self.brokers[broker].requests))
 
     def fetches_of(self, tp: TopicPartition, broker: int = 0) -> int:
         """How many fetches asked about a partition."""
         requests = [one.request for one in list(self.brokers[broker].requests)]
-        return sum(tp in asked(one) for one in requests if isinstance(one, FetchRequest))
+        return sum(tp in requested(one) for one in requests if isinstance(one, FetchRequest))
 
     def lost_at(self) -> dict[TopicPartition, int | None]:
         """Where each partition that was given back must go on."""

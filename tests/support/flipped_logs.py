@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tests.support.chunks import claim_of
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.position import FetchPosition, take_answer, unpack
+from zkconsumer.fetch.position import FetchPosition, take_response, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
@@ -119,7 +119,7 @@ def read_log(
         before = position.fetch_offset
         position.claim.high_watermark = broker.high_watermark
         data = broker.fetch(position.fetch_offset, size)
-        take_answer(position, memoryview(data), size, settings)
+        take_response(position, memoryview(data), size, settings)
         while position.packed is not None:
             chunk = unpack(position, room_bytes, settings)
             if chunk is not None:

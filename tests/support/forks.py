@@ -22,10 +22,10 @@ def in_forked_child(run: Callable[[], str], *, timeout_s: float = 20) -> str:
         child = os.fork()
     if child == 0:
         try:
-            said = run()
+            message = run()
         except BaseException:  # noqa: BLE001 - the end of the child; its parent hears it
-            said = traceback.format_exc()
-        os.write(writing, said.encode()[:60_000])
+            message = traceback.format_exc()
+        os.write(writing, message.encode()[:60_000])
         os._exit(0)
     os.close(writing)
     try:

@@ -101,10 +101,10 @@ class GatedPage:
 
 def get(port: int, path: str, *, source: str = "127.0.0.1", **headers: str) -> HTTPResponse:
     """Ask on a connection of its own; the body is read."""
-    return ask(port, "GET", path, source=source, headers=headers)
+    return request(port, "GET", path, source=source, headers=headers)
 
 
-def ask(
+def request(
     port: int,
     method: str,
     path: str,
@@ -117,9 +117,9 @@ def ask(
     connection = HTTPConnection("127.0.0.1", port, timeout=10, source_address=(source, 0))
     try:
         connection.request(method, path, body, headers)
-        answer = connection.getresponse()
-        answer.read()
-        return answer
+        response = connection.getresponse()
+        response.read()
+        return response
     finally:
         connection.close()
 

@@ -88,7 +88,7 @@ class MemberInTest:
         request_timeout_ms: int = 5_000,
         stop: Callable[[], None] = lambda: None,
     ) -> None:
-        self.bell = threading.Event()
+        self.wakeup = threading.Event()
         self.handler = NotingHandler()
         self.group_topics: list[frozenset[str]] = []
         self._stop = stop
@@ -102,7 +102,7 @@ class MemberInTest:
             view=lambda: cluster.view(None, timeout_ms=1_000),
             handler=self.handler,
             scope=self.scope,
-            wake=self.bell.set,
+            wake=self.wakeup.set,
             request_timeout_ms=request_timeout_ms,
             on_group_topics=self.group_topics.append,
         )

@@ -43,7 +43,7 @@ class Client:
     dead: bool = False
     todo: list[ev.Event] = field(default_factory=list)
     requests: list[tuple[int, GroupRequest | SendCommit]] = field(default_factory=list)
-    answers: list[ev.Event] = field(default_factory=list)
+    responses: list[ev.Event] = field(default_factory=list)
     broken: bool = False
     held: frozenset[TopicPartition] = frozenset()
     notices: list[str] = field(default_factory=list)
@@ -78,10 +78,10 @@ class GroupWorld:
         )
         client = Client(name, settings, MembershipCore(settings, self.random.random), topics)
         self.clients.append(client)
-        self.tell(client, ev.Subscribed(topics))
+        self.notify(client, ev.Subscribed(topics))
         return client
 
-    def tell(self, client: Client, event: ev.Event) -> None:
+    def notify(self, client: Client, event: ev.Event) -> None:
         before = client.core.state
         actions = client.core.receive(event, self.now_ms)
         after = client.core.state
@@ -141,7 +141,7 @@ class GroupWorld:
             for one in sent:
                 self._carry(client, *one)
         client.connection += 1
-        client.answers.clear()
+        client.responses.clear()
 
     def carry_request(self, client: Client) -> None:
         self._carry(client, *client.requests.pop(0))
@@ -157,11 +157,11 @@ class GroupWorld:
         address = f"{client.name} {connection}"
         self._deliver(self.coordinator.receive(address, request, terms, self.now_ms))
 
-    def _deliver(self, answers: list[tuple[str, ev.Event]]) -> None:
-        for address, answer in answers:
+    def _deliver(self, responses: list[tuple[str, ev.Event]]) -> None:
+        for address, response in responses:
             for client in self.clients:
                 if address == f"{client.name} {client.connection}" and not client.dead:
-                    client.answers.append(answer)
+                    client.responses.append(response)
 
     def pass_time(self, most_ms: int) -> None:
         self.now_ms += self.random.randrange(1, most_ms)
@@ -171,11 +171,11 @@ class GroupWorld:
     def tick(self, client: Client) -> None:
         deadline = client.core.next_deadline_ms()
         if deadline is not None and self.now_ms >= deadline:
-            self.tell(client, ev.TimerExpired())
+            self.notify(client, ev.TimerExpired())
 
     def lose_connection(self, client: Client) -> None:
         self._cut(client)
-        self.tell(client, ev.CoordinatorLost())
+        self.notify(client, ev.CoordinatorLost())
 
     def move_coordinator(self) -> None:
         if self.static and self.coordinator.state != "Stable":
@@ -201,7 +201,7 @@ class GroupWorld:
         client.requests.clear()
 
     def close(self, client: Client) -> None:
-        self.tell(client, ev.Leave())
+        self.notify(client, ev.Leave())
         client.dead = True
 
     def add_partition(self) -> None:
@@ -211,12 +211,12 @@ class GroupWorld:
 
     def tell_topics_changed(self) -> None:
         for client in self.live():
-            self.tell(client, ev.RejoinTriggered(ev.JoinReason.TOPICS))
+            self.notify(client, ev.RejoinTriggered(ev.JoinReason.TOPICS))
 
     def change_topics(self, client: Client) -> None:
         choices = (frozenset({"a"}), frozenset({"b"}), frozenset({"a", "b"}))
         client.topics = self.random.choice(choices)
-        self.tell(client, ev.Subscribed(client.topics))
+        self.notify(client, ev.Subscribed(client.topics))
 
     # --- turns --------------------------------------------------------------------------
 
@@ -240,12 +240,12 @@ class GroupWorld:
         can: list[Callable[[], None]] = []
         if client.requests:
             can += [lambda: self.carry_request(client)] * 2
-        if client.answers:
-            can += [lambda: self.tell(client, client.answers.pop(0))] * 2
+        if client.responses:
+            can += [lambda: self.notify(client, client.responses.pop(0))] * 2
         if client.todo:
-            can += [lambda: self.tell(client, client.todo.pop(0))] * 2
+            can += [lambda: self.notify(client, client.todo.pop(0))] * 2
         if not client.stuck and not self._in_callback(client):
-            can.append(lambda: self.tell(client, ev.Polled()))
+            can.append(lambda: self.notify(client, ev.Polled()))
         if can:
             self.random.choice(can)()
 
@@ -279,7 +279,7 @@ class GroupWorld:
         elif what == 8:
             code = self.random.choice((ErrorCode.NOT_COORDINATOR, ErrorCode.REBALANCE_IN_PROGRESS))
             us = client.core.identity
-            self.tell(client, ev.CommitCompleted(us.member_id, us.generation, code))
+            self.notify(client, ev.CommitCompleted(us.member_id, us.generation, code))
         else:
             self.lose_connection(client)
 
@@ -295,11 +295,11 @@ class GroupWorld:
                 self.tick(client)
                 while client.requests:
                     self.carry_request(client)
-                while client.answers:
-                    self.tell(client, client.answers.pop(0))
+                while client.responses:
+                    self.notify(client, client.responses.pop(0))
                 while client.todo:
-                    self.tell(client, client.todo.pop(0))
-                self.tell(client, ev.Polled())
+                    self.notify(client, client.todo.pop(0))
+                self.notify(client, ev.Polled())
             self.pass_time(40)
             if count == 50:
                 # A static leader that came back took the share it had, and is told no members:
@@ -316,7 +316,7 @@ class GroupWorld:
         read = frozenset[str]().union(*(one.topics for one in live))
         whole = sum(len(self.partitions[topic]) for topic in read)
         at_rest = states == {(MembershipState.STABLE, self.coordinator.generation)}
-        return at_rest and shared == whole and not any(one.todo or one.answers for one in live)
+        return at_rest and shared == whole and not any(one.todo or one.responses for one in live)
 
     # --- what must hold -----------------------------------------------------------------
 

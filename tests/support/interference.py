@@ -39,8 +39,8 @@ class InterferedClient:
     def on_session(self, listener: SessionListener) -> None:
         self._inner.on_session(listener)
 
-    def on_heard(self, listener: HeardListener) -> None:
-        self._inner.on_heard(listener)
+    def on_response_sent(self, listener: HeardListener) -> None:
+        self._inner.on_response_sent(listener)
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         self._before("get")

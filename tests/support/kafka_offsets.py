@@ -66,13 +66,13 @@ class KafkaOffsets:
             except TransportError:
                 continue
             try:
-                answer = connection.request(request, version=0, timeout_ms=TIMEOUT_MS)
+                response = connection.request(request, version=0, timeout_ms=TIMEOUT_MS)
             except TransportError:
                 continue
             finally:
                 connection.close()
-            if not answer.error_code:
-                return Broker(answer.coordinator_id, answer.host, answer.port)
+            if not response.error_code:
+                return Broker(response.coordinator_id, response.host, response.port)
         return None
 
     def _entries(

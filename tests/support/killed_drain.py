@@ -39,12 +39,12 @@ class Fuse:
 
     Args:
         left: how many steps it passes before.
-        told: where the name of the deadly step is written.
+        reported: where the name of the deadly step is written.
     """
 
-    def __init__(self, left: int, told: Path) -> None:
+    def __init__(self, left: int, reported: Path) -> None:
         self._left = left
-        self._told = told
+        self._reported = reported
 
     def arm(self) -> None:
         """Be there at every step."""
@@ -65,7 +65,7 @@ class Fuse:
     def _step(self, name: str) -> None:
         self._left -= 1
         if self._left == 0:
-            self._told.write_text(name.split("{", maxsplit=1)[0])
+            self._reported.write_text(name.split("{", maxsplit=1)[0])
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -91,7 +91,7 @@ def _drained(settings: DrainSettings, fuse: Fuse | None) -> int:
 
 
 def _verified(settings: DrainSettings) -> int:
-    return verify_locally(settings.path, target_options=settings.target_options).verdict.value
+    return verify_locally(settings.path, target_options=settings.target_options).outcome.value
 
 
 def main(folder: str, base: DrainSettings, first: int, every: int) -> None:
@@ -101,13 +101,13 @@ def main(folder: str, base: DrainSettings, first: int, every: int) -> None:
         settings = dataclasses.replace(
             base, path=f"{root}/{number}", group=f"{base.group}-{number}"
         )
-        told = Path(folder) / f"step-{number}"
-        status = _in_child(lambda: _drained(settings, Fuse(number, told)))  # noqa: B023
+        reported = Path(folder) / f"step-{number}"
+        status = _in_child(lambda: _drained(settings, Fuse(number, reported)))  # noqa: B023
         killed = status == -signal.SIGKILL
         again = _in_child(lambda: _drained(settings, None)) if killed else status  # noqa: B023
-        verdict = _in_child(lambda: _verified(settings))  # noqa: B023
-        step = told.read_text() if killed else "the end"
-        line = {"path": settings.path, "step": step, "again": again, "verdict": verdict}
+        outcome = _in_child(lambda: _verified(settings))  # noqa: B023
+        step = reported.read_text() if killed else "the end"
+        line = {"path": settings.path, "step": step, "again": again, "verdict": outcome}
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
         if not killed:

@@ -8,7 +8,7 @@ Share = Mapping[str, frozenset[int]]
 Assignment = Mapping[str, Mapping[int, ConsumerThreadId]]
 
 
-def _nothing(_told: object) -> None:
+def _nothing(_reported: object) -> None:
     pass
 
 

@@ -154,7 +154,7 @@ class LogBroker:
         """The name of a partition."""
         return TopicPartition(self.topic, number)
 
-    def asked(self, request: int = -1) -> dict[int, FetchPartition]:
+    def requested(self, request: int = -1) -> dict[int, FetchPartition]:
         """What a request was about."""
         topics = self.requests[request].topics
         return {one.partition: one for topic in topics for one in topic.partitions}
@@ -203,13 +203,13 @@ class LogBroker:
                 self.versions.append(frame.version)
                 self.requests.append(frame.request)
                 self.may_answer.wait(30)
-                answer = self.mangle(self._answer(frame, frame.request))
+                response = self.mangle(self._respond(frame, frame.request))
                 if self.cuts:
-                    self._send(connected, answer[: self.cuts.pop(0)])
+                    self._send(connected, response[: self.cuts.pop(0)])
                     return
-                self._send(connected, answer)
+                self._send(connected, response)
 
-    def _answer(self, frame: RequestFrame, request: FetchRequest) -> bytes:
+    def _respond(self, frame: RequestFrame, request: FetchRequest) -> bytes:
         room = _Room(request.max_bytes) if frame.version >= FIRST_SOFT_BOUNDS else None
         topics = tuple(
             FetchedTopic(
@@ -230,31 +230,31 @@ class LogBroker:
             threading.Event().wait(min(request.max_wait_ms, 20) / 1000)
         return encode_response(response, version=frame.version, correlation_id=frame.correlation_id)
 
-    def _part(self, asked: FetchPartition, room: "_Room | None") -> FetchedPartition:
-        log = self.logs[asked.partition]
+    def _part(self, requested: FetchPartition, room: "_Room | None") -> FetchedPartition:
+        log = self.logs[requested.partition]
         error = log.error
-        if not error and asked.fetch_offset > log.end:
+        if not error and requested.fetch_offset > log.end:
             error = ErrorCode.OFFSET_OUT_OF_RANGE
         data = b""
         if not error:
-            offset, most_bytes = asked.fetch_offset, asked.max_bytes
+            offset, most_bytes = requested.fetch_offset, requested.max_bytes
             if room is not None:
                 most_bytes = room.for_part(most_bytes, log.first_size(offset))
             data = log.read(offset, most_bytes)
             if room is not None:
                 room.take(len(data))
         return FetchedPartition(
-            partition=asked.partition,
+            partition=requested.partition,
             error_code=error,
             high_watermark=-1 if error else log.end,
             records=memoryview(data),
         )
 
-    def _send(self, connected: socket.socket, answer: bytes) -> None:
+    def _send(self, connected: socket.socket, response: bytes) -> None:
         place, turn = 0, 0
-        while place < len(answer):
-            size = self.pieces[turn % len(self.pieces)] if self.pieces else len(answer)
-            connected.sendall(answer[place : place + size])
+        while place < len(response):
+            size = self.pieces[turn % len(self.pieces)] if self.pieces else len(response)
+            connected.sendall(response[place : place + size])
             place, turn = place + size, turn + 1
 
 

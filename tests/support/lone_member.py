@@ -20,32 +20,32 @@ class Member:
         default_factory=lambda: GroupSettings(strategies=("cooperative-sticky",))
     )
     now_ms: int = 0
-    said: list[ev.Action] = field(default_factory=list)
+    message: list[ev.Action] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.core = MembershipCore(self.settings, lambda: 0.0)
 
-    def tell(self, event: ev.Event) -> list[ev.Action]:
-        self.said = list(self.core.receive(event, self.now_ms))
-        return self.said
+    def notify(self, event: ev.Event) -> list[ev.Action]:
+        self.message = list(self.core.receive(event, self.now_ms))
+        return self.message
 
     def later(self, ms: int) -> list[ev.Action]:
         self.now_ms += ms
-        return self.tell(ev.TimerExpired())
+        return self.notify(ev.TimerExpired())
 
     def poll(self) -> list[ev.Action]:
-        return self.tell(ev.Polled())
+        return self.notify(ev.Polled())
 
     def subscribe(self) -> ev.SendJoin:
-        self.tell(ev.Subscribed(TOPICS))
+        self.notify(ev.Subscribed(TOPICS))
         (search,) = self.poll()
         assert isinstance(search, ev.FindCoordinator)
-        (join,) = self.tell(ev.CoordinatorLocated(search.round))
+        (join,) = self.notify(ev.CoordinatorLocated(search.round))
         assert isinstance(join, ev.SendJoin)
         return join
 
     def joined(self, join: ev.SendJoin, generation: int = 1) -> ev.SendSync:
-        answer = ev.JoinCompleted(
+        response = ev.JoinCompleted(
             round=join.round,
             code=0,
             member_id="me",
@@ -53,26 +53,26 @@ class Member:
             protocol=self.settings.strategies[0],
             leader_id="other",
         )
-        (sync,) = self.tell(answer)
+        (sync,) = self.notify(response)
         assert isinstance(sync, ev.SendSync)
         return sync
 
     def take(self, share: Parts, generation: int = 1, join: ev.SendJoin | None = None) -> None:
         sync = self.joined(join or self.subscribe(), generation)
-        assert self.tell(ev.SyncCompleted(sync.round, 0, share)) == []
+        assert self.notify(ev.SyncCompleted(sync.round, 0, share)) == []
         while self.poll():
-            (callback,) = self.said
+            (callback,) = self.message
             assert isinstance(callback, ev.RevokePartitions | ev.TakeOver)
-            while self.tell(ev.CallbackDone(callback.round)):
-                (callback,) = self.said
+            while self.notify(ev.CallbackDone(callback.round)):
+                (callback,) = self.message
                 if not isinstance(callback, ev.RevokePartitions | ev.TakeOver):
                     return
 
     def beat(self, code: int) -> list[ev.Action]:
         self.now_ms += self.settings.heartbeat_interval_ms
-        beat = self.tell(ev.TimerExpired())[-1]
+        beat = self.notify(ev.TimerExpired())[-1]
         assert isinstance(beat, ev.SendHeartbeat)
-        return self.tell(ev.HeartbeatCompleted(beat.member_id, beat.generation, code))
+        return self.notify(ev.HeartbeatCompleted(beat.member_id, beat.generation, code))
 
 
 def eager() -> Member:

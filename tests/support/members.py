@@ -110,7 +110,7 @@ class Member:
 
     def claims(self) -> dict[TopicPartition, PartitionClaim]:
         """What it is reading now."""
-        claims = self.connector._parts.control._book.claims()
+        claims = self.connector._parts.control._claims.claims()
         return {claim.topic_partition: claim for claim in claims}
 
     def got(self, tp: TopicPartition) -> list[int]:
@@ -140,7 +140,7 @@ class Member:
             while True:
                 try:
                     for message in stream:
-                        chunk = stream._reader._hand.chunk
+                        chunk = stream._reader._cursor.chunk
                         assert chunk is not None
                         tp = TopicPartition(message.topic, message.partition)
                         one = Delivery(

@@ -98,8 +98,13 @@ def main(wanted: Mapping[str, int]) -> None:
     peak = memory_bytes("VmHWM") - before
     left = sum(queue.used_bytes() for queue in queues)
     assert scope.close(5_000) == []
-    told = {"peak_bytes": peak, "standing_bytes": standing, "value_bytes": size_bytes, "left": left}
-    sys.stdout.write(json.dumps(told))
+    reported = {
+        "peak_bytes": peak,
+        "standing_bytes": standing,
+        "value_bytes": size_bytes,
+        "left": left,
+    }
+    sys.stdout.write(json.dumps(reported))
 
 
 if __name__ == "__main__":

@@ -23,13 +23,13 @@ def native_queue(max_chunks: int = 1_000, share_bytes: int | None = None) -> "Na
     return made
 
 
-def bell() -> "Bell":
+def wakeup() -> "Bell":
     """One that nobody has rung."""
     made: Bell = import_module("zkconsumer.native._core").Bell()
     return made
 
 
-def hand(*, consumes_in_hand: bool = False, lease: "Lease | None" = None) -> "Hand[bytes, bytes]":
+def cursor(*, consumes_in_hand: bool = False, lease: "Lease | None" = None) -> "Hand[bytes, bytes]":
     """An empty native hand without decoders."""
     core = import_module("zkconsumer.native._core")
     made: Hand[bytes, bytes] = core.Hand(
@@ -50,12 +50,12 @@ def put(
     queue: "NativeChunkQueue",
     claim: PartitionClaim,
     offsets: Iterable[int],
-    ring: "Bell | None" = None,
+    signal: "Bell | None" = None,
 ) -> int | None:
     """Put a native chunk; None, or the offset from which on there was no room."""
     offsets = list(offsets)
     first = offsets[0] if offsets else 0
-    return queue.native.put_set(claim, set_of(offsets), first, ring)
+    return queue.native.put_set(claim, set_of(offsets), first, signal)
 
 
 def offsets_in(item: object) -> list[int]:

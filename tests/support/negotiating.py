@@ -12,7 +12,7 @@ from zkconsumer.wire.negotiation import (
     Probe,
     after_close,
     after_frame,
-    question_bytes,
+    request_bytes,
 )
 
 TIMEOUT_MS = 10_000
@@ -23,20 +23,20 @@ Asked = list[tuple[ApiKey, int]]
 def negotiate(connect: Callable[[], Transport]) -> tuple[BrokerVersions, Asked]:
     """What the broker serves, and what it was asked until that was known."""
     found: BrokerVersions | Probe = FIRST_PROBE
-    asked: Asked = []
+    requested: Asked = []
     while isinstance(found, Probe):
         probe = found
-        asked.append((probe.request.API.key, probe.version))
+        requested.append((probe.request.API.key, probe.version))
         transport = connect()
         try:
             transport.set_timeout_ms(TIMEOUT_MS)
-            transport.send(question_bytes(probe, client_id="probe"))
+            transport.send(request_bytes(probe, client_id="probe"))
             found = after_frame(probe, _first_frame(transport))
         except ConnectionLost:
             found = after_close(probe)
         finally:
             transport.close()
-    return found, asked
+    return found, requested
 
 
 def _first_frame(transport: Transport) -> memoryview:

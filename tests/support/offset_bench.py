@@ -61,7 +61,7 @@ class OffsetBench:
         """Commit an offset of the first partition, with a single try."""
         return self.store().commit({T0: OffsetAndMetadata(offset)})
 
-    def asked(self, api: ApiKey) -> list[int]:
+    def requested(self, api: ApiKey) -> list[int]:
         """The brokers that were asked this, one entry for each request, broker by broker."""
         return [
             broker.id

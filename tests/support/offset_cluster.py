@@ -21,7 +21,7 @@ class MemoryCluster:
         logs_of: the logs; a partition without one has a leader that does not answer.
         found: what brokers say of any time.
         exact: whether they know times of records.
-        asked_ms: the time that was asked for last.
+        sent_ms: the time that was asked for last.
         opened: how often somebody connected, each time with the servers.
         asked_brokers: whether brokers were asked for groups.
     """
@@ -35,7 +35,7 @@ class MemoryCluster:
         self.kept: dict[str, dict[OffsetStorage, MemoryPlace]] = {}
         self.found: Numbers = {}
         self.exact = True
-        self.asked_ms: int | None = None
+        self.sent_ms: int | None = None
         self.opened: list[str] = []
         self.asked_brokers = False
         self._now_ms = 1_795_293_000_000
@@ -48,9 +48,9 @@ class MemoryCluster:
 
     def hold(self, group_id: str, place: OffsetStorage, offsets: Numbers) -> MemoryPlace:
         """Let a group have these offsets there."""
-        places = self._places(group_id)
-        places[place].held |= {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}
-        return places[place]
+        storages = self._places(group_id)
+        storages[place].held |= {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}
+        return storages[place]
 
     def numbers(self, group_id: str, place: OffsetStorage) -> dict[TopicPartition, int]:
         """What it has there."""
@@ -66,14 +66,14 @@ class MemoryCluster:
         self, group_id: str, *, with_kafka: bool = False, without_kafka: bool = False
     ) -> GroupOffsetStores:
         """See ``OffsetsCluster``; here, too, Kafka may not be asked."""
-        places = self._places(group_id)
+        storages = self._places(group_id)
         shown = {
             name: place
-            for name, place in places.items()
+            for name, place in storages.items()
             if name is OffsetStorage.ZOOKEEPER or (not without_kafka and (with_kafka or place.held))
         }
         return GroupOffsetStores(
-            group_id=group_id, places=shown, group=MigratedGroup.of(group_id, *shown.values())
+            group_id=group_id, storages=shown, group=MigratedGroup.of(group_id, *shown.values())
         )
 
     def group_ids(self, *, without_kafka: bool = False) -> list[str]:
@@ -87,7 +87,7 @@ class MemoryCluster:
 
     def at_time(self, time_ms: int, logs: Mapping[TopicPartition, LogRange]) -> ToTime:
         """See ``OffsetsCluster``."""
-        self.asked_ms = time_ms
+        self.sent_ms = time_ms
         return ToTime({tp: self.found.get(tp, -1) for tp in logs}, exact=self.exact)
 
     def _places(self, group_id: str) -> dict[OffsetStorage, MemoryPlace]:

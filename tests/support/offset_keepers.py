@@ -61,9 +61,9 @@ def fresh_group(*, replicated: bool) -> str:
     )
 
 
-def topic_elsewhere(three: Sandbox, keeper: int = KEEPER) -> list[TopicPartition]:
+def topic_elsewhere(three: Sandbox, metadata: int = KEEPER) -> list[TopicPartition]:
     """A topic that does not lie on the broker with the offsets; gives its partitions."""
     topic = fresh_name("elsewhere")
-    others = [broker.id for broker in three.brokers if broker.id != keeper]
+    others = [broker.id for broker in three.brokers if broker.id != metadata]
     three.create_topic(topic, assignment={number: [one] for number, one in enumerate(others)})
     return partitions_of(topic, len(others))

@@ -384,12 +384,12 @@ class TalePast:
     ) -> dict[GroupKey, tuple[int | None, ...]]:
         """See ``Past``."""
         found: dict[GroupKey, tuple[int | None, ...]] = {}
-        stretch_ms = (until_ms - since_ms) // points
+        width_ms = (until_ms - since_ms) // points
         for key in keys:
             series = self.lag_series(key, since_ms, until_ms, 1_000)
             lags: dict[int, int] = {}
             for at_ms, lag in zip(series.times_ms, series.total, strict=True):
-                place = (at_ms - since_ms) // stretch_ms
+                place = (at_ms - since_ms) // width_ms
                 lags[place] = max(lag or 0, lags.get(place, 0))
             found[key] = tuple(lags.get(place) for place in range(points))
         return found

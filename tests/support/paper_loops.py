@@ -63,7 +63,7 @@ class Paper:
     def __init__(self) -> None:
         self.brokers: Sequence[Broker] = (Broker(1, "one", 9092), Broker(2, "two", 9092))
         self.leaders: dict[TopicPartition, int] = {T0: 1, T1: 1}
-        self.asked: list[Sequence[str]] = []
+        self.requested: list[Sequence[str]] = []
         self.away: Exception | None = None
         self.loops: list[PaperLoop] = []
         self.clock = ManualClock()
@@ -82,7 +82,7 @@ class Paper:
 
     def read(self, brokers: Sequence[Broker], topics: Sequence[str]) -> ClusterView:
         """What a broker says of the leaders."""
-        self.asked.append(topics)
+        self.requested.append(topics)
         if self.away is not None:
             raise self.away
         by_id = {broker.id: broker for broker in brokers}

@@ -119,9 +119,9 @@ def _nodes_of(group: GroupStatus) -> ZkStore:
     store = server.connect()
     paths = GroupPaths(group.group_id)
     for member in group.members:
-        said = Registration(subscription=member.streams, timestamp_ms=member.registered_ms or 0)
+        message = Registration(subscription=member.streams, timestamp_ms=member.registered_ms or 0)
         session = server.connect()
-        session.create(paths.member(member.member_id), encode_registration(said), ephemeral=True)
+        session.create(paths.member(member.member_id), encode_registration(message), ephemeral=True)
         for one in group.partitions:
             if one.owner is not None and one.owner.startswith(member.member_id):
                 session.create(paths.owner(one.topic_partition), one.owner.encode(), ephemeral=True)

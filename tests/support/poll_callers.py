@@ -33,24 +33,24 @@ class Listener(ConsumerRebalanceListener):
 
     def __init__(self, consumer: KafkaConsumer) -> None:
         self.consumer = consumer
-        self.heard: list[tuple[str, list[TopicPartition]]] = []
+        self.received: list[tuple[str, list[TopicPartition]]] = []
         self.raises: Exception | None = None
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""
         assert set(revoked) <= self.consumer.assignment()
-        self._hear("revoked", revoked)
+        self._on_notice("revoked", revoked)
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""
         assert set(assigned) <= self.consumer.assignment()
-        self._hear("assigned", assigned)
+        self._on_notice("assigned", assigned)
 
     def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""
-        self._hear("lost", lost)
+        self._on_notice("lost", lost)
 
-    def _hear(self, what: str, partitions: Collection[TopicPartition]) -> None:
-        self.heard.append((what, sorted(partitions)))
+    def _on_notice(self, what: str, partitions: Collection[TopicPartition]) -> None:
+        self.received.append((what, sorted(partitions)))
         if self.raises is not None:
             raise self.raises

@@ -37,7 +37,7 @@ class FakeMembership:
         due: run by the next ``poll``: what the group does to us.
         committed_offsets: what the group has.
         commit_errors: what the next commits fail with; None: they don't.
-        pending: asynchronous commits that nobody has answered yet; ``answer`` does.
+        pending: asynchronous commits that nobody has answered yet; ``response`` does.
         surely: whether what is owned may be handed out.
         calls: what was asked of it, by name.
     """
@@ -114,7 +114,7 @@ class FakeMembership:
     def run_callbacks(self) -> None:
         """See ``Membership``."""
 
-    def answer(self, error: Exception | None = None) -> None:
+    def response(self, error: Exception | None = None) -> None:
         """The first asynchronous commit is done."""
         offsets, done = self.pending.pop(0)
         if error is None:
@@ -147,24 +147,24 @@ class QuickLookup:
 
     def __init__(self, membership: FakeMembership) -> None:
         self._membership = membership
-        self.asked: list[Partitions] = []
+        self.requested: list[Partitions] = []
         self.errors: list[ZkConsumerError] = []
         self.holds = False
 
-    def ask(self, partitions: Partitions) -> None:
+    def request(self, partitions: Partitions) -> None:
         """See ``Lookup``."""
-        self.asked.append(partitions)
+        self.requested.append(partitions)
 
-    def answers(self) -> list[CommittedResult]:
+    def responses(self) -> list[CommittedResult]:
         """See ``Lookup``."""
         if self.holds:
             return []
-        asked, self.asked = self.asked, []
+        requested, self.requested = self.requested, []
         return [
             CommittedResult(one, self.errors.pop(0))
             if self.errors
             else CommittedResult(one, self._membership.committed(one, timeout_ms=0))
-            for one in asked
+            for one in requested
         ]
 
 
@@ -175,7 +175,7 @@ class FakeKeeper:
     view: ClusterView = NOTHING_KNOWN
     failure: ZkConsumerError | None = None
     watched: frozenset[str] | None = frozenset()
-    news: dict[TopicPartition, bool | None] = field(default_factory=dict)
+    events: dict[TopicPartition, bool | None] = field(default_factory=dict)
 
     def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
         """See ``MetadataKeeper``: somebody answers at once."""
@@ -188,7 +188,7 @@ class FakeKeeper:
 
     def is_new(self, tp: TopicPartition) -> bool | None:
         """See ``MetadataKeeper``."""
-        return self.news.get(tp, False)
+        return self.events.get(tp, False)
 
     def stop(self) -> None:
         """See ``MetadataKeeper``."""
@@ -213,9 +213,9 @@ class FakeParts:
     def __init__(self, **settings: Any) -> None:
         self.config = PollConfig(**settings)
         self.clock = ManualClock()
-        self.bell = _Bell(self.clock)
+        self.wakeup = _Bell(self.clock)
         self.engine = PaperEngine()
-        self.keeper = FakeKeeper()
+        self.metadata = FakeKeeper()
         self.client: Any = None
         self.release = (2, 8)
         self.group = FakeMembership()
@@ -228,7 +228,7 @@ class FakeParts:
                 on_auto_commit=self.config.objects.default_offset_commit_callback,
             ),
             cast("Any", self.engine),
-            self.keeper,
+            self.metadata,
             AutoCommit(
                 enabled=self.config.enable_auto_commit,
                 interval_ms=self.config.auto_commit_interval_ms,
@@ -239,7 +239,7 @@ class FakeParts:
         self.group.handler = self.session
         membership: Membership = self.group
         if not in_group:
-            membership = NoGroup(self.session, lambda: self.keeper.view)
+            membership = NoGroup(self.session, lambda: self.metadata.view)
         self.session.join(
             membership,
             StartPositions(self.engine, self.lookup if in_group else None, policy_of(self.config)),
@@ -251,17 +251,17 @@ class FakeParts:
         return ConsumerComponents(
             config=self.config,
             clock=self.clock,
-            bell=self.bell,
+            wakeup=self.wakeup,
             one_caller=one_caller,
             scope=ThreadScope("fake"),
             client=cast("Any", self),
-            keeper=cast("Any", self.keeper),
+            metadata=cast("Any", self.metadata),
             engine=cast("Any", self.engine),
             session=self.session,
             measures=Measures(WindowTerms(), self.clock),
             loop=PollLoop(
                 self.session,
-                self.bell,
+                self.wakeup,
                 self.clock,
                 most_ms=3_000,
                 is_ending=lambda: one_caller.is_ending,

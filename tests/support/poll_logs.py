@@ -269,12 +269,12 @@ class ModelBroker:
                 for one in request.forgotten_topics
             ),
         )
-        answer = self._fetch(by_name, version)
+        response = self._fetch(by_name, version)
         return replace(
-            answer,
+            response,
             topics=tuple(
                 replace(one, topic="", topic_id=ids.get(one.topic) or bytes.fromhex(one.topic))
-                for one in answer.topics
+                for one in response.topics
             ),
         )
 
@@ -285,14 +285,14 @@ class ModelBroker:
             for one in topic.partitions
         }
         if version < 7 or request.session_epoch == fe.SESSIONLESS_EPOCH:
-            return self._answer(request, version, named, None)
+            return self._respond(request, version, named, None)
         if request.session_epoch == fe.FIRST_EPOCH:
             self._sessions.pop(request.session_id, None)
             if not self._chance.randrange(6):
-                return self._answer(request, version, named, None)
+                return self._respond(request, version, named, None)
             number = next(self._ids)
             session = self._sessions[number] = _Session(1, dict(named))
-            return self._answer(request, version, session.wanted, None, number, session)
+            return self._respond(request, version, session.wanted, None, number, session)
         kept = self._sessions.get(request.session_id)
         if kept is None:
             return fe.FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND, topics=())
@@ -303,9 +303,9 @@ class ModelBroker:
             for partition in topic.partitions:
                 kept.wanted.pop(TopicPartition(topic.topic, partition))
         kept.wanted.update(named)
-        return self._answer(request, version, kept.wanted, kept.marks, request.session_id, kept)
+        return self._respond(request, version, kept.wanted, kept.marks, request.session_id, kept)
 
-    def _answer(
+    def _respond(
         self,
         request: fe.FetchRequest,
         version: int,
@@ -322,8 +322,10 @@ class ModelBroker:
             part = self._one(tp, one, version, room, committed=request.isolation_level == 1)
             room -= len(part.records)
             mark = -1 if part.error_code else part.high_watermark
-            has_news = len(part.records) or part.error_code or part.diverging_epoch.end_offset >= 0
-            if marks is None or has_news or marks.get(tp) != mark:
+            has_changes = (
+                len(part.records) or part.error_code or part.diverging_epoch.end_offset >= 0
+            )
+            if marks is None or has_changes or marks.get(tp) != mark:
                 topics.setdefault(tp.topic, []).append(part)
             if session is not None:
                 session.marks[tp] = mark

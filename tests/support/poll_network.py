@@ -34,7 +34,7 @@ class ModelConnection:
         self.broker = broker
         self._is_open = True
         self._sent: InFlight[FetchResponse] | None = None
-        self._answer: Any = None
+        self._respond: Any = None
         self._silences = 0
         self._world = world
 
@@ -60,17 +60,17 @@ class ModelConnection:
         sent = self._sent = InFlight(request, at_most, 1)
         if world.chance.random() < 0.5:
             # Before anybody waits for it.
-            self._answer = self._call(sent)
+            self._respond = self._call(sent)
         return sent
 
-    def hear(self, in_flight: InFlight[FetchResponse], *, timeout_ms: int) -> Received:
+    def receive(self, in_flight: InFlight[FetchResponse], *, timeout_ms: int) -> Received:
         assert timeout_ms > 0
         assert self._sent is in_flight
-        if self._answer is None:
-            self._answer = self._call(in_flight)
-        if isinstance(self._answer, ConnectionLost) or not self._is_open:
+        if self._respond is None:
+            self._respond = self._call(in_flight)
+        if isinstance(self._respond, ConnectionLost) or not self._is_open:
             self._is_open = False
-            raise ConnectionLost(f"model: {self._answer}")
+            raise ConnectionLost(f"model: {self._respond}")
         if self._silences:
             self._silences -= 1
             self._world.clock.advance(timeout_ms)
@@ -81,23 +81,23 @@ class ModelConnection:
     def finish(self, in_flight: InFlight[FetchResponse], *, timeout_ms: int) -> Any:
         assert timeout_ms == 0
         assert self._sent is in_flight
-        answer, self._answer, self._sent = self._answer, None, None
-        return answer
+        response, self._respond, self._sent = self._respond, None, None
+        return response
 
     def _call(self, in_flight: InFlight[FetchResponse]) -> Any:
         """The answer, or how the connection ends."""
         request = in_flight.request
         assert isinstance(request, FetchRequest)
         try:
-            answer = self._answered(request, in_flight.version)
+            response = self._on_response(request, in_flight.version)
         except ConnectionLost as error:
             return error
         # Silent for good, or for a while; the broker has had it.
         is_lost = self._world.chance.random() < self._world.trouble / 2
         self._silences = self._world.chance.choice((1, 2, 3, 1 << 30)) if is_lost else 0
-        return answer
+        return response
 
-    def _answered(self, request: FetchRequest, at_most: int) -> Any:
+    def _on_response(self, request: FetchRequest, at_most: int) -> Any:
         world, model = self._world, self._world.brokers[self.broker.id]
         frame = encode_request(request, version=at_most, correlation_id=1, client_id="c")
         is_late = world.chance.random() < 0.5
@@ -108,12 +108,12 @@ class ModelConnection:
         got = decode_request(memoryview(frame)[LENGTH_BYTES:]).request
         assert isinstance(got, FetchRequest)
         world.fetches += 1
-        answer = encode_response(model.fetch(got, at_most), version=at_most, correlation_id=1)
+        response = encode_response(model.fetch(got, at_most), version=at_most, correlation_id=1)
         if not is_late:
             world.meanwhile()
         if world.chance.random() < world.trouble / 2:
             raise ConnectionLost("model: after the broker had it")
-        return decode_response(request, at_most, memoryview(answer)[LENGTH_BYTES:])[1]
+        return decode_response(request, at_most, memoryview(response)[LENGTH_BYTES:])[1]
 
 
 class ModelClient:
@@ -130,9 +130,9 @@ class ModelClient:
         return found
 
     def epoch_ends(
-        self, asked: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
+        self, requested: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
     ) -> dict[TopicPartition, EpochEnd | int | None]:
-        found = {tp: self._end(tp, *one) for tp, one in asked.items()}
+        found = {tp: self._end(tp, *one) for tp, one in requested.items()}
         self._world.wait_for_client(timeout_ms)
         return found
 

@@ -47,7 +47,7 @@ class PollRig:
     ) -> None:
         clock = SystemClock()
         self.scope = ThreadScope("poll-rig")
-        self.bell: Mailbox[str] = Mailbox()
+        self.wakeup: Mailbox[str] = Mailbox()
         self.got: Got = {}
         self.dialer = BrokerDialer(
             connector or TcpConnector(),
@@ -63,7 +63,7 @@ class PollRig:
             retry_backoff_ms=settings.retry_backoff_ms,
             shuffle=lambda _: None,
         )
-        self.keeper = MetadataManager(
+        self.metadata = MetadataManager(
             self.client,
             self.scope,
             refresh_ms=300_000,
@@ -73,13 +73,13 @@ class PollRig:
         self.engine = PollEngine(
             dialer=self.dialer,
             client=self.client,
-            keeper=self.keeper,
+            metadata=self.metadata,
             settings=settings,
             scope=self.scope,
-            wake=lambda: self.bell.put("news"),
+            wake=lambda: self.wakeup.put("news"),
             clock=clock,
         )
-        self.keeper.watch(frozenset(topics))
+        self.metadata.watch(frozenset(topics))
 
     def __enter__(self) -> Self:
         return self
@@ -108,12 +108,12 @@ class PollRig:
         """Collect what is there, or comes in time; also kept in ``got``."""
         deadline_ms = SystemClock().now_ms() + timeout_ms
         while True:
-            self.bell.drain()
+            self.wakeup.drain()
             taken = self.engine.collect(max_records)
             left_ms = deadline_ms - SystemClock().now_ms()
             if taken or left_ms <= 0:
                 break
-            self.bell.get(left_ms)
+            self.wakeup.get(left_ms)
         fresh = {tp: piece.records(RecordOrigin(tp)) for tp, piece in taken.items()}
         for tp, records in fresh.items():
             self.got.setdefault(tp, []).extend(records)

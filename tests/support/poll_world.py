@@ -99,7 +99,7 @@ class PollWorld:
         self.committed = isolation is IsolationLevel.READ_COMMITTED
         self.reset = reset
         self.recreates = version > LAST_BY_NAME and reset is EARLIEST and not truncates
-        self.keeper = ModelKeeper()
+        self.metadata = ModelKeeper()
         self.rung = True
         self.seen: dict[TopicPartition, list[Seen]] = {}
         self.stands: dict[TopicPartition, int | None] = {}
@@ -117,10 +117,10 @@ class PollWorld:
         self.engine = PollEngine(
             dialer=cast("Any", self),
             client=cast("Any", ModelClient(self)),
-            keeper=cast("Any", self.keeper),
+            metadata=cast("Any", self.metadata),
             settings=settings,
             scope=cast("Any", NoThreads()),
-            wake=self._ring,
+            wake=self._signal,
             clock=self.clock,
         )
 
@@ -140,7 +140,7 @@ class PollWorld:
         if self.chance.random() < self.trouble:
             raise ConnectFailed("model: no broker answers")
 
-    def _ring(self) -> None:
+    def _signal(self) -> None:
         self.rung = True
 
     # --- What happens --------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class PollWorld:
         for turns in range(600):
             if self._is_done():
                 return
-            if self.keeper.is_wanted or not turns:
+            if self.metadata.is_wanted or not turns:
                 self._look_at_cluster()
             self._step_engine()
             if self.rung:
@@ -214,7 +214,7 @@ class PollWorld:
         answers to the fetches that go on (FENCED_LEADER_EPOCH, NOT_LEADER_FOR_PARTITION), and what
         became of the records by its answer about their epoch (KIP-320); both have to come first.
         """
-        states = self.engine._desk.look(lambda board: dict(board.states))
+        states = self.engine._shared.look(lambda partition_states: dict(partition_states.states))
         return all(
             (state := states[tp]).position is not None
             and state.position.offset == log.end
@@ -224,7 +224,7 @@ class PollWorld:
         )
 
     def _state(self) -> object:
-        states = self.engine._desk.look(lambda board: dict(board.states))
+        states = self.engine._shared.look(lambda partition_states: dict(partition_states.states))
         return [(tp, self.logs[tp].end, states.get(tp)) for tp in PARTITIONS]
 
     def _write(self) -> None:
@@ -271,7 +271,7 @@ class PollWorld:
 
     def _hears_of_recreation(self, tp: TopicPartition) -> bool:
         """Whether the engine knows that the topic is another one; if so, all of it must come."""
-        states = self.engine._desk.look(lambda board: dict(board.states))
+        states = self.engine._shared.look(lambda partition_states: dict(partition_states.states))
         if tp in states and states[tp].topic_id != self.topic_ids[tp.topic]:
             return False
         del self._former[tp]
@@ -283,9 +283,9 @@ class PollWorld:
         return True
 
     def _look_at_cluster(self) -> None:
-        self.keeper.is_wanted = False
+        self.metadata.is_wanted = False
         leaderless = {tp for tp in PARTITIONS if self.chance.random() < self.trouble}
-        self.keeper.view = ClusterView(
+        self.metadata.view = ClusterView(
             brokers=dict(_BROKERS),
             leaders={
                 tp: _BROKERS[log.leader] for tp, log in self.logs.items() if tp not in leaderless
@@ -297,7 +297,7 @@ class PollWorld:
             topic_ids=dict(self.topic_ids) if self.version > LAST_BY_NAME else {},
         )
         if self.chance.random() < 0.8 or not self.trouble:
-            self.engine.cluster_changed(self.keeper.view)
+            self.engine.cluster_changed(self.metadata.view)
 
     def _told_epochs(self) -> dict[TopicPartition, int]:
         if self.version < _FIRST_FENCED:
@@ -324,7 +324,7 @@ class PollWorld:
     def _step_engine(self) -> None:
         """Let one thread of the engine work, if it would."""
         lines: list[BrokerFetcher | PositionResolver] = [*self.engine._fetchers.values()]
-        one = self.chance.choice([*lines, self.engine._asker])
+        one = self.chance.choice([*lines, self.engine._resolver])
         if one in self._busy:
             return
         until_ms, can_wake = self._rests.get(one, (0, True))
@@ -381,13 +381,13 @@ class PollWorld:
     def _collect(self) -> None:
         """Poll once, and judge what comes."""
         self.rung = False
-        self.engine._desk.look(self._judge_what_waits)
+        self.engine._shared.look(self._judge_what_waits)
         if self.chance.random() < 0.3:
             self.engine.ready()
         try:
             taken = self.engine.collect(self.chance.choice((1, 3, 50)))
         except (OffsetOutOfRange, LogTruncated, PartitionFailed) as error:
-            self._is_told(error)
+            self._is_listed(error)
             self.rung = True
             taken = {}
         except ZkConsumerError as error:
@@ -405,13 +405,13 @@ class PollWorld:
         assert not taken.keys() - self.engine.partitions()
         assert all(len(piece) for piece in taken.values())
 
-    def _judge_what_waits(self, board: PartitionStates) -> None:
+    def _judge_what_waits(self, partition_states: PartitionStates) -> None:
         """Nothing was asked for behind more than may wait."""
-        for state in board.states.values():
+        for state in partition_states.states.values():
             before = [chunk.unread_bytes for chunk in state.waiting][:-1]
-            assert sum(before) <= board.settings.max_partition_bytes
+            assert sum(before) <= partition_states.settings.max_partition_bytes
 
-    def _is_told(self, error: OffsetOutOfRange | LogTruncated | PartitionFailed) -> None:
+    def _is_listed(self, error: OffsetOutOfRange | LogTruncated | PartitionFailed) -> None:
         tp = error.topic_partition
         if isinstance(error, PartitionFailed):  # damaged twice in a row
             at = self.engine.position(tp)

@@ -58,15 +58,15 @@ def board_of(
 
     Unless they are to be ``fresh``, each has been heard of before.
     """
-    board = PartitionStates(settings or PollFetchSettings())
-    board.see(view(dict.fromkeys(partitions, BROKER)))
-    board.add(partitions)
+    states = PartitionStates(settings or PollFetchSettings())
+    states.see(view(dict.fromkeys(partitions, BROKER)))
+    states.add(partitions)
     for tp in partitions:
-        board.seek(tp, AtOffset(offset))
+        states.seek(tp, AtOffset(offset))
     if not fresh:
-        board.fresh.clear()
-    board.take_effects()
-    return board
+        states.fresh.clear()
+    states.take_effects()
+    return states
 
 
 def part(tp: TopicPartition, data: bytes = b"", **fields: Any) -> FetchedPartition:
@@ -80,33 +80,33 @@ def asked_of(tp: TopicPartition = TP, offset: int = 0, max_bytes: int = 1_000) -
     return PartitionRequest(tp, PositionView(offset), max_bytes, -1, BROKER)
 
 
-def plan(board: PartitionStates, now_ms: int = 0, broker: Broker = BROKER) -> FetchPlan:
+def plan(states: PartitionStates, now_ms: int = 0, broker: Broker = BROKER) -> FetchPlan:
     """The next request."""
-    return plan_fetch(board, broker, now_ms)
+    return plan_fetch(states, broker, now_ms)
 
 
-def answer(
-    board: PartitionStates,
+def response(
+    states: PartitionStates,
     planned: FetchPlan,
-    answers: dict[TopicPartition, FetchedPartition],
+    responses: dict[TopicPartition, FetchedPartition],
     now_ms: int = 0,
 ) -> None:
     """Let answers to a plan arrive, and give back the rest."""
-    for tp, one in answers.items():
-        asked = planned.wanted[tp]
+    for tp, one in responses.items():
+        requested = planned.wanted[tp]
         aborted = one.aborted_transactions
         unpacked = Unpacked()
         if not one.error_code:
             unpacked = unpack(
-                asked, one.records, aborted, board.settings, 1 << 20, one.high_watermark
+                requested, one.records, aborted, states.settings, 1 << 20, one.high_watermark
             )
-        board.arrived([(asked, one, unpacked)], now_ms)
-    board.unanswered(planned.wanted.values())
+        states.arrived([(requested, one, unpacked)], now_ms)
+    states.unanswered(planned.wanted.values())
 
 
-def fetched(board: PartitionStates, data: dict[TopicPartition, bytes], now_ms: int = 0) -> None:
+def fetched(states: PartitionStates, data: dict[TopicPartition, bytes], now_ms: int = 0) -> None:
     """One whole fetch."""
-    answer(board, plan(board, now_ms), {tp: part(tp, one) for tp, one in data.items()}, now_ms)
+    response(states, plan(states, now_ms), {tp: part(tp, one) for tp, one in data.items()}, now_ms)
 
 
 def offsets(piece: Any) -> Sequence[int]:

@@ -34,7 +34,7 @@ if ENGINE is Engine.NATIVE:
     DECODERS.append(decode_native)
 
 
-def stretch(start: int, end: int, tp: TopicPartition = TP) -> OffsetRange:
+def range_(start: int, end: int, tp: TopicPartition = TP) -> OffsetRange:
     """A range of that partition."""
     return OffsetRange(topic_partition=tp, from_offset=start, until_offset=end)
 
@@ -143,7 +143,7 @@ def damage(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
-def answer(records: bytes, *, partition: int = 0, high_watermark: int = 100) -> FetchResponse:
+def response(records: bytes, *, partition: int = 0, high_watermark: int = 100) -> FetchResponse:
     """What a broker may answer about ``t``."""
     part = FetchedPartition(
         partition=partition,

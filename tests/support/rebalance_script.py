@@ -39,7 +39,7 @@ class Script:
     """A core under a test's hand.
 
     Attributes:
-        said: every action that the core asked for, answered or not.
+        message: every action that the core asked for, answered or not.
         step: the one that waits for its answer.
         members: who else is in the group, one stream of topic t each.
         partition_count: how many partitions topic t has.
@@ -61,7 +61,7 @@ class Script:
         )
         self.core = RebalanceCore(settings, random)
         self.now_ms = 0
-        self.said: list[ev.Action] = []
+        self.message: list[ev.Action] = []
         self.begun: list[ev.RebalanceCause] = []
         self.step: ev.Step | None = None
         self.members: tuple[str, ...] = (ME,)
@@ -73,16 +73,16 @@ class Script:
 
         That a round begins is noted aside (``begun``): it goes without saying in most tests.
         """
-        answer = self.core.receive(event, self.now_ms)
-        self.begun += [one.cause for one in answer if isinstance(one, ev.Begun)]
-        actions: list[ev.Action] = [one for one in answer if not isinstance(one, ev.Begun)]
+        response = self.core.receive(event, self.now_ms)
+        self.begun += [one.cause for one in response if isinstance(one, ev.Begun)]
+        actions: list[ev.Action] = [one for one in response if not isinstance(one, ev.Begun)]
         if isinstance(event, ev.Withdraw):  # its steps are run, and nobody waits for the answers
             self.step = None
             return actions
         assert not any(isinstance(one, STEPS) for one in actions[:-1]), "a step is the last"
         if actions and isinstance(actions[-1], STEPS):
             self.step = actions[-1]
-        self.said += actions
+        self.message += actions
         return actions
 
     def open(self, kind: type[A]) -> A:
@@ -93,19 +93,19 @@ class Script:
     def done(self, kind: type[ev.Step]) -> list[ev.Action]:
         """The open step, of this kind, did what it should."""
         step: ev.Step = self.open(kind)
-        return self._answer(ev.StepDone(step.round))
+        return self._respond(ev.StepDone(step.round))
 
     def failed(self, kind: type[ev.Step], reason: str = "broken") -> list[ev.Action]:
         """The open step, of this kind, failed."""
         step: ev.Step = self.open(kind)
-        return self._answer(ev.StepFailed(step.round, reason))
+        return self._respond(ev.StepFailed(step.round, reason))
 
     def read(
         self, *, held: Iterable[TopicPartition] | None = None, registered: bool = True
     ) -> list[ev.Action]:
         """The group was read; all that was checked is held unless said otherwise."""
         step = self.open(ev.ReadGroup)
-        return self._answer(
+        return self._respond(
             ev.GroupRead(
                 round=step.round,
                 view=self.view(),
@@ -125,19 +125,19 @@ class Script:
 
     def refused(self, *partitions: int, by: str = "g_x-0") -> list[ev.Action]:
         """The claim met other owners."""
-        return self._answer(
+        return self._respond(
             ev.ClaimRefused(self.open(ev.Claim).round, dict.fromkeys(tps(*partitions), by))
         )
 
     def blocked(self) -> list[ev.Action]:
         """The registration met another session's node."""
-        return self._answer(ev.RegistrationBlocked(self.open(ev.Register).round, "in the way"))
+        return self._respond(ev.RegistrationBlocked(self.open(ev.Register).round, "in the way"))
 
     def loaded(self, offsets: Mapping[TopicPartition, int | None] | None = None) -> list[ev.Action]:
         """The offsets were read, 10 for each unless said otherwise."""
         step = self.open(ev.LoadOffsets)
         found = dict.fromkeys(step.partitions, 10) if offsets is None else offsets
-        return self._answer(ev.OffsetsLoaded(step.round, found))
+        return self._respond(ev.OffsetsLoaded(step.round, found))
 
     def run_on(self) -> "Script":
         """Answer every step with success until the core rests."""
@@ -157,7 +157,7 @@ class Script:
         self.send(ev.Join())
         self.run_on()
         assert self.core.state is RebalanceState.OWNING
-        self.said.clear()
+        self.message.clear()
         return self
 
     def until(self, kind: type[ev.Step]) -> "Script":
@@ -186,11 +186,11 @@ class Script:
 
     def kinds(self) -> list[str]:
         """The names of all actions said so far."""
-        return [type(one).__name__ for one in self.said]
+        return [type(one).__name__ for one in self.message]
 
-    def _answer(self, answer: ev.Answer) -> list[ev.Action]:
+    def _respond(self, response: ev.Answer) -> list[ev.Action]:
         self.step = None
-        return self.send(answer)
+        return self.send(response)
 
 
 def losing_one() -> Script:
@@ -217,4 +217,4 @@ def joining() -> Script:
 
 def attempts(script: Script) -> list[int]:
     """The number of each try that failed."""
-    return [one.attempt for one in script.said if isinstance(one, ev.RetryLater)]
+    return [one.attempt for one in script.message if isinstance(one, ev.RetryLater)]

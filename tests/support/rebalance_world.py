@@ -76,13 +76,13 @@ class World(TinyZk):
 
     def _come_or_go(self, member: Member) -> None:
         """Join, or leave; as the control thread, only between two steps."""
-        if not member.step and not member.answers:
+        if not member.step and not member.responses:
             self._leave(member) if member.joined else self._join(member)
 
     def _progress(self, member: Member) -> None:
         ways: list[Callable[[Member], None]] = []
         ways += [self._run_step] if member.step else []
-        ways += [self._hear_answer] if member.answers else []
+        ways += [self._hear_answer] if member.responses else []
         ways += [self._hear_trigger] if member.triggers else []
         ways += [self._hear_session] if member.sessions else []
         if ways:
@@ -203,7 +203,7 @@ class World(TinyZk):
             member.triggers.append(cause)
 
     def _hear_answer(self, member: Member) -> None:
-        self._feed(member, member.answers.pop(self._rng.randrange(len(member.answers))))
+        self._feed(member, member.responses.pop(self._rng.randrange(len(member.responses))))
 
     def _hear_trigger(self, member: Member) -> None:
         cause = member.triggers.pop(self._rng.randrange(len(member.triggers)))
@@ -218,7 +218,7 @@ class World(TinyZk):
             member.sessions.append(event)  # it comes after the news of the next session
             return
         if isinstance(event, ev.SessionStarted):
-            member.heard = event.session_id
+            member.received = event.session_id
         self._feed(member, event)
 
     def _tick(self, member: Member) -> None:
@@ -233,10 +233,10 @@ class World(TinyZk):
         local = isinstance(step, ev.Revoke | ev.Start)
         fails = not local and self._rng.random() < self._failing
         if fails and self._rng.random() < 0.5:
-            member.answers.append(ev.StepFailed(step.round, "request lost"))
+            member.responses.append(ev.StepFailed(step.round, "request lost"))
             return
-        answer = self._perform(member, step, partly=fails)
-        member.answers.append(ev.StepFailed(step.round, "answer lost") if fails else answer)
+        response = self._perform(member, step, partly=fails)
+        member.responses.append(ev.StepFailed(step.round, "answer lost") if fails else response)
 
     def _perform(self, member: Member, step: ev.Step, *, partly: bool = False) -> ev.Answer:
         """Run a step; ``partly``: some of it happens, and the member will not know what."""
@@ -325,7 +325,7 @@ class World(TinyZk):
     def check_always(self) -> None:
         """Nobody reads without the owner node, but for a session whose end it can't know yet."""
         for member in self.members:
-            if member.heard == member.live == member.registered:
+            if member.received == member.live == member.registered:
                 for tp, thread in member.reading.items():
                     there = self.owners.get(tp) == (thread, member.live)
                     assert there or tp in self._meddled, f"{tp} read unowned"

@@ -19,11 +19,11 @@ class Member:
     topics: dict[str, int]
     core: RebalanceCore
     live: int
-    heard: int | None = None
+    received: int | None = None
     registered: int | None = None
     joined: bool = False
     step: ev.Step | None = None
-    answers: list[ev.Answer] = field(default_factory=list)
+    responses: list[ev.Answer] = field(default_factory=list)
     triggers: list[ev.RebalanceCause] = field(default_factory=list)
     sessions: list[ev.SessionStarted | ev.SessionEnded] = field(default_factory=list)
     reading: Ownership = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Member:
     @property
     def busy(self) -> bool:
         """Whether something is on its way."""
-        return bool(self.step or self.answers or self.triggers or self.sessions)
+        return bool(self.step or self.responses or self.triggers or self.sessions)
 
 
 class TinyZk:

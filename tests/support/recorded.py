@@ -15,7 +15,7 @@ def recorded(
     """Iterate over a stream, and write down each message before it is passed on."""
     messages = iter(stream)
     while True:
-        recorder.asks(reader)
+        recorder.requests(reader)
         try:
             message = next(messages)
         except StopIteration:

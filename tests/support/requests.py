@@ -34,8 +34,8 @@ class _Topics(Protocol[P_co]):
 
 def only(response: _Topics[P_co]) -> P_co:
     """Take the answer about the one partition that was asked about."""
-    ((answer,),) = [topic.partitions for topic in response.topics]
-    return answer
+    ((result,),) = [topic.partitions for topic in response.topics]
+    return result
 
 
 def fetch(

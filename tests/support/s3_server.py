@@ -34,7 +34,7 @@ def s3_server() -> Iterator[None]:
         "AWS_REGION": "us-east-1",
     }
     try:
-        wait_until(lambda: _answers(where), timeout_s=60, what="the S3 server to answer")
+        wait_until(lambda: _responses(where), timeout_s=60, what="the S3 server to answer")
         making = urllib.request.Request(f"{where}/{BUCKET}", method="PUT")
         urllib.request.urlopen(making).close()
         with patch.dict(os.environ, settings):
@@ -44,7 +44,7 @@ def s3_server() -> Iterator[None]:
         process.wait()
 
 
-def _answers(where: str) -> bool:
+def _responses(where: str) -> bool:
     try:
         urllib.request.urlopen(f"{where}/moto-api/").close()
     except OSError:

@@ -45,7 +45,7 @@ class ScramServer:
         self._server_first = f"r={nonce}{self._nonce},s={salt},i={self._iterations}"
         return self._server_first.encode()
 
-    def verdict(self, client_final: bytes) -> bytes:
+    def outcome(self, client_final: bytes) -> bytes:
         """The answer to the client's proof."""
         without_proof, _, proof = client_final.decode().partition(",p=")
         assert without_proof.startswith("c=biws,r=")

@@ -15,7 +15,7 @@ class ScriptedPeer:
     """A ``Conversation`` and its listener: says what it is told, keeps what it hears."""
 
     def __init__(self) -> None:
-        self.heard = b""
+        self.received = b""
         self.is_over = False
         self.hung_up = threading.Event()
         self._outgoing = b""
@@ -31,7 +31,7 @@ class ScriptedPeer:
         """Send back whatever comes."""
         self._echo = True
 
-    def say(self, data: bytes) -> None:
+    def write(self, data: bytes) -> None:
         """Send these bytes."""
         with self._lock:
             self._outgoing += data
@@ -48,7 +48,7 @@ class ScriptedPeer:
 
     def receive(self, data: bytes, now_ms: int) -> None:  # noqa: ARG002 - it has no sense of time
         """See ``Conversation``."""
-        self.heard += data
+        self.received += data
         if self._echo:
             with self._lock:
                 self._outgoing += data

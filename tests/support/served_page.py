@@ -47,17 +47,17 @@ class ServedPage:
 
     def get(self, path: str, **headers: str) -> Answer:
         """Ask for something; ``_`` in names of headers stands for ``-``."""
-        return self.ask("GET", path, None, **headers)
+        return self.request("GET", path, None, **headers)
 
-    def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
         """Ask by any method, on a connection of its own."""
         connection = HTTPConnection(urlsplit(self.address).netloc, timeout=10)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, named)
-            answer = connection.getresponse()
-            got = {name.lower(): value for name, value in answer.getheaders()}
-            return Answer(answer.status, got, answer.read())
+            response = connection.getresponse()
+            got = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, got, response.read())
         finally:
             connection.close()
 

@@ -1,10 +1,10 @@
 """Fetch sessions with a few partitions, for tests that answer them by hand."""
 
 from tests.support.fetch_answers import (
-    asked,
     chunks_in,
     fetched,
     receive,
+    requested,
 )
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import PartitionClaim
@@ -42,7 +42,7 @@ def request_of(session: FetchSession) -> FetchRequest:
 def stop_by_a_large_message(session: FetchSession, claim: PartitionClaim) -> None:
     """Let the partition meet a message that is larger than allowed, and hold its chunk."""
     request = request_of(session)
-    offset = asked(request)[claim.topic_partition].fetch_offset
+    offset = requested(request)[claim.topic_partition].fetch_offset
     data = build_message_set([Record(offset, None, bytes(9_000))])
     (chunk,) = chunks_in(receive(session, request, fetched(claim.topic_partition, data[:1_000])))
     assert chunk.poison is not None

@@ -74,9 +74,9 @@ class SickWorld:
 
     def register(self, consumer_id: str, session_id: int, **streams: int) -> None:
         """A member of the group, as Scala registers it."""
-        said = Registration(subscription=streams, timestamp_ms=self.clock_ms)
+        message = Registration(subscription=streams, timestamp_ms=self.clock_ms)
         path = GroupPaths(GROUP).member(consumer_id)
-        self.make(path, encode_registration(said), session_id)
+        self.make(path, encode_registration(message), session_id)
 
     def own(self, tp: TopicPartition, owner: str, session_id: int, group_id: str = GROUP) -> None:
         """An owner node."""
@@ -227,4 +227,7 @@ def codes(findings: Iterable[Diagnosis]) -> list[str]:
 def told_severities(page: Path) -> dict[Code, set[Severity]]:
     """What the page about findings says of how bad each can be."""
     rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z, ]+) \|", page.read_text(), re.MULTILINE)
-    return {Code(code): {Severity[one.upper()] for one in told.split(", ")} for code, told in rows}
+    return {
+        Code(code): {Severity[one.upper()] for one in reported.split(", ")}
+        for code, reported in rows
+    }

@@ -111,8 +111,8 @@ class StandaloneCluster:
             child.kill()
             lines = (self.folder / f"{name}.log").read_text("utf-8", "replace").splitlines()
             # Java's traces are long; what they are about stands before them.
-            told = [line for line in lines if not line.startswith("\tat ")][-_SHOWN_LINES:]
-            raise SubmitFailed(f"{name} ended with {status}:\n" + "\n".join(told))
+            reported = [line for line in lines if not line.startswith("\tat ")][-_SHOWN_LINES:]
+            raise SubmitFailed(f"{name} ended with {status}:\n" + "\n".join(reported))
 
     def _start(self, name: str, main_class: str, *arguments: str) -> None:
         argv = [str(_BIN / "spark-class"), main_class, "--host", LOOPBACK, *arguments]

@@ -54,7 +54,7 @@ class SpokenBroker:
         address: where it listens.
         serves: the versions of each API.
         generation: what it is, where it can't say what it serves.
-        answer: what the test wants said.
+        response: what the test wants said.
         down: refuses connections.
         accepted: how many connections it took.
         requests: every request that it got and could read.
@@ -63,7 +63,7 @@ class SpokenBroker:
     address: Broker
     serves: Serves = field(default_factory=lambda: MODERN)
     generation: BrokerGeneration | None = None
-    answer: Answer = lambda _: None
+    response: Answer = lambda _: None
     down: bool = False
     accepted: int = 0
     requests: list[RequestFrame] = field(default_factory=list)
@@ -93,15 +93,15 @@ class SpokenBroker:
             conversation.break_off()
         self.conversations.clear()
 
-    def asked(self, api: ApiKey) -> list[RequestFrame]:
+    def requested(self, api: ApiKey) -> list[RequestFrame]:
         """The requests of one API."""
         return [one for one in self.requests if one.api_key is api]
 
     def says(self, frame: RequestFrame) -> Said:
         """What to do with a request."""
-        said = self.answer(frame)
-        if said is not None:
-            return said
+        message = self.response(frame)
+        if message is not None:
+            return message
         if frame.api_key is ApiKey.API_VERSIONS and self.generation is None:
             return self._versions(frame)
         served = self.serves.get(frame.api_key)
@@ -194,8 +194,8 @@ class SpokenConversation:
                 self.is_over = True
             case Word.PASS_OVER:
                 pass
-            case bytes() as said:
-                self._outgoing += said
+            case bytes() as message:
+                self._outgoing += message
             case response:
                 self._outgoing += _encoded(response, request)
         self._wake()

@@ -67,7 +67,9 @@ class SpokenCluster:
 
     def __post_init__(self) -> None:
         for number in range(self.count):
-            broker = SpokenBroker(Broker(number, f"b{number}", PORT), answer=self._answer(number))
+            broker = SpokenBroker(
+                Broker(number, f"b{number}", PORT), response=self._respond(number)
+            )
             broker.listen(self.network)
             self.brokers.append(broker)
 
@@ -103,12 +105,12 @@ class SpokenCluster:
             shuffle=lambda brokers: brokers.sort(key=lambda one: one.host),
         )
 
-    def asked(self, api: ApiKey) -> list[int]:
+    def requested(self, api: ApiKey) -> list[int]:
         """Who was asked, in order of the brokers, once for each question."""
-        return [one.address.id for one in self.brokers for _ in one.asked(api)]
+        return [one.address.id for one in self.brokers for _ in one.requested(api)]
 
-    def _answer(self, number: int) -> Callable[[RequestFrame], Said | None]:
-        def answer(frame: RequestFrame) -> Said | None:
+    def _respond(self, number: int) -> Callable[[RequestFrame], Said | None]:
+        def response(frame: RequestFrame) -> Said | None:
             word = self.words.get(number)
             if word is not None:
                 return word
@@ -124,7 +126,7 @@ class SpokenCluster:
                 case _:
                     return None
 
-        return answer
+        return response
 
     def _metadata(self, number: int, request: MetadataRequest, version: int) -> MetadataResponse:
         asked_all = request.topics is None or (version == 0 and not request.topics)

@@ -39,4 +39,4 @@ def dialer_to(
 def version_sent(broker: SpokenBroker, connection: NegotiatedConnection) -> int:
     """Ask for metadata; the version in which that arrived."""
     assert connection.call(QUESTION, timeout_ms=LONG_MS) == NOTHING
-    return broker.asked(ApiKey.METADATA)[-1].version
+    return broker.requested(ApiKey.METADATA)[-1].version

@@ -78,12 +78,12 @@ class SpokenGroups:
 
     def __post_init__(self) -> None:
         for number, broker in enumerate(self.cluster.brokers):
-            broker.answer = self._answer(number, broker.answer)
+            broker.response = self._respond(number, broker.response)
 
-    def _answer(
+    def _respond(
         self, number: int, otherwise: Callable[[RequestFrame], Said | None]
     ) -> Callable[[RequestFrame], Said | None]:
-        def answer(frame: RequestFrame) -> Said | None:
+        def response(frame: RequestFrame) -> Said | None:
             if number in self.cluster.words:
                 return otherwise(frame)
             match frame.request:
@@ -104,7 +104,7 @@ class SpokenGroups:
                 case _:
                     return otherwise(frame)
 
-        return answer
+        return response
 
     def _list(self, number: int) -> ListGroupsResponse:
         return ListGroupsResponse(
@@ -143,12 +143,12 @@ class SpokenGroups:
         group = self.groups.get(name)
         is_one = group is not None and group.type and group.coordinator == number
         code = group.error if group is not None and is_one else ErrorCode.GROUP_ID_NOT_FOUND
-        told = group if group is not None and not code else None
-        members = {} if told is None else told.members
+        reported = group if group is not None and not code else None
+        members = {} if reported is None else reported.members
         return ReconciledGroup(
             error_code=code,
             group_id=name,
-            state="" if told is None else told.state,
+            state="" if reported is None else reported.state,
             group_epoch=1,
             assignment_epoch=1,
             assignor_name="uniform",
@@ -173,7 +173,7 @@ class SpokenGroups:
         code = group.error or (ErrorCode.NOT_COORDINATOR if group.coordinator != number else 0)
         if code and version >= 2:
             return OffsetFetchResponse(topics=(), error_code=code)
-        asked = [
+        requested = [
             TopicPartition(topic.topic, one)
             for topic in request.topics or ()
             for one in topic.partitions
@@ -183,7 +183,7 @@ class SpokenGroups:
                 OffsetFetchedTopic(
                     topic=tp.topic, partitions=(_fetched(tp, group.offsets.get(tp), code),)
                 )
-                for tp in (sorted(group.offsets) if request.topics is None else asked)
+                for tp in (sorted(group.offsets) if request.topics is None else requested)
             )
         )
 

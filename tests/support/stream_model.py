@@ -139,7 +139,7 @@ class StreamModel:
 
     # --- asking it ---
 
-    def ask(self, read: Callable[["StreamModel"], list[tuple[int, int]]], most: int) -> int:
+    def request(self, read: Callable[["StreamModel"], list[tuple[int, int]]], most: int) -> int:
         """Ask in some way, and hold the answer against the model; how many there were."""
         for life in (*self.lives, *(life for life, _ in self.line if life is not None)):
             life.done = len(life.given)
@@ -191,11 +191,11 @@ class StreamModel:
             if life.given:
                 assert delivered is not None
                 assert delivered > life.given[-1]
-            in_hand = life.given[life.done :]
+            pending = life.given[life.done :]
             if self.delivery.consumes_in_hand:
                 assert not life.given or consumed > life.given[-1]
             else:
-                assert consumed <= min(in_hand, default=consumed)
+                assert consumed <= min(pending, default=consumed)
                 assert life.done == 0 or consumed > life.given[life.done - 1]
             if self.delivery.commits_ahead and life.given:
                 assert self.committed_ahead[life.claim] > life.given[-1]
@@ -204,7 +204,7 @@ class StreamModel:
         """Read to the end: all is given, and nothing is held."""
         self.trust()
         for _ in range(len(self.line) + 1):
-            self.ask(singly, 1)
+            self.request(singly, 1)
         assert not self.line
         assert (self.queue.used_bytes(), self.queue.chunk_count()) == (0, 0)
         self.queue.close()

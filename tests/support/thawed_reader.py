@@ -190,15 +190,15 @@ class _Told:
 
 def main(task: Task) -> None:
     """Read until SIGTERM."""
-    told, work = _Told(), threading.Event()
+    reported, work = _Told(), threading.Event()
     ends: list[Callable[[], None]] = []
     output = os.open(task["output"], os.O_WRONLY | os.O_APPEND)
     try:
         for places in WAYS[task["way"]](task, ends):
             os.write(output, "".join(f"{tp} {offset}\n" for tp, offset in places).encode())
             work.wait(len(places) * task["pace_us"] / 1e6)
-            if places and told.freeze:
-                told.freeze = False
+            if places and reported.freeze:
+                reported.freeze = False
                 os.kill(os.getpid(), signal.SIGSTOP)
                 os.write(output, f"{MARK}\n".encode())
     except KeyboardInterrupt:

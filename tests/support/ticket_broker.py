@@ -26,24 +26,24 @@ class Tickets:
 
     host: str
     tokens: tuple[bytes, ...] = TOKENS
-    heard: list[bytes] = field(default_factory=list)
+    received: list[bytes] = field(default_factory=list)
 
     @property
     def is_unanswered(self) -> bool:
         """See ``Mechanism``."""
-        return len(self.heard) == len(self.tokens) - 1
+        return len(self.received) == len(self.tokens) - 1
 
     def first(self) -> bytes:
         """See ``Mechanism``."""
         return self.tokens[0]
 
-    def answer(self, challenge: bytes) -> bytes | None:
+    def response(self, challenge: bytes) -> bytes | None:
         """See ``Mechanism``."""
-        expected = CHALLENGES[len(self.heard)]
+        expected = CHALLENGES[len(self.received)]
         if bytes(challenge) != expected:
             raise AuthenticationFailed(f"{bytes(challenge)!r} instead of {expected!r}")
-        self.heard.append(bytes(challenge))
-        return self.tokens[len(self.heard)] if len(self.heard) < len(self.tokens) else None
+        self.received.append(bytes(challenge))
+        return self.tokens[len(self.received)] if len(self.received) < len(self.tokens) else None
 
 
 def by_tickets(begun: list[Tickets], tokens: tuple[bytes, ...] = TOKENS) -> SecuritySettings:
@@ -86,10 +86,10 @@ class _TicketConversation(SpokenConversation):
     def __init__(self, broker: TicketBroker) -> None:
         super().__init__(broker)
         self._tickets = broker
-        self._said = 0
+        self._message = 0
         # A 0.9 takes whatever comes first for a token.
         self._is_bare = broker.generation is BrokerGeneration.V0_9
-        broker.answer = self._answer
+        broker.response = self._respond
         self._buffer = b""
 
     def receive(self, data: bytes, now_ms: int) -> None:  # noqa: ARG002 - it has no sense of time
@@ -103,20 +103,20 @@ class _TicketConversation(SpokenConversation):
             self._take(frame)
 
     def _take(self, frame: bytes | memoryview) -> None:
-        if self._is_bare and self._said < len(TOKENS):
+        if self._is_bare and self._message < len(TOKENS):
             challenge = self._challenge(bytes(frame))
             if challenge is None:
                 self.is_over = True
-            elif self._said < len(TOKENS):
+            elif self._message < len(TOKENS):
                 self._outgoing += len(challenge).to_bytes(4, "big") + challenge
             self._wake()
         else:
             super()._take(frame)
 
-    def _answer(self, frame: RequestFrame) -> Said | None:
+    def _respond(self, frame: RequestFrame) -> Said | None:
         match frame.request:
             case SaslHandshakeRequest():
-                self._said = 0
+                self._message = 0
                 self._is_bare = not self._tickets.has_requests
                 return SaslHandshakeResponse(error_code=0, mechanisms=("GSSAPI",))
             case SaslAuthenticateRequest(auth_bytes=token):
@@ -131,8 +131,8 @@ class _TicketConversation(SpokenConversation):
                 return None
 
     def _challenge(self, token: bytes) -> bytes | None:
-        if token != TOKENS[self._said]:
+        if token != TOKENS[self._message]:
             return None
-        self._said += 1
-        self._tickets.let_in += self._said == len(TOKENS)
-        return CHALLENGES[self._said - 1]
+        self._message += 1
+        self._tickets.let_in += self._message == len(TOKENS)
+        return CHALLENGES[self._message - 1]

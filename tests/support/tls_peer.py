@@ -64,9 +64,9 @@ class TlsPeer:
     def take_outgoing(self, now_ms: int) -> bytes:
         """See ``Conversation``."""
         if self._ready and not self._failed:
-            said = self._inner.take_outgoing(now_ms)
-            if said:
-                self._tls.write(said)
+            message = self._inner.take_outgoing(now_ms)
+            if message:
+                self._tls.write(message)
         return self._outgoing.read()
 
 
@@ -81,7 +81,7 @@ class TlsConnector:
         """See ``Connector``."""
         inner = self._inner.connect(host, port, timeout_ms=timeout_ms)
         transport = TlsTransport(inner, self._context, host)
-        transport.shake_hands(timeout_ms=timeout_ms)
+        transport.handshake(timeout_ms=timeout_ms)
         return transport
 
 

@@ -13,16 +13,16 @@ class TokenEndpoint(HTTPServer):
     """Answers what it is told to; a context in which it serves.
 
     Attributes:
-        answers: the next ones: code and body; or bytes, which are all that is said.
+        responses: the next ones: code and body; or bytes, which are all that is said.
         grant: gives a token, where no answer is left.
-        asked: the authorization and the form of each request.
+        requested: the authorization and the form of each request.
     """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers: list[tuple[int, bytes] | bytes] = []
+        self.responses: list[tuple[int, bytes] | bytes] = []
         self.grant: Callable[[], str] = lambda: ""
-        self.asked: list[tuple[str, dict[str, list[str]]]] = []
+        self.requested: list[tuple[str, dict[str, list[str]]]] = []
         self._scope = ThreadScope("token-endpoint")
 
     @property
@@ -40,8 +40,8 @@ class TokenEndpoint(HTTPServer):
 
     def next_answer(self) -> tuple[int, bytes] | bytes:
         """Give what comes next."""
-        if self.answers:
-            return self.answers.pop(0)
+        if self.responses:
+            return self.responses.pop(0)
         return granted(self.grant())
 
 
@@ -56,12 +56,12 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer the next one."""
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.server.asked.append((self.headers["Authorization"], parse_qs(body)))
-        answer = self.server.next_answer()
-        if isinstance(answer, bytes):
-            self.wfile.write(answer)
+        self.server.requested.append((self.headers["Authorization"], parse_qs(body)))
+        response = self.server.next_answer()
+        if isinstance(response, bytes):
+            self.wfile.write(response)
             return
-        code, data = answer
+        code, data = response
         self.send_response(code)
         if code == 302:
             self.send_header("Location", "http://127.0.0.1:1/elsewhere")

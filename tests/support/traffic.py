@@ -63,7 +63,7 @@ class Traffic:
         self._stopping = False
 
     def __enter__(self) -> Self:
-        self._scope.spawn("producer", self._run, stop=self._ask_to_stop)
+        self._scope.spawn("producer", self._run, stop=self._request_stop)
         return self
 
     def __exit__(
@@ -98,7 +98,7 @@ class Traffic:
             raise error
         return self.acknowledged
 
-    def _ask_to_stop(self) -> None:
+    def _request_stop(self) -> None:
         self._stopping = True
         self._stop.put(None)
 

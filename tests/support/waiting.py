@@ -24,12 +24,12 @@ def wait_until(probe: Callable[[], T], *, timeout_s: float = 30, what: str) -> T
     deadline = time.perf_counter() + timeout_s
     pause = threading.Event()
     while True:
-        answer = probe()
-        if answer:
-            return answer
+        response = probe()
+        if response:
+            return response
         if time.perf_counter() > deadline:
             log.warning("gave up waiting for %s\n%s", what, _what_threads_do())
-            raise AssertionError(f"waited {timeout_s} s for {what}; last answer: {answer!r}")
+            raise AssertionError(f"waited {timeout_s} s for {what}; last answer: {response!r}")
         pause.wait(0.05)
 
 

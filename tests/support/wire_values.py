@@ -42,7 +42,7 @@ def messages(message: type[Any], version: int) -> st.SearchStrategy[Any]:
     return st.builds(message, **{field.name: _values(field.type, version) for field in fields})
 
 
-def answers(
+def responses(
     request: type[Request[Response]], version: int
 ) -> st.SearchStrategy[tuple[Response, int]]:
     """Generate responses to requests of a version, each with the version that it is written in.
@@ -56,8 +56,8 @@ def answers(
         return st.tuples(plain, st.just(version))
     refused = ErrorCode.UNSUPPORTED_VERSION
     served = plain.filter(lambda response: response.error_code != refused)
-    lacking = messages(kind, 0).map(lambda response: replace(response, error_code=refused))
-    return st.tuples(served, st.just(version)) | st.tuples(lacking, st.just(0))
+    missing = messages(kind, 0).map(lambda response: replace(response, error_code=refused))
+    return st.tuples(served, st.just(version)) | st.tuples(missing, st.just(0))
 
 
 def _values(wire_type: WireType, version: int) -> st.SearchStrategy[Any]:

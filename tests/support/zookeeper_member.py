@@ -31,16 +31,16 @@ class PolledMember:
     """A membership, and a handler that writes down what it hears.
 
     Attributes:
-        heard: every call of the handler.
+        received: every call of the handler.
         owned: what it has by these.
         on_give_up: called in the middle of ``give_up``.
     """
 
     def __init__(self, group: Group, **settings: object) -> None:
-        self.heard: list[Heard] = []
+        self.received: list[Heard] = []
         self.owned: Partitions = frozenset()
         self.on_give_up: Callable[[Partitions, Why], None] = lambda _partitions, _why: None
-        self.bell = Wakeup()
+        self.wakeup = Wakeup()
         stores: list[MemoryZkStore] = []
 
         def connect(
@@ -66,18 +66,20 @@ class PolledMember:
                 **settings,
             },
         )
-        self.membership = open_zookeeper_group(config, connect=connect).member(self, self.bell.ring)
+        self.membership = open_zookeeper_group(config, connect=connect).member(
+            self, self.wakeup.signal
+        )
         (self.store,) = stores
 
     def give_up(self, partitions: Partitions, why: Why) -> None:
         """See ``OwnershipHandler``."""
-        self.heard.append((why.name.lower(), numbers(partitions)))
+        self.received.append((why.name.lower(), numbers(partitions)))
         self.owned -= partitions
         self.on_give_up(partitions, why)
 
     def take_over(self, added: Partitions, owned: Partitions) -> None:
         """See ``OwnershipHandler``."""
-        self.heard.append(("assigned", numbers(added)))
+        self.received.append(("assigned", numbers(added)))
         self.owned = owned
 
     def poll_until(self, done: Callable[[], object], what: str, *others: "PolledMember") -> None:

@@ -175,7 +175,7 @@ def test_a_key_must_be_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("props", "settings", "said"),
+    ("props", "settings", "message"),
     [
         ({}, {"auto_offst_reset": "smallest"}, "setting auto_offst_reset: did you mean auto_offs"),
         ({"auto.offst.reset": "smallest"}, {}, "'auto.offst.reset': did you mean auto.offset.res"),
@@ -185,10 +185,10 @@ def test_a_key_must_be_text() -> None:
     ],
 )
 def test_what_a_program_misspelt_is_refused(
-    props: dict[str, object], settings: dict[str, object], said: str
+    props: dict[str, object], settings: dict[str, object], message: str
 ) -> None:
     """It would go on with a default that nobody wanted; the nearest name is told."""
-    with pytest.raises(ConfigError, match=re.escape(said)):
+    with pytest.raises(ConfigError, match=re.escape(message)):
         ConsumerConfig({**REQUIRED, **props}, **settings)
 
 

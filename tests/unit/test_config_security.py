@@ -43,7 +43,7 @@ def test_a_file_of_kafkas_own_tools_comes_to_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "reported"),
     [
         ("ssl.truststore.location", "/etc/kafka.jks", r"PEM file.*keytool.*openssl"),
         ("ssl.keystore.location", "/etc/kafka.p12", r"ssl\.keystore\.location.*PEM"),
@@ -53,9 +53,9 @@ def test_a_file_of_kafkas_own_tools_comes_to_the_same() -> None:
         ("security.protocol", "TLS", r"security\.protocol.*PLAINTEXT or SSL"),
     ],
 )
-def test_what_cant_be_read_is_named(key: str, value: object, told: str) -> None:
+def test_what_cant_be_read_is_named(key: str, value: object, reported: str) -> None:
     """And what to do about it."""
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=reported):
         read_values({key: value})
 
 
@@ -66,9 +66,9 @@ def test_one_thing_by_two_names_is_refused_where_they_differ() -> None:
         by_our_names({"ssl.cafile": "a", "ssl.truststore.location": "b"})
     with pytest.raises(
         ConfigError, match=r"ssl\.key\.password and ssl\.keystore\.password"
-    ) as told:
+    ) as reported:
         by_our_names({"ssl.keystore.password": "one", "ssl.key.password": "two"})
-    assert "one" not in str(told.value).replace("give one", "")
+    assert "one" not in str(reported.value).replace("give one", "")
 
 
 def test_the_module_says_the_mechanism_where_it_has_one() -> None:
@@ -80,7 +80,7 @@ def test_the_module_says_the_mechanism_where_it_has_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", "no login module"),
         ("a.PlainLoginModule", "no login module"),
@@ -92,9 +92,9 @@ def test_the_module_says_the_mechanism_where_it_has_one() -> None:
         ("x" * 100_000, "no login module"),
     ],
 )
-def test_a_jaas_configuration_that_cant_be_read(text: str, told: str) -> None:
+def test_a_jaas_configuration_that_cant_be_read(text: str, reported: str) -> None:
     """One line, without what it says."""
-    with pytest.raises(ConfigError, match=told) as caught:
+    with pytest.raises(ConfigError, match=reported) as caught:
         settings_in_jaas("sasl.jaas.config", text)
     assert len(str(caught.value)) < 300
 

@@ -92,10 +92,10 @@ def test_a_grandchild_is_told_too_and_what_a_child_makes_is_its_own() -> None:
 
 def test_listeners_are_called_in_the_child_only_and_before_its_first_line() -> None:
     """Whoever can't pay for a check in its hot path is told."""
-    guard, heard = ForkGuard("c"), []
-    guard.on_fork(lambda: heard.append(os.getpid()))
-    said = in_forked_child(lambda: f"{heard == [os.getpid()]}")
-    assert (said, heard) == ("True", [])
+    guard, received = ForkGuard("c"), []
+    guard.on_fork(lambda: received.append(os.getpid()))
+    said = in_forked_child(lambda: f"{received == [os.getpid()]}")
+    assert (said, received) == ("True", [])
 
 
 def test_guards_are_not_kept_alive() -> None:
@@ -136,10 +136,10 @@ def test_streams_of_one_guard_name_their_connector() -> None:
 
 def test_a_child_commits_nothing_ahead() -> None:
     """At most once: no commit is asked for in a child, where nobody would answer."""
-    asked: list[int] = []
+    requested: list[int] = []
 
     def commit(_claim: PartitionClaim, offset: int) -> bool:
-        asked.append(offset)
+        requested.append(offset)
         return True
 
     queue = new_queue(10)
@@ -147,9 +147,9 @@ def test_a_child_commits_nothing_ahead() -> None:
     stream: Stream = KafkaStream(
         queue, clock=SystemClock(), delivery=Delivery.AT_MOST_ONCE, commit_ahead=commit
     )
-    said = in_forked_child(lambda: f"{said_by(lambda: next(stream)) != ''} {asked}")
+    said = in_forked_child(lambda: f"{said_by(lambda: next(stream)) != ''} {requested}")
     assert said == "True []"
-    assert (next(stream).offset, asked) == (0, [1])
+    assert (next(stream).offset, requested) == (0, [1])
 
 
 @pytest.mark.timeout(10)

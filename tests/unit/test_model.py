@@ -29,9 +29,9 @@ def test_texts_name_the_thing() -> None:
 
 def test_a_range_counts_what_it_spans_and_names_itself() -> None:
     """The end does not belong to it."""
-    stretch = OffsetRange(topic_partition=TopicPartition("t", 3), from_offset=5, until_offset=9)
-    assert stretch.count == 4
-    assert str(stretch) == "t-3 [5, 9)"
+    range_ = OffsetRange(topic_partition=TopicPartition("t", 3), from_offset=5, until_offset=9)
+    assert range_.count == 4
+    assert str(range_) == "t-3 [5, 9)"
     assert (
         OffsetRange(topic_partition=TopicPartition("t", 3), from_offset=5, until_offset=5).count
         == 0

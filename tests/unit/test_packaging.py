@@ -110,8 +110,8 @@ def test_without_a_compiler_the_package_installs(sources: Path, tmp_path: Path) 
     assert not [name for name in names if name.endswith((".so", ".c", ".pyx"))]
     assert {"zkconsumer/native/_core.pyi", "zkconsumer/py.typed"} <= set(names)
     assert "pyspark_zkconsumer/__init__.py" in names  # what Spark looks for
-    told = installed_engine(wheel, tmp_path / "site")
-    assert told.startswith("pure - the native core is not there: ")
+    reported = installed_engine(wheel, tmp_path / "site")
+    assert reported.startswith("pure - the native core is not there: ")
 
 
 def test_without_cython_the_package_installs(sources: Path, tmp_path: Path) -> None:
@@ -190,13 +190,13 @@ def test_without_headers_a_codec_is_left_to_python(
     made = runpy.run_path(str(ROOT / "setup.py"))
     build = made["BuildIfPossible"](setuptools.Distribution())
     build.compiler = SimpleNamespace(compiler_so=[str(compiler), "-fPIC"])
-    said: list[str] = []
-    monkeypatch.setattr(build, "warn", said.append)
+    message: list[str] = []
+    monkeypatch.setattr(build, "warn", message.append)
     [extension] = made["extensions"]()
     build.link_libraries(extension)
     assert extension.define_macros == [("ZK_WITH_ZLIB", "1")]
     assert extension.libraries == ["z"]
-    assert said == [
+    assert message == [
         f"no {header}, Python will decompress in its place: zstd.h: No such file or directory"
         for header in ("lz4frame.h", "zstd.h")
     ]
@@ -206,8 +206,8 @@ def test_without_headers_a_codec_is_left_to_python(
     macros = [f"-D{name}={value}" for name, value in extension.define_macros]
     command = ["gcc", "-std=c11", *macros, f"-I{csrc}", str(source), *map(str, csrc.glob("*.c"))]
     subprocess.run([*command, "-o", str(program), "-lz", "-pthread"], check=True)
-    told = subprocess.run([str(program)], capture_output=True, text=True, check=True)
-    assert told.stdout == "111"
+    reported = subprocess.run([str(program)], capture_output=True, text=True, check=True)
+    assert reported.stdout == "111"
     monkeypatch.setenv("ZKCONSUMER_NATIVE", "1")
     with pytest.raises(RuntimeError, match=r"can't build with lz4frame\.h: zstd\.h: No such"):
         build.link_libraries(extension)

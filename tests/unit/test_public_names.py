@@ -28,13 +28,13 @@ def test_a_name_that_is_not_ours_is_an_error() -> None:
 
 def test_a_spark_task_does_not_load_the_consumer() -> None:
     """Neither do the processes in which Spark plans: they start for every query."""
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", f"{WHAT_TASKS_NEED}, sys; print(*sys.modules)"],
         capture_output=True,
         text=True,
         check=True,
     )
-    loaded = [name for name in told.stdout.split() if name.startswith(LEFT)]
+    loaded = [name for name in reported.stdout.split() if name.startswith(LEFT)]
     assert loaded == []
 
 
@@ -42,10 +42,10 @@ def test_a_consumer_of_brokers_does_not_load_what_is_for_zookeeper() -> None:
     """That is a third of what loading takes; nor does it need pyarrow."""
     making = "KafkaConsumer(bootstrap_timeout_ms=0).close()"
     program = f"from zkconsumer import KafkaConsumer; {making}; import sys"
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", f"{program}; print(*sys.modules)"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert not {"kazoo", "pyarrow", "zkconsumer.connector.connector"} & set(told.stdout.split())
+    assert not {"kazoo", "pyarrow", "zkconsumer.connector.connector"} & set(reported.stdout.split())

@@ -132,18 +132,18 @@ def test_the_time_is_for_all_threads_together() -> None:
 
 def test_an_error_is_heard_by_its_owner(caplog: pytest.LogCaptureFixture) -> None:
     """At once by whoever asked, later from the scope, and in the log; the first one counts."""
-    heard: list[BaseException] = []
+    received: list[BaseException] = []
     scope = ThreadScope("scope")
 
     def fail() -> None:
         raise ZeroDivisionError("one")
 
     with caplog.at_level(logging.ERROR):
-        scope.spawn("failing", fail, stop=lambda: None, on_error=heard.append)
-        wait_until(lambda: heard, timeout_s=5, what="the error")
+        scope.spawn("failing", fail, stop=lambda: None, on_error=received.append)
+        wait_until(lambda: received, timeout_s=5, what="the error")
     assert scope.close(5_000) == []
-    assert isinstance(heard[0], ZeroDivisionError)
-    assert scope.first_error() is heard[0]
+    assert isinstance(received[0], ZeroDivisionError)
+    assert scope.first_error() is received[0]
     assert "thread scope/failing died" in caplog.text
 
 
@@ -193,12 +193,12 @@ def test_a_thread_that_another_one_starts_while_it_ends_is_waited_for() -> None:
     scope = ThreadScope("scope")
     parent: Mailbox[str] = Mailbox()
     child: Mailbox[str] = Mailbox()
-    heard: list[str | None] = []
+    received: list[str | None] = []
 
     def bear() -> None:
         parent.get()
-        scope.spawn("child", lambda: heard.append(child.get()), stop=lambda: child.put("stop"))
+        scope.spawn("child", lambda: received.append(child.get()), stop=lambda: child.put("stop"))
 
     scope.spawn("parent", bear, stop=lambda: parent.put("stop"))
     assert scope.close(5_000) == []
-    assert heard == ["stop"]
+    assert received == ["stop"]

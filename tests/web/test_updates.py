@@ -44,7 +44,7 @@ def test_a_rebalance_is_shown_and_said(browser: Browser, site: PaperSite) -> Non
         page.locator("a", has_text="Nodes in ZooKeeper").focus()
         page.evaluate("scrollTo(0, 150)")
         page.evaluate("window.sameDocument = true")
-        with page.expect_response(lambda answer: answer.url.endswith(GROUP)):
+        with page.expect_response(lambda response: response.url.endswith(GROUP)):
             show(site, state_at(BEFORE + 1))
         expect(row.locator(".own")).to_have_class("own hue2")
         expect(page.locator("th.member")).to_have_count(3)
@@ -238,8 +238,8 @@ def test_all_is_reached_by_keyboard(browser: Browser, site: PaperSite) -> None:
         expect(page.get_by_role("heading", level=1)).to_have_text("Groups")
         while focused(page) != "billing":
             press("Tab")
-        ring = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-        assert ring == "solid"
+        signal = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert signal == "solid"
         press("Enter")
         expect(page.locator("#chart[data-points]")).to_be_attached()
         while page.evaluate("document.activeElement.value") != "lag":

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from zkconsumer.assignment.java_charset import RegexRefused, RegexUnusable
-from zkconsumer.assignment.java_regex import MOST_CHARS, TOO_LONG, is_told_apart, java_program
+from zkconsumer.assignment.java_regex import MOST_CHARS, TOO_LONG, is_distinguished, java_program
 from zkconsumer.assignment.regex_automaton import Automaton, TooManySteps
 from zkconsumer.errors import ConfigError
 
@@ -123,7 +123,7 @@ def _hold_against(pattern: str, names: Names, steps: int) -> bytes | _Refused:
     found = bytearray()
     try:
         for name in names:
-            found.append(is_told_apart(name) and automaton.matches(name))
+            found.append(is_distinguished(name) and automaton.matches(name))
     except TooManySteps:
         reason = "it takes too many steps to match it against all topics"
         return _Refused(reason, names=names[: len(found) + 1], steps=steps)

@@ -135,8 +135,8 @@ def property_set(reader: CharsetText, *, fold: bool) -> Chars:
     found = _PROPERTY.match(reader.text, reader.position)
     name = found.group(2) if found else ""
     if found is None or name not in _PROPERTIES:
-        asked = _ANY_PROPERTY.match(reader.text, reader.position)
-        raise RegexRefused(f"\\{asked.group() if asked else 'p'} is not supported")
+        requested = _ANY_PROPERTY.match(reader.text, reader.position)
+        raise RegexRefused(f"\\{requested.group() if requested else 'p'} is not supported")
     if fold and name in ("Lower", "Upper"):
         raise RegexRefused(f"\\p{{{name}}} without regard to case differs between JVMs")
     reader.position = found.end()

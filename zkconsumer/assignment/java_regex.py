@@ -85,7 +85,7 @@ def java_matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def java_program(pattern: str) -> Program:
-    """What a pattern means, to be run over texts that are told apart (``is_told_apart``).
+    """What a pattern means, to be run over texts that are told apart (``is_distinguished``).
 
     Raises:
         RegexRefused: see ``java_matcher``.
@@ -103,7 +103,7 @@ def java_program(pattern: str) -> Program:
     return compile_nodes(tree, parser.widths)
 
 
-def is_told_apart(text: str) -> bool:
+def is_distinguished(text: str) -> bool:
     """Whether a text can match at all: whether it could be the name of a topic, and some more."""
     return 0 < len(text) <= LONGEST_TEXT and text.isascii() and text.isprintable()
 
@@ -117,7 +117,7 @@ class _Matcher:
 
     def matches(self, text: str) -> bool:
         """Whether all of the text matches."""
-        if not is_told_apart(text):
+        if not is_distinguished(text):
             return False
         try:
             return self._automaton.matches(text)

@@ -89,28 +89,28 @@ _Set: TypeAlias = _Sure | _Open
 class _Name:
     """One name, and what has been found out about places in it."""
 
-    __slots__ = ("ends", "looks", "text")
+    __slots__ = ("ends", "snapshots", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.looks: dict[tuple[int, int], bool] = {}
+        self.snapshots: dict[tuple[int, int], bool] = {}
         self.ends: dict[tuple[int, int], int | None] = {}
 
-    def is_at(self, edge: TextBoundary, place: int) -> bool:
+    def is_at(self, edge: TextBoundary, position: int) -> bool:
         """Whether a place is such an edge."""
         match edge:
             case TextBoundary.START:
-                return place == 0
+                return position == 0
             case TextBoundary.END:
-                return place == len(self.text)
+                return position == len(self.text)
             case TextBoundary.BOUNDARY:
-                return self._is_boundary(place)
+                return self._is_boundary(position)
             case TextBoundary.NO_BOUNDARY:
-                return not self._is_boundary(place)
+                return not self._is_boundary(position)
 
-    def _is_boundary(self, place: int) -> bool:
-        before = place > 0 and self.text[place - 1] in _WORD
-        behind = place < len(self.text) and self.text[place] in _WORD
+    def _is_boundary(self, position: int) -> bool:
+        before = position > 0 and self.text[position - 1] in _WORD
+        behind = position < len(self.text) and self.text[position] in _WORD
         return before is not behind
 
 
@@ -150,23 +150,23 @@ class Automaton:
         at = self._beginnings.get(start)
         if at is None:
             at = self._beginnings[start] = self._set(frozenset((start,)))
-        text, place = name.text, begin
+        text, position = name.text, begin
         later: dict[int, set[int]] = {}
         last = len(text) if end is None else end
         while True:
-            if later and place in later:
-                at = self._set(at.kernel.union(later.pop(place)))
-            sure = at if type(at) is _Sure else self._resolve(at, name, place, later)
-            if place == last:
-                return sure.accepts, place
+            if later and position in later:
+                at = self._set(at.kernel.union(later.pop(position)))
+            sure = at if type(at) is _Sure else self._resolve(at, name, position, later)
+            if position == last:
+                return sure.accepts, position
             if end is None and sure.accepts:
-                return True, place
+                return True, position
             if not sure.takes and not later:
-                return False, place
-            char = text[place]
+                return False, position
+            char = text[position]
             following = sure.after.get(char)
             at = self._step(sure, char) if following is None else following
-            place += 1
+            position += 1
 
     def _step(self, at: _Sure, char: str) -> _Set:
         """The set behind one more character."""
@@ -217,12 +217,12 @@ class Automaton:
 
     # --- what depends on the place -----------------------------------------------------------
 
-    def _resolve(self, at: _Set, name: _Name, place: int, later: dict[int, set[int]]) -> _Sure:
+    def _resolve(self, at: _Set, name: _Name, position: int, later: dict[int, set[int]]) -> _Sure:
         """The set with all conditions looked at; adds to ``later`` where atomic parts lead to."""
         while isinstance(at, _Open):
             self._spend(_CONDITION_STEPS)
             op = self._conditional(at.condition)
-            holds = self._holds(op, name, place, later)
+            holds = self._holds(op, name, position, later)
             following = at.after.get(holds)
             if following is None:
                 added = (op.then,) if holds else ()
@@ -235,43 +235,45 @@ class Automaton:
         assert isinstance(op, OnEdge | LookaroundStep | Jump)
         return op
 
-    def _holds(self, op: Conditional, name: _Name, place: int, later: dict[int, set[int]]) -> bool:
+    def _holds(
+        self, op: Conditional, name: _Name, position: int, later: dict[int, set[int]]
+    ) -> bool:
         if isinstance(op, OnEdge):
-            return name.is_at(op.edge, place)
+            return name.is_at(op.edge, position)
         if isinstance(op, LookaroundStep):
-            return self._looks(op, name, place)
-        end = self._first_end(op.start, name, place)
-        if end is not None and end > place:
+            return self._holds_lookaround(op, name, position)
+        end = self._first_end(op.start, name, position)
+        if end is not None and end > position:
             later.setdefault(end, set()).add(op.then)
-        return end == place
+        return end == position
 
-    def _looks(self, op: LookaroundStep, name: _Name, place: int) -> bool:
-        found = name.looks.get((op.start, place))
+    def _holds_lookaround(self, op: LookaroundStep, name: _Name, position: int) -> bool:
+        found = name.snapshots.get((op.start, position))
         if found is None:
             if op.back is None:
-                found = self._looks_far(op.start, name, place, None)
+                found = self._reaches_far(op.start, name, position, None)
             else:
-                begin = place - op.back
-                found = begin >= 0 and self._looks_far(op.start, name, begin, place)
-            name.looks[op.start, place] = found
+                begin = position - op.back
+                found = begin >= 0 and self._reaches_far(op.start, name, begin, position)
+            name.snapshots[op.start, position] = found
         return found is not op.negated
 
-    def _looks_far(self, start: int, name: _Name, begin: int, end: int | None) -> bool:
-        found, place = self._walk(name, start, begin, end)
-        self._spend(_WALK_STEPS + place - begin)
+    def _reaches_far(self, start: int, name: _Name, begin: int, end: int | None) -> bool:
+        found, position = self._walk(name, start, begin, end)
+        self._spend(_WALK_STEPS + position - begin)
         return found
 
     # --- which way is the first ----------------------------------------------------------------
 
-    def _first_end(self, start: int, name: _Name, place: int) -> int | None:
+    def _first_end(self, start: int, name: _Name, position: int) -> int | None:
         """Where the first match of an atomic part ends, as backtracking would find it."""
-        key = start, place
+        key = start, position
         if key not in name.ends:
-            name.ends[key] = self._find_end(start, name, place)
+            name.ends[key] = self._find_end(start, name, position)
         return name.ends[key]
 
-    def _find_end(self, start: int, name: _Name, place: int) -> int | None:
-        todo: list[tuple[int, int]] = [(start, place)]
+    def _find_end(self, start: int, name: _Name, position: int) -> int | None:
+        todo: list[tuple[int, int]] = [(start, position)]
         tried: set[tuple[int, int]] = set()
         while todo:
             way = todo.pop()
@@ -279,28 +281,28 @@ class Automaton:
                 continue  # it led to nothing, or is on its way already
             tried.add(way)
             self._spend(_WAY_STEPS)
-            number, place = way
+            number, position = way
             op = self._ops[number]
             if isinstance(op, Accept):
-                return place
-            todo += self._ways_on(op, name, place)
+                return position
+            todo += self._ways_on(op, name, position)
         return None
 
     def _ways_on(
-        self, op: Take | Fork | Conditional, name: _Name, place: int
+        self, op: Take | Fork | Conditional, name: _Name, position: int
     ) -> tuple[tuple[int, int], ...]:
         """Where an operation leads to, the first way last."""
         match op:
             case Take(chars, then):
-                taken = place < len(name.text) and name.text[place] in chars
-                return ((then, place + 1),) if taken else ()
+                taken = position < len(name.text) and name.text[position] in chars
+                return ((then, position + 1),) if taken else ()
             case Fork(first, second):
-                return (second, place), (first, place)
+                return (second, position), (first, position)
             case Jump(start, then):
-                end = self._first_end(start, name, place)
+                end = self._first_end(start, name, position)
                 return () if end is None else ((then, end),)
             case OnEdge() | LookaroundStep():
-                return ((op.then, place),) if self._holds(op, name, place, {}) else ()
+                return ((op.then, position),) if self._holds(op, name, position, {}) else ()
 
     def _spend(self, steps: int) -> None:
         self._steps_left -= steps

@@ -10,7 +10,7 @@ from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
 from zkconsumer.assignment.strategy import CannotAssign
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
-from zkconsumer.cli.cluster_responses import find_group, tell_failures
+from zkconsumer.cli.cluster_responses import find_group, print_failures
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.share_plan import share_plan_json, share_plan_text
 from zkconsumer.cli.group_arguments import add_group_argument
@@ -143,7 +143,7 @@ def _known(args: argparse.Namespace, topics: Mapping[str, int | None]) -> _Known
         return _Known(_nobody(args), counted)
     with open_cluster(args) as access:
         snapshot = access.snapshot([args.group])
-    tell_failures(snapshot)
+    print_failures(snapshot)
     ids: dict[str, Sequence[int]] = {**snapshot.partition_ids(), **counted}
     return _Known(_group(args, snapshot, is_planned=bool(topics)), ids)
 

@@ -122,14 +122,14 @@ class CommandCluster:
             with_sessions: whether to ask ZooKeeper which sessions are alive, too.
         """
         # What brokers tell of themselves is at the listener of those to begin with.
-        asks = self.zookeeper is not None and self._bootstrap
+        requests = self.zookeeper is not None and self._bootstrap
         reader = SnapshotReader(
             self.zookeeper,
             self.dialer,
             zookeeper_connect=self.zookeeper_connect,
             bootstrap=self._bootstrap,
             limits=limits or self._limits(),
-            addresses=self._addresses if asks else registered_addresses,
+            addresses=self._addresses if requests else registered_addresses,
             sessions=self._sessions if with_sessions else None,
             abandoned_after_ms=self._abandoned_after_ms,
             clock=self.clock,

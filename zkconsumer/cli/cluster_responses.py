@@ -33,13 +33,13 @@ def brokers_status(access: CommandCluster, brokers: Collection[BrokerStatus]) ->
     return COULD_NOT
 
 
-def tell_failures(snapshot: ClusterSnapshot) -> None:
+def print_failures(snapshot: ClusterSnapshot) -> None:
     """Say on standard error what could not be read, so that nobody takes the rest for all."""
     if snapshot.no_brokers is not None:
         print(f"zkconsumer: {printable(str(snapshot.no_brokers))}", file=sys.stderr)
     for failure in snapshot.failures:
-        told = printable(" ".join(f"{failure.part}: {failure.reason}".split()))
-        print(f"zkconsumer: {told}", file=sys.stderr)
+        reported = printable(" ".join(f"{failure.part}: {failure.reason}".split()))
+        print(f"zkconsumer: {reported}", file=sys.stderr)
 
 
 def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def answer_shell() -> None:
+def complete_shell() -> None:
     """Where a shell asks what could come next, answer it and end the process; else do nothing."""
     if _ASKED not in os.environ:
         return

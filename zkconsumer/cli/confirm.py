@@ -5,20 +5,20 @@ import sys
 from zkconsumer.printable import printable
 
 
-def confirm(question: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - as it is given
+def confirm(prompt: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - as it is given
     """Whether to go on.
 
     The question goes to standard error, so that standard output holds the result alone. Where
     nobody can be asked, the answer is no, and it is said how to go on.
 
     Args:
-        question: what would be done, as a sentence.
+        prompt: what would be done, as a sentence.
         expected: what the user has to type, such as the group's name.
         yes: whether ``--yes`` was given: then nobody is asked.
     """
     if yes:
         return True
-    for line in question.split("\n"):
+    for line in prompt.split("\n"):
         print(printable(line), file=sys.stderr)
     if sys.stdin is None or not sys.stdin.isatty():
         print(

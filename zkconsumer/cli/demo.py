@@ -32,28 +32,30 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
 def run(args: argparse.Namespace) -> int:
     """Play it; 0 if nothing was lost."""
     # The sandbox is an extra, and only this command and `sandbox` need it.
-    from zkconsumer.demo.story import Stage, Story, verdict_lines  # noqa: PLC0415
+    from zkconsumer.demo.story import Stage, Story, audit_lines  # noqa: PLC0415
     from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
 
-    _say("starting ZooKeeper and two Kafka 0.8.2.2 brokers (the first time, downloading them) ...")
+    _write(
+        "starting ZooKeeper and two Kafka 0.8.2.2 brokers (the first time, downloading them) ..."
+    )
     with (
         tempfile.TemporaryDirectory(prefix="zkconsumer-demo-") as folder,
         Sandbox(kafka="0.8.2.2", brokers=2) as cluster,
     ):
-        _say(f"zookeeper.connect={cluster.zookeeper_connect}")
+        _write(f"zookeeper.connect={cluster.zookeeper_connect}")
         story = Story(
-            cluster, Stage(say=_say, folder=Path(folder), lines_per_second=max(1, args.rate))
+            cluster, Stage(write=_write, folder=Path(folder), lines_per_second=max(1, args.rate))
         )
         try:
-            verdict = story.play()
+            outcome = story.play()
         finally:
             story.close()
-    for line in verdict_lines(verdict):
-        _say(line)
-    return 0 if verdict.lost_count == 0 else 1
+    for line in audit_lines(outcome):
+        _write(line)
+    return 0 if outcome.lost_count == 0 else 1
 
 
-def _say(text: str) -> None:
+def _write(text: str) -> None:
     """Print; on a terminal a picture replaces the one before."""
     if text.startswith("== ") and sys.stdout.isatty():
         text = _CLEAR + text

@@ -85,9 +85,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         status, report = _verify(args)
     except ZkConsumerError as error:
-        return _could_not_tell(error, str(error))
+        return _could_not_verify(error, str(error))
     except Exception as error:  # noqa: BLE001 - a fault of ours says nothing of the drain
-        return _could_not_tell(error, f"unexpected {error!r}: please report it")
+        return _could_not_verify(error, f"unexpected {error!r}: please report it")
     try:
         print(report, end="", flush=True)
     except BrokenPipeError:
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _could_not_tell(error: Exception, text: str) -> int:
+def _could_not_verify(error: Exception, text: str) -> int:
     """Say why; the main program's status for errors would mean "not proven" here."""
     log.debug("the error came from here", exc_info=error)
     print(f"zkconsumer: {' '.join(text.split())}", file=sys.stderr)
@@ -107,7 +107,7 @@ def _verify(args: argparse.Namespace) -> tuple[int, str]:
     """The exit status, and what to print."""
     cluster = _cluster(args)
     target = _options("--target-option", args.target_option)
-    wish = Wish(
+    request = Wish(
         engine=args.engine,
         memory_mb=args.memory_mb,
         path=args.path,
@@ -124,10 +124,10 @@ def _verify(args: argparse.Namespace) -> tuple[int, str]:
         jars=args.jars.split(",") if args.jars else (),
         packages=args.package,
     )
-    with opened_engine("zkconsumer drain verify", wish, spark) as engine:
+    with opened_engine("zkconsumer drain verify", request, spark) as engine:
         storage = engine.storage(args.path)
         proof = prove(engine, storage, cluster=cluster, target_options=target)
-    return proof.verdict.value, (as_json if args.json else as_text)(proof)
+    return proof.outcome.value, (as_json if args.json else as_text)(proof)
 
 
 def _format_at(path: str) -> str | None:

@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
     time = _ENDS.get(args.time)
     if time is None:
         time = parse_instant(args.time)
-    wish = _OffsetQuery(
+    request = _OffsetQuery(
         args.topic,
         time,
         args.partitions,
@@ -145,13 +145,13 @@ def run(args: argparse.Namespace) -> int:
     with _open(args) as client:
         found = offsets_of_topic(
             client,
-            wish.topic,
-            wish.time,
+            request.topic,
+            request.time,
             timeout_ms=args.max_wait_ms or args.timeout_ms,
-            by_segment=wish.by_segment,
-            count=wish.count,
+            by_segment=request.by_segment,
+            count=request.count,
         )
-    return _print(args.format, wish, found)
+    return _print(args.format, request, found)
 
 
 @contextmanager
@@ -184,8 +184,8 @@ def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
             client.stop()
 
 
-def _print(form: str, wish: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> int:
-    asked = sorted(found) if wish.partitions is None else wish.partitions
+def _print(form: str, request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> int:
+    requested = sorted(found) if request.partitions is None else request.partitions
     if form == "scala":
         lists = {
             number: None if one.error == ErrorCode.LEADER_NOT_AVAILABLE else one.offsets
@@ -193,22 +193,24 @@ def _print(form: str, wish: _OffsetQuery, found: Mapping[int, PartitionLogOffset
             if one.error in {None, ErrorCode.LEADER_NOT_AVAILABLE}
         }
         failed = {number: one for number, one in found.items() if one.error is not None}
-        told = [number for number in asked if number in lists or number not in found]
-        printed = offset_shell_text(wish.topic, lists, told)
+        reported = [number for number in requested if number in lists or number not in found]
+        printed = offset_shell_text(request.topic, lists, reported)
         print(printed.output, end="")
         print(printed.errors, end="", file=sys.stderr)
-        for number in asked:
+        for number in requested:
             if number in failed and number not in lists:
-                print(f"zkconsumer: {_failure(wish.topic, number, failed)}", file=sys.stderr)
-        return _FAILED if any(number not in lists and number in found for number in asked) else 0
-    missing = [number for number in asked if number not in found]
+                print(f"zkconsumer: {_failure(request.topic, number, failed)}", file=sys.stderr)
+        return (
+            _FAILED if any(number not in lists and number in found for number in requested) else 0
+        )
+    missing = [number for number in requested if number not in found]
     if missing:
         raise ConfigError(
-            f"topic {wish.topic} has no partition {', '.join(map(str, missing))}: "
+            f"topic {request.topic} has no partition {', '.join(map(str, missing))}: "
             f"it has {', '.join(map(str, sorted(found)))}"
         )
-    shown = {number: found[number] for number in asked}
-    print(_as_json(wish, shown) if form == "json" else _as_table(wish, shown), end="")
+    shown = {number: found[number] for number in requested}
+    print(_as_json(request, shown) if form == "json" else _as_table(request, shown), end="")
     return _FAILED if any(one.error is not None for one in shown.values()) else 0
 
 
@@ -217,7 +219,7 @@ def _failure(topic: str, number: int, found: Mapping[int, PartitionLogOffset]) -
     return f"{topic}-{number}: {'' if code is None else error_name(code)}"
 
 
-def _as_table(wish: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> str:
+def _as_table(request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> str:
     columns = (
         TableColumn("TOPIC"),
         TableColumn("PARTITION", right=True),
@@ -226,22 +228,22 @@ def _as_table(wish: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> st
     )
     rows: list[list[Cell]] = []
     for number, one in found.items():
-        mark = "~" if one.by_segment and wish.time >= 0 else ""
+        mark = "~" if one.by_segment and request.time >= 0 else ""
         offsets = ",".join(f"{mark}{offset}" for offset in one.offsets) or None
         note = ""
         if one.error is not None:
             note = error_name(one.error)
         elif offsets is None:
             note = "no record is so young" if not mark else "nothing was whole by then"
-        rows.append([wish.topic, number, offsets, Painted(note, Colour.WARN)])
+        rows.append([request.topic, number, offsets, Painted(note, Colour.WARN)])
     return table(columns, rows, coloured=shows_colour())
 
 
-def _as_json(wish: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> str:
+def _as_json(request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> str:
     return json_text(
         {
-            "topic": wish.topic,
-            "time": wish.time,
+            "topic": request.topic,
+            "time": request.time,
             "partitions": [
                 {
                     "partition": number,

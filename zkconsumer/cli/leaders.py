@@ -50,7 +50,7 @@ def leaders_json(
     coloured: bool,  # noqa: ARG001 - as leaders_table
 ) -> str:
     """The same as one object."""
-    told = [
+    reported = [
         {
             "broker": one.broker_id,
             "host": None if one.status is None else one.status.broker.host,
@@ -65,7 +65,7 @@ def leaders_json(
         }
         for one in _shares(brokers, topics)
     ]
-    return json_text({"brokers": told, "leaderless_partitions": _leaderless(topics)})
+    return json_text({"brokers": reported, "leaderless_partitions": _leaderless(topics)})
 
 
 def _note(status: BrokerStatus | None) -> Painted:

@@ -53,7 +53,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def looks(interval_ms: int, limit: int | None, clock: Clock | None = None) -> Iterator[int]:
+def snapshots(interval_ms: int, limit: int | None, clock: Clock | None = None) -> Iterator[int]:
     """The numbers of looks from 0 on, each due ``interval_ms`` after the one before.
 
     A look that takes longer than that is followed at once, without making up for what was missed.

@@ -80,13 +80,13 @@ def _by_record(
     client: ClusterClient, times: dict[TopicPartition, int], timeout_ms: int
 ) -> dict[TopicPartition, PartitionLogOffset]:
     found: dict[TopicPartition, PartitionLogOffset] = {}
-    for tp, answer in client.list_offsets(times, timeout_ms=timeout_ms).items():
-        if isinstance(answer, int):
-            found[tp] = PartitionLogOffset(error=answer)
+    for tp, response in client.list_offsets(times, timeout_ms=timeout_ms).items():
+        if isinstance(response, int):
+            found[tp] = PartitionLogOffset(error=response)
             continue
         found[tp] = PartitionLogOffset(
-            offsets=() if answer.offset < 0 else (answer.offset,),
-            timestamp_ms=answer.timestamp if answer.timestamp >= 0 else None,
+            offsets=() if response.offset < 0 else (response.offset,),
+            timestamp_ms=response.timestamp if response.timestamp >= 0 else None,
         )
     return found
 
@@ -94,10 +94,10 @@ def _by_record(
 def _by_segment(
     client: ClusterClient, times: dict[TopicPartition, int], timeout_ms: int, count: int
 ) -> dict[TopicPartition, PartitionLogOffset]:
-    answers = client.segment_starts(times, timeout_ms=timeout_ms, max_offsets=count)
+    responses = client.segment_starts(times, timeout_ms=timeout_ms, max_offsets=count)
     return {
-        tp: PartitionLogOffset(error=answer)
-        if isinstance(answer, int)
-        else PartitionLogOffset(offsets=answer, by_segment=True)
-        for tp, answer in answers.items()
+        tp: PartitionLogOffset(error=response)
+        if isinstance(response, int)
+        else PartitionLogOffset(offsets=response, by_segment=True)
+        for tp, response in responses.items()
     }

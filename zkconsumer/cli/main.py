@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from zkconsumer.cli.completion import answer_shell
+from zkconsumer.cli.completion import complete_shell
 from zkconsumer.cli.configuration import Configuration, Defaults, find_file, read_configuration
 from zkconsumer.cli.log_lines import SafeLogFormatter
 from zkconsumer.cli.output import discard_standard_output, mend_standard_streams
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0, or 1 after an error. (Wrong usage ends the process with 2.)
     """
-    answer_shell()
+    complete_shell()
     mend_standard_streams()
     words = sys.argv[1:] if arguments is None else arguments
     # Whatever fails from here on can be looked into; what comes behind the command is its own.

@@ -56,13 +56,13 @@ class CommandMeasures:
 
 @contextmanager
 def serving_metrics(
-    args: argparse.Namespace, say: Callable[[str], None]
+    args: argparse.Namespace, write: Callable[[str], None]
 ) -> Iterator[CommandMeasures]:
     """Serve while the block runs, if that was asked for.
 
     Args:
         args: with what ``add_metrics_arguments`` has added.
-        say: is told where, if the port was left open.
+        write: is told where, if the port was left open.
 
     Raises:
         ConfigError: the port can't be had, or the extra ``metrics`` is missing.
@@ -76,7 +76,7 @@ def serving_metrics(
     measures = CommandMeasures(ConsumerMetrics())
     with MetricsServer(args.metrics_port, measures.families, host=args.metrics_host) as server:
         if args.metrics_port == 0:
-            say(f"metrics at http://{args.metrics_host}:{server.port}/metrics")
+            write(f"metrics at http://{args.metrics_host}:{server.port}/metrics")
         yield measures
 
 

@@ -38,12 +38,12 @@ class PipeWindow:
 
     Args:
         descriptor: where is written to.
-        patience_ms: how long to wait for a reader that takes nothing.
+        grace_ms: how long to wait for a reader that takes nothing.
     """
 
-    def __init__(self, descriptor: int, *, patience_ms: int = PATIENCE_MS) -> None:
+    def __init__(self, descriptor: int, *, grace_ms: int = PATIENCE_MS) -> None:
         self._descriptor = descriptor
-        self._patience_ms = patience_ms
+        self._limit_ms = grace_ms
         self._written = 0
         self._usual = _size_of(descriptor)
         self._size = self._usual
@@ -79,7 +79,7 @@ class PipeWindow:
         """Wait until a pipe of one page is empty; only then can it be written to again."""
         poll = select.poll()
         poll.register(self._descriptor, select.POLLOUT)
-        events = dict(poll.poll(self._patience_ms)).get(self._descriptor)
+        events = dict(poll.poll(self._limit_ms)).get(self._descriptor)
         if events is None:
             self.restore()
             return True
@@ -111,8 +111,8 @@ def watching_reader(descriptor: int, gone: Callable[[], None]) -> Iterator[None]
         poll = select.poll()
         poll.register(descriptor, 0)  # errors are always told
         poll.register(ours, select.POLLIN)
-        told = dict(poll.poll())
-        if ours not in told:
+        reported = dict(poll.poll())
+        if ours not in reported:
             gone()
 
     def stop() -> None:

@@ -23,7 +23,7 @@ def refusing(run: Run) -> Run:
     """
 
     @wraps(run)
-    def told(args: argparse.Namespace) -> int:
+    def describe(args: argparse.Namespace) -> int:
         try:
             return run(args)
         except ConfigError as error:
@@ -31,4 +31,4 @@ def refusing(run: Run) -> Run:
             print(f"zkconsumer: {printable(' '.join(str(error).split()))}", file=sys.stderr)
             return REFUSED
 
-    return told
+    return describe

@@ -129,7 +129,7 @@ def _add_limit_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--client-timeout-ms",
-        type=_patience,
+        type=_deadline,
         default=10_000,
         metavar="MS",
         help="how long a client may take to send a request, to send its body, and to take some of "
@@ -225,7 +225,7 @@ def _serve(
             retry_ms=min(args.interval_ms, RETRY_MS),
             groups=args.groups,
         ),
-        on_news=recorder.take,
+        on_change=recorder.take,
         on_death=lambda _error: server.end(),
     )
     events = EventHub(watch)
@@ -318,7 +318,7 @@ def _interval(text: str) -> int:
     return number
 
 
-def _patience(text: str) -> int:
+def _deadline(text: str) -> int:
     number = _positive(text)
     if number < 100:
         raise argparse.ArgumentTypeError("at least 100 ms are needed, even by the quickest client")

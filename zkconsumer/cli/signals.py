@@ -21,13 +21,13 @@ class StopSignals:
     what is still in hand after that is a write that nobody reads, and is interrupted.
 
     Attributes:
-        in_hand: tells what must not be interrupted, by a value of its own; None for nothing.
+        pending: tells what must not be interrupted, by a value of its own; None for nothing.
         wake: called in place of the raise where nothing is in hand, if there is one: it makes
             what waits there end by itself.
     """
 
     def __init__(self) -> None:
-        self.in_hand: Callable[[], object] = lambda: None
+        self.pending: Callable[[], object] = lambda: None
         self.wake: Callable[[], None] | None = None
         self._waited_for: object = None
 
@@ -42,7 +42,7 @@ class StopSignals:
         """The handler of the stop signals, and of the alarm that ends the grace."""
         for number in _NUMBERS:
             signal.signal(number, signal.SIG_IGN)
-        held = self.in_hand()
+        held = self.pending()
         if held is None and self.wake is not None:
             self.wake()
             return

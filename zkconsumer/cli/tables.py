@@ -143,13 +143,13 @@ def add_format_arguments(
         more: further formats.
     """
     formats = ["table", "json", *(["scala"] if scala else []), *more]
-    told = f"; scala: to the byte what {scala} prints" if scala else ""
+    reported = f"; scala: to the byte what {scala} prints" if scala else ""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
         "--format",
         choices=formats,
         default="table",
-        help=f"how to print it: {', '.join(formats)}{told} (default: table)",
+        help=f"how to print it: {', '.join(formats)}{reported} (default: table)",
     )
     group.add_argument(
         "--json", dest="format", action="store_const", const="json", help="short for --format json"

@@ -232,14 +232,14 @@ def _topic_note(topic: TopicStatus, live: Collection[int]) -> Painted:
 
 def _describe(cluster: _Cluster, only: DescriptionFilter, form: str, *, coloured: bool) -> int:
     shown = [
-        (topic, [one for one in topic.partitions if _is_told(one, only, cluster.live)])
+        (topic, [one for one in topic.partitions if _is_listed(one, only, cluster.live)])
         for topic in cluster.topics
         if only is not DescriptionFilter.OVERRIDDEN or topic.config
     ]
     if form == "json":
-        told = [_topic_json(topic, partitions, cluster.live) for topic, partitions in shown]
+        reported = [_topic_json(topic, partitions, cluster.live) for topic, partitions in shown]
         narrow = only in _WELL
-        topics = [one for one in told if one["partitions"] or not narrow]
+        topics = [one for one in reported if one["partitions"] or not narrow]
         show(json_text({"topics": topics}))
     elif only in _WELL and not any(topic.problem or partitions for topic, partitions in shown):
         print(_WELL[only])
@@ -258,7 +258,7 @@ def _describe(cluster: _Cluster, only: DescriptionFilter, form: str, *, coloured
     return _BAD if found else _COULD_NOT if unread else 0
 
 
-def _is_told(partition: PartitionStatus, only: DescriptionFilter, live: Collection[int]) -> bool:
+def _is_listed(partition: PartitionStatus, only: DescriptionFilter, live: Collection[int]) -> bool:
     match only:
         case DescriptionFilter.UNDER_REPLICATED:
             return partition.under_replicated
@@ -317,7 +317,7 @@ def _topic_json(
     live: Collection[int] = (),
 ) -> dict[str, object]:
     """A topic; its partitions where they are asked for, else how many there are."""
-    told: dict[str, object] = {
+    reported: dict[str, object] = {
         "topic": topic.name,
         "partition_count": len(topic.partitions),
         "config": None if topic.config is None else dict(topic.config),
@@ -326,7 +326,7 @@ def _topic_json(
         "seen_at": instant(topic.seen_ms),
     }
     if partitions is not None:
-        told["partitions"] = [
+        reported["partitions"] = [
             {
                 "partition": one.topic_partition.partition,
                 "leader": one.leader,
@@ -339,4 +339,4 @@ def _topic_json(
             }
             for one in partitions
         ]
-    return told
+    return reported

@@ -7,19 +7,19 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKind
 from zkconsumer.status.reading.kept import GROUPS_PART
 
 
-def tell_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
+def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
     """Whether there may be groups, members or owners that were not seen; says of which groups.
 
     Args:
-        snapshot: the cluster; ``tell_failures`` says what fails as a whole.
+        snapshot: the cluster; ``print_failures`` says what fails as a whole.
         kind: of the groups that count; None: all.
     """
     unread = [
         one for key, one in snapshot.groups.items() if not one.whole and kind in {None, key.kind}
     ]
     for group in unread:
-        told = printable(f"{group.key}: {'; '.join(group.problems)}")
-        print(f"zkconsumer: {told}", file=sys.stderr)
+        reported = printable(f"{group.key}: {'; '.join(group.problems)}")
+        print(f"zkconsumer: {reported}", file=sys.stderr)
     parts = [one.part for one in snapshot.failures]
     in_zookeeper = kind is not GroupKind.COORDINATOR and any(GROUPS_PART in one for one in parts)
     at_brokers = kind is not GroupKind.ZOOKEEPER and any("groups of" in one for one in parts)

@@ -7,7 +7,7 @@ from typing import Final
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
-from zkconsumer.cli.cluster_responses import COULD_NOT, find_group, settled, tell_failures
+from zkconsumer.cli.cluster_responses import COULD_NOT, find_group, print_failures, settled
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import verified_text
 from zkconsumer.cli.group_arguments import add_groups_argument
@@ -26,8 +26,8 @@ from zkconsumer.cli.tables import (
     shows_colour,
     table,
 )
-from zkconsumer.cli.unseen import tell_unseen
-from zkconsumer.cli.without_zookeeper import tell_unknown
+from zkconsumer.cli.unseen import print_unseen
+from zkconsumer.cli.without_zookeeper import print_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupStatus
 from zkconsumer.status.verify import STRATEGIES, OwnershipFault, Verification, verify
@@ -95,9 +95,9 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--format scala needs one --group")
     with open_cluster(args) as access:
         snapshot = access.snapshot(args.group)
-    tell_failures(snapshot)
+    print_failures(snapshot)
     if not args.group:
-        tell_unknown(snapshot, args.kind)
+        print_unknown(snapshot, args.kind)
     groups = _groups(snapshot, args.group, args.kind)
     ids = snapshot.partition_ids()
     found = [(one, verify(one, ids, snapshot.live_sessions)) for one in groups]
@@ -106,8 +106,8 @@ def run(args: argparse.Namespace) -> int:
         show(verified_text(every_partition_owned=every))
         return settled(0, snapshot)
     if args.format == "json":
-        told = [_as_json(group, one, args.strategy) for group, one in found]
-        show(json_text({"groups": told}))
+        reported = [_as_json(group, one, args.strategy) for group, one in found]
+        show(json_text({"groups": reported}))
     elif not args.group:
         show(_overview(found, args.strategy))
     else:
@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
             show(_as_text(group, one, args.strategy))
     if not all(_is_well(one, args.strategy) and group.members for group, one in found):
         return _BAD
-    unseen = not args.group and tell_unseen(snapshot, args.kind)
+    unseen = not args.group and print_unseen(snapshot, args.kind)
     return settled(COULD_NOT if unseen else 0, snapshot)
 
 
@@ -164,19 +164,19 @@ def _overview(found: Sequence[tuple[GroupStatus, Verification]], strategy: Strat
             one.checked,
             len(one.faults) + len(one.malformed),
             " ".join(one.strategies) or None,
-            _verdict(group, one, strategy),
+            _outcome(group, one, strategy),
         ]
         for group, one in found
     ]
     return table(_GROUPS, rows, coloured=shows_colour())
 
 
-def _verdict(group: GroupStatus, found: Verification, strategy: Strategy | None) -> Painted:
+def _outcome(group: GroupStatus, found: Verification, strategy: Strategy | None) -> Painted:
     if not found.sound:
         return Painted("failed", Colour.BAD)
     if not group.members:
-        told = "nobody is in it, so nobody reads and there is nothing to verify"
-        return Painted(told, Colour.BAD)
+        reported = "nobody is in it, so nobody reads and there is nothing to verify"
+        return Painted(reported, Colour.BAD)
     if not _is_well(found, strategy):
         return Painted(f"not as by {strategy}", Colour.BAD)
     return Painted("successful", Colour.GOOD)
@@ -197,15 +197,15 @@ def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None)
         *(f"topic {one} is read, but the cluster lacks it" for one in found.missing_topics),
         *_sharing(found),
     ]
-    verdict = _verdict(group, found, strategy)
-    told = paint(verdict.text, verdict.colour, coloured=coloured)
+    outcome = _outcome(group, found, strategy)
+    reported = paint(outcome.text, outcome.colour, coloured=coloured)
     lines = [paint(line, None, coloured=False) for line in lines]
     counts = (
         f": {counted(found.checked, 'partition')}, {counted(len(found.faults), 'fault')}, "
         f"{counted(len(group.members), 'member')}"
     )
     lines.append(
-        f"{group.kind} group {paint(group.group_id, None, coloured=False)}: {told}"
+        f"{group.kind} group {paint(group.group_id, None, coloured=False)}: {reported}"
         f"{counts if group.members or not found.sound else ''}"
     )
     return text + "".join(line + "\n" for line in lines)

@@ -47,7 +47,7 @@ def usual_kind(args: argparse.Namespace) -> GroupKind:
     return GroupKind.ZOOKEEPER if args.zookeeper else GroupKind.COORDINATOR
 
 
-def tell_unknown(snapshot: ClusterSnapshot, kind: GroupKind | None) -> None:
+def print_unknown(snapshot: ClusterSnapshot, kind: GroupKind | None) -> None:
     """Say on standard error that groups of a ZooKeeper are not among all that are shown.
 
     Args:
@@ -56,5 +56,5 @@ def tell_unknown(snapshot: ClusterSnapshot, kind: GroupKind | None) -> None:
     """
     if snapshot.zookeeper == "unknown" and kind is not GroupKind.COORDINATOR:
         alone = snapshot.brokers_alone
-        told = "" if alone is None else alone.unknown
-        print(f"zkconsumer: {printable(told)}", file=sys.stderr)
+        reported = "" if alone is None else alone.unknown
+        print(f"zkconsumer: {printable(reported)}", file=sys.stderr)

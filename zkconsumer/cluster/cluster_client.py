@@ -46,12 +46,12 @@ class Described(NamedTuple):
     """What one broker said of the cluster.
 
     Attributes:
-        answer: in full: with replicas, and with what is wrong where something is.
+        response: in full: with replicas, and with what is wrong where something is.
         view: the same, as who leads what.
         versions: what that broker serves.
     """
 
-    answer: MetadataResponse
+    response: MetadataResponse
     view: ClusterView
     versions: BrokerVersions
 
@@ -130,8 +130,8 @@ class ClusterClient:
             AuthenticationFailed: a broker and we don't agree on who we are.
             UnsupportedVersion, ProtocolError, BrokerError: no broker can be understood.
         """
-        patience = self._patience(timeout_ms)
-        return self._view(topics, patience, allow_auto_create=allow_auto_create)
+        deadline = self._deadline(timeout_ms)
+        return self._view(topics, deadline, allow_auto_create=allow_auto_create)
 
     def view_by(self, brokers: Sequence[Broker], topics: Collection[str]) -> ClusterView:
         """Who leads these topics, by the word of one of these brokers; one round, no pauses.
@@ -153,14 +153,14 @@ class ClusterClient:
             raise ConnectFailed("no broker is registered, so none can be asked for metadata")
         # Who is asked last, and that is for the second time, has as long as the first one.
         silences_ms = 2 * len(brokers) * first_dial_ms(self._request_timeout_ms)
-        told = self._ask_round(
-            _metadata_question(topics, creating=True),
-            self._patience(self._request_timeout_ms + silences_ms),
+        reported = self._request_round(
+            _metadata_request(topics, creating=True),
+            self._deadline(self._request_timeout_ms + silences_ms),
             {},
             self._order.round_of(brokers),
         )
-        self._know(told)
-        return told.view
+        self._know(reported)
+        return reported.view
 
     def description(self, *, timeout_ms: int) -> Described:
         """All brokers, topics and replicas, in a broker's own words; nothing is created.
@@ -171,7 +171,7 @@ class ClusterClient:
         Raises:
             ZkConsumerError: as ``view``.
         """
-        return self._describe(None, self._patience(timeout_ms), allow_auto_create=False)
+        return self._describe(None, self._deadline(timeout_ms), allow_auto_create=False)
 
     def list_offsets(
         self,
@@ -196,8 +196,8 @@ class ClusterClient:
             UnsupportedVersion: a leader is older than 0.10.1, and a real time was asked for.
             ZkConsumerError: as ``view``.
         """
-        patience = self._patience(timeout_ms)
-        return self._leaders.list_offsets(times, isolation, patience)
+        deadline = self._deadline(timeout_ms)
+        return self._leaders.list_offsets(times, isolation, deadline)
 
     def segment_starts(
         self, times: Mapping[TopicPartition, int], *, timeout_ms: int, max_offsets: int = 1
@@ -218,16 +218,16 @@ class ClusterClient:
             UnsupportedVersion: a leader is one of Kafka 4, which can't be asked like this any more.
             ZkConsumerError: as ``view``.
         """
-        patience = self._patience(timeout_ms)
-        return self._leaders.segment_starts(times, max_offsets, patience)
+        deadline = self._deadline(timeout_ms)
+        return self._leaders.segment_starts(times, max_offsets, deadline)
 
     def epoch_ends(
-        self, asked: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
+        self, requested: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
     ) -> Mapping[TopicPartition, EpochEnd | int | None]:
         """Where leader epochs ended.
 
         Args:
-            asked: the leader's epoch as we know it (-1: not known), and the epoch whose end is
+            requested: the leader's epoch as we know it (-1: not known), and the epoch whose end is
                 wanted.
             timeout_ms: for all tries together.
 
@@ -238,8 +238,8 @@ class ClusterClient:
         Raises:
             ZkConsumerError: as ``view``.
         """
-        patience = self._patience(timeout_ms)
-        return self._leaders.epoch_ends(asked, patience)
+        deadline = self._deadline(timeout_ms)
+        return self._leaders.epoch_ends(requested, deadline)
 
     def coordinator(self, group_id: str, *, timeout_ms: int) -> Broker | int:
         """The broker that coordinates a group: one try, with whichever broker answers first.
@@ -252,10 +252,10 @@ class ClusterClient:
             UnsupportedVersion: the brokers are older than 0.8.2.
             ZkConsumerError: as ``view``.
         """
-        question = who_coordinates(group_id)
-        return self._ask_round(question, self._patience(timeout_ms), {}).coordinator
+        lookup = who_coordinates(group_id)
+        return self._request_round(lookup, self._deadline(timeout_ms), {}).coordinator
 
-    def keeper_of_offsets(self, *, timeout_ms: int) -> Broker:
+    def coordinator_of_offsets(self, *, timeout_ms: int) -> Broker:
         """A broker that carries groups' offsets to ZooKeeper: any does, of 0.8.1 to 3.x.
 
         For brokers that know no coordinators. One try, as ``coordinator``; nothing is looked up.
@@ -265,14 +265,14 @@ class ClusterClient:
             ZkConsumerError: as ``view``.
         """
 
-        def ask(connection: NegotiatedConnection) -> OffsetFetchRequest:
+        def request(connection: NegotiatedConnection) -> OffsetFetchRequest:
             connection.version_of(OffsetFetchRequest)
             return NO_OFFSETS
 
-        question = RoundRequest(
-            what="who keeps offsets", request=ask, read=lambda connection, _: connection.broker
+        lookup = RoundRequest(
+            what="who keeps offsets", request=request, read=lambda connection, _: connection.broker
         )
-        return self._ask_round(question, self._patience(timeout_ms), {})
+        return self._request_round(lookup, self._deadline(timeout_ms), {})
 
     def stop(self) -> None:
         """Wake whoever is in a call, and fail any later one. Idempotent. Thread: any."""
@@ -284,71 +284,69 @@ class ClusterClient:
         """Why a leader gave no answer to the last question about offsets; None where it did."""
         return self._leaders.why_unreachable(broker)
 
-    def _patience(self, timeout_ms: int) -> CallDeadline:
+    def _deadline(self, timeout_ms: int) -> CallDeadline:
         return CallDeadline(
             self._clock, self._stop, limit_ms=timeout_ms, backoff_ms=self._retry_backoff_ms
         )
 
     def _view_within(
-        self, topics: frozenset[str], patience: CallDeadline, *, new: bool
+        self, topics: frozenset[str], deadline: CallDeadline, *, new: bool
     ) -> ClusterView:
         """A view that has these topics: the last one, unless that lacks some, or is not ``new``."""
         last = self._last_view
         if not new and topics <= last.partitions.keys():
             return last
-        return self._view(topics, patience, allow_auto_create=False)
+        return self._view(topics, deadline, allow_auto_create=False)
 
     def _view(
-        self, topics: Collection[str] | None, patience: CallDeadline, *, allow_auto_create: bool
+        self, topics: Collection[str] | None, deadline: CallDeadline, *, allow_auto_create: bool
     ) -> ClusterView:
-        return self._describe(topics, patience, allow_auto_create=allow_auto_create).view
+        return self._describe(topics, deadline, allow_auto_create=allow_auto_create).view
 
     def _describe(
-        self, topics: Collection[str] | None, patience: CallDeadline, *, allow_auto_create: bool
+        self, topics: Collection[str] | None, deadline: CallDeadline, *, allow_auto_create: bool
     ) -> Described:
-        question = _metadata_question(topics, creating=allow_auto_create)
+        lookup = _metadata_request(topics, creating=allow_auto_create)
         reasons: dict[Broker, str] = {}
         while True:
             try:
-                told = self._ask_round(question, patience, reasons)
+                reported = self._request_round(lookup, deadline, reasons)
             except TransportError as error:
-                if not patience.pause():
+                if not deadline.pause():
                     raise
                 # Said at once: a wrong address would otherwise look as if nothing were to be read.
                 self._repeats.happened(_ABOUT, f"{error}; trying again")
             else:
                 self._repeats.works(_ABOUT)
-                self._know(told)
-                return told
+                self._know(reported)
+                return reported
 
-    def _know(self, told: Described) -> None:
-        self._last_view, self.release = told.view, told.versions.release
-        self.no_zookeeper = told.versions.no_zookeeper
-        self._order.know(told.view.brokers.values())
+    def _know(self, reported: Described) -> None:
+        self._last_view, self.release = reported.view, reported.versions.release
+        self.no_zookeeper = reported.versions.no_zookeeper
+        self._order.know(reported.view.brokers.values())
 
-    def _ask_round(
+    def _request_round(
         self,
-        question: RoundRequest[T],
-        patience: CallDeadline,
+        lookup: RoundRequest[T],
+        deadline: CallDeadline,
         reasons: dict[Broker, str],
         brokers: Sequence[Broker] | None = None,
     ) -> T:
         """Ask one broker after the other, until one answers; ``reasons``: why each did not."""
         asking = RequestRound(
-            question,
+            lookup,
             pool=self.connections,
             brokers=self._order.next_round() if brokers is None else brokers,
-            patience=patience,
+            deadline=deadline,
             request_timeout_ms=self._request_timeout_ms,
             clock=self._clock,
             reasons=reasons,
         )
-        return asking.ask()
+        return asking.request()
 
 
-def _metadata_question(
-    topics: Collection[str] | None, *, creating: bool
-) -> RoundRequest[Described]:
+def _metadata_request(topics: Collection[str] | None, *, creating: bool) -> RoundRequest[Described]:
     """Ask who leads."""
 
     def spares(connection: NegotiatedConnection) -> bool:
@@ -365,23 +363,23 @@ def _metadata_question(
         may_create = creating if spares(connection) else True
         return MetadataRequest(topics=names, allow_auto_topic_creation=may_create)
 
-    def read(connection: NegotiatedConnection, answer: MetadataResponse) -> Described:
-        codes = {topic.error_code for topic in answer.topics}
-        if codes == {ErrorCode.INVALID_TOPIC} and not answer.brokers:
+    def read(connection: NegotiatedConnection, response: MetadataResponse) -> Described:
+        codes = {topic.error_code for topic in response.topics}
+        if codes == {ErrorCode.INVALID_TOPIC} and not response.brokers:
             # In 0.8 one such name keeps it from saying anything of the others.
             raise BrokerError(
                 ErrorCode.INVALID_TOPIC,
                 "Metadata",
                 f"{connection.broker}: one of these topic names is illegal: {_some(topics or ())}",
             )
-        if not answer.brokers and connection.versions.generation is None:
+        if not response.brokers and connection.versions.generation is None:
             # It has just started. (In 0.8 it may also be that there is no topic: nothing to wait
             # for.)
             raise ConnectFailed(f"{connection.broker}: knows of no brokers yet")
-        view = from_metadata(answer, version=connection.version_of(MetadataRequest))
+        view = from_metadata(response, version=connection.version_of(MetadataRequest))
         if topics is not None and not is_by_name(connection):
             view = limited_to(view, topics)
-        return Described(answer, view, connection.versions)
+        return Described(response, view, connection.versions)
 
     what = "what topics there are" if topics is None else f"topics {_some(topics)}"
     if topics is not None and not topics:

@@ -67,21 +67,21 @@ class ConnectionPool:
         return broker in self._failed
 
     def call(
-        self, broker: Broker, ask: Callable[[NegotiatedConnection], T], *, timeout_ms: int
+        self, broker: Broker, request: Callable[[NegotiatedConnection], T], *, timeout_ms: int
     ) -> T:
         """Ask over an idle connection; over a new one, where there is none, or that one is gone.
 
         Raises:
-            ZkConsumerError: as ``BrokerDialer.dial``, and what ``ask`` raises.
+            ZkConsumerError: as ``BrokerDialer.dial``, and what ``request`` raises.
         """
         idle = self._take(broker)
         if idle is not None:
             try:
-                return self._used(idle, ask)
+                return self._used(idle, request)
             except ConnectionLost:
                 # Closed while nobody looked, most likely: says nothing of the broker now.
                 self._check_running(broker)
-        return self._used(self._dial(broker, timeout_ms), ask)
+        return self._used(self._dial(broker, timeout_ms), request)
 
     def take(self, broker: Broker, *, timeout_ms: int) -> NegotiatedConnection:
         """A connection, dialled where none is idle; it has to be given back.
@@ -150,10 +150,10 @@ class ConnectionPool:
             connection.close()
 
     def _used(
-        self, connection: NegotiatedConnection, ask: Callable[[NegotiatedConnection], T]
+        self, connection: NegotiatedConnection, request: Callable[[NegotiatedConnection], T]
     ) -> T:
         try:
-            return ask(connection)
+            return request(connection)
         finally:
             self.give_back(connection)
 

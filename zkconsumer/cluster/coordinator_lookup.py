@@ -29,10 +29,10 @@ def who_coordinates(group_id: str) -> RoundRequest[CoordinatorLookup]:
     request = FindCoordinatorRequest(group_id=group_id)
 
     def read(
-        connection: NegotiatedConnection, answer: FindCoordinatorResponse
+        connection: NegotiatedConnection, response: FindCoordinatorResponse
     ) -> CoordinatorLookup:
-        found = Broker(answer.coordinator_id, answer.host, answer.port)
-        return CoordinatorLookup(connection.broker, answer.error_code or found)
+        found = Broker(response.coordinator_id, response.host, response.port)
+        return CoordinatorLookup(connection.broker, response.error_code or found)
 
     return RoundRequest(
         what=f"who coordinates group {group_id}", request=lambda _: request, read=read

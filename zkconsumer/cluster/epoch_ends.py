@@ -34,16 +34,17 @@ class EpochEnd:
     end_offset: int
 
 
-def epochs_question(
-    asked: Mapping[TopicPartition, tuple[int, int]],
+def epochs_request(
+    requested: Mapping[TopicPartition, tuple[int, int]],
 ) -> OffsetForLeaderEpochRequest:
     """What to ask the leader of all these partitions.
 
     Args:
-        asked: the leader's epoch as we know it (-1: not known), and the epoch whose end is wanted.
+        requested: the leader's epoch as we know it (-1: not known), and the epoch whose end is
+            wanted.
     """
     by_topic: dict[str, list[EpochPartition]] = {}
-    for tp, (current, epoch) in asked.items():
+    for tp, (current, epoch) in requested.items():
         entry = EpochPartition(
             partition=tp.partition, current_leader_epoch=current, leader_epoch=epoch
         )
@@ -62,15 +63,15 @@ def read_epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartiti
     UNKNOWN, which may pass, is said of what is neither an end nor none.
     """
     return {
-        TopicPartition(topic.topic, answer.partition): _read_one(answer)
+        TopicPartition(topic.topic, result.partition): _read_one(result)
         for topic in response.topics
-        for answer in topic.partitions
+        for result in topic.partitions
     }
 
 
-def _read_one(answer: AnsweredEpoch) -> EpochEnd | int:
-    if answer.error_code != ErrorCode.NONE:
-        return answer.error_code
-    if not is_offset_or_none(answer.end_offset) or answer.leader_epoch < NO_EPOCH:
+def _read_one(result: AnsweredEpoch) -> EpochEnd | int:
+    if result.error_code != ErrorCode.NONE:
+        return result.error_code
+    if not is_offset_or_none(result.end_offset) or result.leader_epoch < NO_EPOCH:
         return ErrorCode.UNKNOWN
-    return EpochEnd(answer.leader_epoch, answer.end_offset)
+    return EpochEnd(result.leader_epoch, result.end_offset)

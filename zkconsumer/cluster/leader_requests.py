@@ -7,9 +7,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.call_deadline import CallDeadline
 from zkconsumer.cluster.connection_pool import ConnectionPool
-from zkconsumer.cluster.epoch_ends import EpochEnd, epochs_question, read_epoch_ends
-from zkconsumer.cluster.offset_lists import OffsetLists, offsets_question, read_offset_lists
-from zkconsumer.cluster.offset_times import TimedOffset, least_version, read_times, times_question
+from zkconsumer.cluster.epoch_ends import EpochEnd, epochs_request, read_epoch_ends
+from zkconsumer.cluster.offset_lists import OffsetLists, offsets_request, read_offset_lists
+from zkconsumer.cluster.offset_times import TimedOffset, least_version, read_times, times_request
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
@@ -19,7 +19,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
+from zkconsumer.net.hedging import HedgePace, Sent, first_response
 from zkconsumer.net.in_flight import InFlight
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
@@ -35,7 +35,7 @@ A = TypeVar("A")
 class ViewOf(Protocol):
     """Gives the leaders."""
 
-    def __call__(self, topics: frozenset[str], patience: CallDeadline, *, new: bool) -> ClusterView:
+    def __call__(self, topics: frozenset[str], deadline: CallDeadline, *, new: bool) -> ClusterView:
         """A view that has these topics; ``new``: asked for now."""
         ...
 
@@ -97,91 +97,91 @@ class LeaderRequests:
         self,
         times: Mapping[TopicPartition, int],
         isolation: IsolationLevel,
-        patience: CallDeadline,
+        deadline: CallDeadline,
     ) -> dict[TopicPartition, TimedOffset | int]:
         """See ``ClusterClient.list_offsets``."""
-        question: _RequestKind[int, TimedOffset] = _RequestKind(
-            request=lambda part, view: times_question(part, view.named_epochs, isolation),
+        lookup: _RequestKind[int, TimedOffset] = _RequestKind(
+            request=lambda part, view: times_request(part, view.named_epochs, isolation),
             at_least=least_version,
             may_lack=False,
             read=lambda response, version: read_times(response, version=version),
         )
-        answers = self._ask(question, times, patience)
-        return {tp: answer for tp, answer in answers.items() if answer is not None}
+        responses = self._request(lookup, times, deadline)
+        return {tp: response for tp, response in responses.items() if response is not None}
 
     def segment_starts(
-        self, times: Mapping[TopicPartition, int], max_offsets: int, patience: CallDeadline
+        self, times: Mapping[TopicPartition, int], max_offsets: int, deadline: CallDeadline
     ) -> dict[TopicPartition, tuple[int, ...] | int]:
         """See ``ClusterClient.segment_starts``."""
-        question: _RequestKind[int, tuple[int, ...]] = _RequestKind(
-            request=lambda part, _: offsets_question(part, max_offsets=max_offsets),
+        lookup: _RequestKind[int, tuple[int, ...]] = _RequestKind(
+            request=lambda part, _: offsets_request(part, max_offsets=max_offsets),
             at_least=lambda _: 0,
             may_lack=False,
             read=lambda response, _: _listed(read_offset_lists(response)),
             at_most=0,
         )
-        answers = self._ask(question, times, patience)
-        return {tp: answer for tp, answer in answers.items() if answer is not None}
+        responses = self._request(lookup, times, deadline)
+        return {tp: response for tp, response in responses.items() if response is not None}
 
     def epoch_ends(
-        self, asked: Mapping[TopicPartition, tuple[int, int]], patience: CallDeadline
+        self, requested: Mapping[TopicPartition, tuple[int, int]], deadline: CallDeadline
     ) -> dict[TopicPartition, EpochEnd | int | None]:
         """See ``ClusterClient.epoch_ends``."""
-        question: _RequestKind[tuple[int, int], EpochEnd] = _RequestKind(
-            request=lambda part, _: epochs_question(part),
+        lookup: _RequestKind[tuple[int, int], EpochEnd] = _RequestKind(
+            request=lambda part, _: epochs_request(part),
             at_least=lambda _: FIRST_VERSION_FOR_CONSUMERS,
             may_lack=True,
             read=lambda response, _: read_epoch_ends(response),
         )
-        return self._ask(question, asked, patience)
+        return self._request(lookup, requested, deadline)
 
-    def _ask(
+    def _request(
         self,
-        question: _RequestKind[Q, A],
-        asked: Mapping[TopicPartition, Q],
-        patience: CallDeadline,
+        lookup: _RequestKind[Q, A],
+        requested: Mapping[TopicPartition, Q],
+        deadline: CallDeadline,
     ) -> dict[TopicPartition, A | int | None]:
         """An answer for every partition; those that time ran out for have their last error."""
         done: dict[TopicPartition, A | int | None] = {}
-        waiting = dict(asked)
+        waiting = dict(requested)
         last: dict[TopicPartition, int] = {}
         new = False
         while waiting:
             topics = frozenset(tp.topic for tp in waiting)
             try:
-                view = self._view_of(topics, patience, new=new)
+                view = self._view_of(topics, deadline, new=new)
             except TransportError:
                 if not new:
                     raise
                 # The time is over, which is no reason to lose what was answered within it.
                 break
-            for tp, answer in self._round(question, waiting, view, patience).items():
-                if isinstance(answer, int) and ErrorCode.of(answer).retriable:
+            for tp, response in self._round(lookup, waiting, view, deadline).items():
+                if isinstance(response, int) and ErrorCode.of(response).retriable:
                     # That the time was over says less than what was there before.
-                    if patience.left_ms > 0 or tp not in last:
-                        last[tp] = answer
+                    if deadline.left_ms > 0 or tp not in last:
+                        last[tp] = response
                 else:
-                    done[tp] = answer
+                    done[tp] = response
                     del waiting[tp]
             new = True
-            if waiting and not patience.pause():
+            if waiting and not deadline.pause():
                 break
         return done | {tp: last[tp] for tp in waiting}
 
     def _round(
         self,
-        question: _RequestKind[Q, A],
+        lookup: _RequestKind[Q, A],
         waiting: Mapping[TopicPartition, Q],
         view: ClusterView,
-        patience: CallDeadline,
+        deadline: CallDeadline,
     ) -> dict[TopicPartition, A | int | None]:
         """Ask every leader once: all are asked before the first answer is waited for."""
-        answers: dict[TopicPartition, A | int | None] = {}
+        responses: dict[TopicPartition, A | int | None] = {}
         by_leader: dict[Broker, dict[TopicPartition, Q]] = {}
         for tp, one in waiting.items():
             leader = view.leaders.get(tp)
             if leader is None:
-                answers[tp] = _why_leaderless(view, tp)
+                responses[tp] = _why_leaderless(view, tp)
             else:
                 by_leader.setdefault(leader, {})[tp] = one
         taken: list[NegotiatedConnection] = []
@@ -191,38 +191,38 @@ class LeaderRequests:
             for leader in sorted(by_leader, key=self._pool.failed_last):
                 part = by_leader[leader]
                 try:
-                    sent.append(self._sent(question, leader, part, view, patience, taken))
+                    sent.append(self._sent(lookup, leader, part, view, deadline, taken))
                 except TransportError as error:
-                    answers.update(self._failed(leader, part, error))
+                    responses.update(self._failed(leader, part, error))
                 except UnsupportedVersion:
-                    if not question.may_lack:
+                    if not lookup.may_lack:
                         raise
-                    answers.update(dict.fromkeys(part))
+                    responses.update(dict.fromkeys(part))
             for each in sent:
-                told = self._answered(question, each, patience, taken)
-                answers.update(told)
+                reported = self._on_response(lookup, each, deadline, taken)
+                responses.update(reported)
         finally:
             # Who was answered last: that its other connection was closed says nothing of a broker.
             for connection in sorted(taken, key=lambda one: one.is_idle):
                 self._pool.give_back(connection)
-        return answers
+        return responses
 
     def _sent(
         self,
-        question: _RequestKind[Q, A],
+        lookup: _RequestKind[Q, A],
         leader: Broker,
         part: Mapping[TopicPartition, Q],
         view: ClusterView,
-        patience: CallDeadline,
+        deadline: CallDeadline,
         taken: list[NegotiatedConnection],
     ) -> _Sent[Q]:
         connection, in_flight, was_idle = self._begun(
-            question.request(part, view),
+            lookup.request(part, view),
             leader,
-            self._limit_ms(patience),
+            self._limit_ms(deadline),
             taken,
-            at_least=question.at_least(part),
-            at_most=question.at_most,
+            at_least=lookup.at_least(part),
+            at_most=lookup.at_most,
         )
         return _Sent(connection, in_flight, part, was_idle)
 
@@ -257,11 +257,11 @@ class LeaderRequests:
         self._unreachable[leader] = str(error)
         return dict.fromkeys(part, int(ErrorCode.NETWORK_EXCEPTION))
 
-    def _answered(
+    def _on_response(
         self,
-        question: _RequestKind[Q, A],
+        lookup: _RequestKind[Q, A],
         sent: _Sent[Q],
-        patience: CallDeadline,
+        deadline: CallDeadline,
         taken: list[NegotiatedConnection],
     ) -> Mapping[TopicPartition, A | int]:
         """Wait for an answer; where the leader is silent, ask it once more."""
@@ -275,7 +275,7 @@ class LeaderRequests:
                 if failure is not None or not is_alone:
                     return None
                 is_alone = False
-            limit_ms = min(quiet_ms, self._limit_ms(patience))
+            limit_ms = min(quiet_ms, self._limit_ms(deadline))
             version = in_flight.version
             second, again, was_idle = self._begun(
                 in_flight.request, leader, limit_ms, taken, at_least=version, at_most=version
@@ -283,24 +283,24 @@ class LeaderRequests:
             return Sent(second, again)
 
         try:
-            answered: Sent[NegotiatedConnection, Any] = first_to_answer(
+            responder: Sent[NegotiatedConnection, Any] = first_response(
                 Sent(sent.connection, in_flight),
                 hedge,
                 quiet_ms=quiet_ms,
-                timeout_ms=self._limit_ms(patience),
+                timeout_ms=self._limit_ms(deadline),
                 clock=self._clock,
                 whom=leader,
             )
-            response = answered.answer()
+            response = responder.response()
         except TransportError as error:
             return self._failed(leader, sent.part, error)
         self._unreachable.pop(leader, None)
-        told = question.read(response, sent.in_flight.version)
+        reported = lookup.read(response, sent.in_flight.version)
         unknown = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return {tp: told.get(tp, unknown) for tp in sent.part}
+        return {tp: reported.get(tp, unknown) for tp in sent.part}
 
-    def _limit_ms(self, patience: CallDeadline) -> int:
-        return min(self._request_timeout_ms, max(1, patience.left_ms))
+    def _limit_ms(self, deadline: CallDeadline) -> int:
+        return min(self._request_timeout_ms, max(1, deadline.left_ms))
 
 
 def _listed(lists: OffsetLists) -> dict[TopicPartition, tuple[int, ...] | int]:

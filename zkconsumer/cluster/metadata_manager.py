@@ -38,7 +38,7 @@ class MetadataManager:
         on_change: told every view that differs from the one before, in the keeper's thread; it
             must not block.
         on_failure: told why nobody answers, each time anew, in the keeper's thread; as above.
-        ask_timeout_ms: how long one question may take, all tries included.
+        metadata_timeout_ms: how long one question may take, all tries included.
         allow_auto_create: let brokers that are set up so create what is watched and missing.
         clock: for ages.
 
@@ -56,7 +56,7 @@ class MetadataManager:
         on_change: Callable[[ClusterView], None],
         on_failure: Callable[[ZkConsumerError], None] = lambda _: None,
         backoff_ms: int = 100,
-        ask_timeout_ms: int = 30_000,
+        metadata_timeout_ms: int = 30_000,
         allow_auto_create: bool = False,
         clock: Clock | None = None,
     ) -> None:
@@ -64,7 +64,7 @@ class MetadataManager:
         self.failure: ZkConsumerError | None = None
         self._client = client
         self._pace = RefreshPace(refresh_ms=refresh_ms, backoff_ms=backoff_ms)
-        self._ask_timeout_ms = ask_timeout_ms
+        self._metadata_timeout_ms = metadata_timeout_ms
         self._view_of = client.view
         if allow_auto_create:
             self._view_of = partial(client.view, allow_auto_create=True)
@@ -73,10 +73,10 @@ class MetadataManager:
         self._clock = clock or SystemClock()
         self._repeats = Repeats(log, self._clock)
         self._watched: frozenset[str] | None = frozenset()
-        self._told_of: set[str] = set()
+        self._reported_topics: set[str] = set()
         self._vanished = VanishedTopics()
         self._new = NewPartitions(max(LEAST_LAPSE_MS, 2 * refresh_ms))
-        self._asked_ms: int | None = None
+        self._sent_ms: int | None = None
         self._wanted = False
         self._stopped = False
         self._wake: Mailbox[None] = Mailbox()
@@ -101,10 +101,10 @@ class MetadataManager:
         with self._lock:
             self._watched = topics
             self._new.watch(topics)
-        asked_ms = self._clock.now_ms()
+        sent_ms = self._clock.now_ms()
         view = self._view_of(topics, timeout_ms=timeout_ms)
-        self._take(view, topics, self._clock.now_ms() - asked_ms)
-        self._asked_ms = asked_ms
+        self._take(view, topics, self._clock.now_ms() - sent_ms)
+        self._sent_ms = sent_ms
         self._wake.put(None)
 
     def watch(self, topics: frozenset[str] | None) -> None:
@@ -162,27 +162,27 @@ class MetadataManager:
             # Before asking: what is wanted from here on may not be in the answer.
             self._wanted = False
             self._wake.drain()
-            self._asked_ms = self._clock.now_ms()
-            self._ask()
+            self._sent_ms = self._clock.now_ms()
+            self._request()
 
     def _rest(self) -> bool:
         """Wait until it is time to ask; False: to end."""
         while not self._stopped:
-            now_ms, asked_ms = self._clock.now_ms(), self._asked_ms
-            if asked_ms is None:
+            now_ms, sent_ms = self._clock.now_ms(), self._sent_ms
+            if sent_ms is None:
                 left_ms = None if not self._wanted else 0
             else:
-                left_ms = asked_ms + self._pace.interval_ms(wanted=self._wanted) - now_ms
+                left_ms = sent_ms + self._pace.interval_ms(wanted=self._wanted) - now_ms
             if left_ms is not None and left_ms <= 0:
                 return True
             self._wake.get(left_ms)
         return False
 
-    def _ask(self) -> None:
+    def _request(self) -> None:
         watched = self._watched
         began_ms = self._clock.now_ms()
         try:
-            view = self._view_of(watched, timeout_ms=self._ask_timeout_ms)
+            view = self._view_of(watched, timeout_ms=self._metadata_timeout_ms)
         except ZkConsumerError as error:
             if self._stopped:
                 return
@@ -207,29 +207,29 @@ class MetadataManager:
             # What is not watched any more was forgotten, and is not to come back with this.
             self._new.watch(self._watched)
         self.view = current
-        lacking = _is_lacking(view) or self._vanished.some
-        self._pace.answered(lacking=lacking, took_ms=took_ms)
-        self._tell_missing(view)
+        missing = _is_missing(view) or self._vanished.some
+        self._pace.on_response(missing=missing, took_ms=took_ms)
+        self._report_missing(view)
         if self.view != before:
             self._on_change(self.view)
 
-    def _tell_missing(self, view: ClusterView) -> None:
+    def _report_missing(self, view: ClusterView) -> None:
         """Say once of a topic that it isn't there: a misspelt name looks like an empty one.
 
         Not of one that was there before: brokers that start know of nothing for a moment.
         """
-        self._told_of |= view.partitions.keys()
+        self._reported_topics |= view.partitions.keys()
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         missing = {topic for topic, code in view.errors.items() if code == unknown}
-        for topic in sorted(missing - self._told_of):
+        for topic in sorted(missing - self._reported_topics):
             log.warning("topic %s does not exist, or may not be seen; it is asked for again", topic)
-        self._told_of |= missing
+        self._reported_topics |= missing
 
     def _wake_waiting(self) -> None:
         for mailbox in self._waiting.copy():
             mailbox.put(None)
 
 
-def _is_lacking(view: ClusterView) -> bool:
+def _is_missing(view: ClusterView) -> bool:
     """Whether some of it may be there later: a topic, or a leader."""
     return bool(view.leaderless) or any(ErrorCode.of(one).retriable for one in view.errors.values())

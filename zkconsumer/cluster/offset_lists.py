@@ -32,7 +32,7 @@ class OffsetLists:
     errors: Mapping[TopicPartition, int]
 
 
-def offsets_question(
+def offsets_request(
     times: Mapping[TopicPartition, int], *, max_offsets: int = 1
 ) -> ListOffsetsRequest:
     """What to ask the leader of all these partitions.
@@ -60,12 +60,12 @@ def read_offset_lists(response: ListOffsetsResponse) -> OffsetLists:
     offsets: dict[TopicPartition, tuple[int, ...]] = {}
     errors: dict[TopicPartition, int] = {}
     for topic in response.topics:
-        for answer in topic.partitions:
-            tp = TopicPartition(topic.topic, answer.partition)
-            if answer.error_code != ErrorCode.NONE:
-                errors[tp] = answer.error_code
-            elif not all(map(is_offset, answer.offsets)):
+        for result in topic.partitions:
+            tp = TopicPartition(topic.topic, result.partition)
+            if result.error_code != ErrorCode.NONE:
+                errors[tp] = result.error_code
+            elif not all(map(is_offset, result.offsets)):
                 errors[tp] = ErrorCode.UNKNOWN
             else:
-                offsets[tp] = answer.offsets
+                offsets[tp] = result.offsets
     return OffsetLists(offsets, errors)

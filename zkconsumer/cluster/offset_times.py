@@ -25,7 +25,7 @@ from zkconsumer.wire.messages.list_offsets import (
 )
 from zkconsumer.wire.offsets import is_offset_or_none
 
-__all__ = ["EARLIEST", "LATEST", "TimedOffset", "least_version", "read_times", "times_question"]
+__all__ = ["EARLIEST", "LATEST", "TimedOffset", "least_version", "read_times", "times_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ class TimedOffset:
 
 def least_version(times: Mapping[TopicPartition, int]) -> int:
     """The first version of ListOffsets that understands these times."""
-    asked = set(times.values())
-    if MAX_TIMESTAMP in asked:
+    requested = set(times.values())
+    if MAX_TIMESTAMP in requested:
         return 7
-    return 1 if asked - {EARLIEST, LATEST} else 0
+    return 1 if requested - {EARLIEST, LATEST} else 0
 
 
-def times_question(
+def times_request(
     times: Mapping[TopicPartition, int],
     leader_epochs: Mapping[TopicPartition, int],
     isolation: IsolationLevel,
@@ -88,19 +88,19 @@ def read_times(
     UNKNOWN, which may pass, is said of what is no offset.
     """
     return {
-        TopicPartition(topic.topic, answer.partition): _read_one(answer, version)
+        TopicPartition(topic.topic, result.partition): _read_one(result, version)
         for topic in response.topics
-        for answer in topic.partitions
+        for result in topic.partitions
     }
 
 
-def _read_one(answer: ListedPartition, version: int) -> TimedOffset | int:
-    if answer.error_code != ErrorCode.NONE:
-        return answer.error_code
+def _read_one(result: ListedPartition, version: int) -> TimedOffset | int:
+    if result.error_code != ErrorCode.NONE:
+        return result.error_code
     if version == 0:
-        offset = answer.offsets[0] if answer.offsets else NO_OFFSET
+        offset = result.offsets[0] if result.offsets else NO_OFFSET
         return TimedOffset(offset) if is_offset_or_none(offset) else ErrorCode.UNKNOWN
-    epoch = None if answer.leader_epoch == NO_EPOCH else answer.leader_epoch
-    if not is_offset_or_none(answer.offset) or (epoch is not None and epoch < 0):
+    epoch = None if result.leader_epoch == NO_EPOCH else result.leader_epoch
+    if not is_offset_or_none(result.offset) or (epoch is not None and epoch < 0):
         return ErrorCode.UNKNOWN
-    return TimedOffset(answer.offset, answer.timestamp, epoch)
+    return TimedOffset(result.offset, result.timestamp, epoch)

@@ -36,19 +36,19 @@ class RefreshPace:
         self._look_again = Backoff(backoff_ms, max(backoff_ms, MOST_MISSING_MS))
         self._missing_ms = MISSING_MS
         self._failed = 0
-        self._lacking = 0
+        self._missing = 0
         self._refused = False
 
-    def answered(self, *, lacking: bool, took_ms: int = 0) -> None:
+    def on_response(self, *, missing: bool, took_ms: int = 0) -> None:
         """Somebody answered.
 
         Args:
-            lacking: not all that is wanted is there.
+            missing: not all that is wanted is there.
             took_ms: how long it took.
         """
         self._failed, self._refused = 0, False
         self._missing_ms = max(MISSING_MS, self._backoff_ms, _SHARE * took_ms)
-        self._lacking = self._lacking + 1 if lacking else 0
+        self._missing = self._missing + 1 if missing else 0
 
     def failed(self, *, refused: bool) -> None:
         """Nobody answered; ``refused``: since we are not who we say."""
@@ -63,7 +63,7 @@ class RefreshPace:
             return self._retry.delay_ms(self._failed - 1, 0)
         if wanted:
             return self._backoff_ms
-        if self._lacking:
-            look_again_ms = self._look_again.delay_ms(self._lacking - 1, 0)
+        if self._missing:
+            look_again_ms = self._look_again.delay_ms(self._missing - 1, 0)
             return min(self._refresh_ms, self._missing_ms, look_again_ms)
         return self._refresh_ms

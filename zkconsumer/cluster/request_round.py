@@ -23,7 +23,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, Sent, first_to_answer
+from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, Sent, first_response
 from zkconsumer.net.in_flight import Received
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.api import Request
@@ -72,10 +72,10 @@ class RequestRound(Generic[T]):
     """One round. Thread: one.
 
     Args:
-        question: what to ask.
+        lookup: what to ask.
         pool: connections.
         brokers: in the order in which to ask them.
-        patience: the time of the whole call.
+        deadline: the time of the whole call.
         request_timeout_ms: how long one broker may take.
         clock: for deadlines.
         reasons: why each broker did not answer; is added to.
@@ -86,20 +86,20 @@ class RequestRound(Generic[T]):
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
         self,
-        question: RoundRequest[T],
+        lookup: RoundRequest[T],
         *,
         pool: Connections,
         brokers: Sequence[Broker],
-        patience: CallDeadline,
+        deadline: CallDeadline,
         request_timeout_ms: int,
         clock: Clock,
         reasons: dict[Broker, str],
     ) -> None:
-        self._question = question
+        self._lookup = lookup
         self._pool = pool
         self._line = deque(brokers)
         self._again = deque(brokers)
-        self._patience = patience
+        self._deadline = deadline
         self._request_timeout_ms = request_timeout_ms
         self._clock = clock
         self._reasons = reasons
@@ -111,7 +111,7 @@ class RequestRound(Generic[T]):
         self._final: Exception | None = None
         self._passing = False
 
-    def ask(self) -> T:
+    def request(self) -> T:
         """Return the first answer.
 
         Raises:
@@ -121,13 +121,13 @@ class RequestRound(Generic[T]):
         try:
             while True:
                 try:
-                    answered = self._race()
+                    responder = self._race()
                 except (TransportError, ProtocolError):
                     raise self._failure() from self._final
                 try:
-                    return self._question.read(answered.connection, answered.answer())
+                    return self._lookup.read(responder.connection, responder.response())
                 except (TransportError, UnsupportedVersion, ProtocolError, BrokerError) as error:
-                    self.failed(answered.connection.broker, error)
+                    self.failed(responder.connection.broker, error)
         finally:
             # Who was answered last: that its other connection was closed says nothing of a broker.
             for connection in sorted(self._taken, key=lambda one: one.is_idle):
@@ -139,7 +139,7 @@ class RequestRound(Generic[T]):
         if isinstance(error, TransportError):
             self._passing = True
             # That the time was over says less than what was there before.
-            if self._patience.left_ms > 0 or broker not in self._reasons:
+            if self._deadline.left_ms > 0 or broker not in self._reasons:
                 self._reasons[broker] = _named(broker, error)
         else:
             self._final = self._final or error
@@ -153,11 +153,11 @@ class RequestRound(Generic[T]):
 
     def _race(self) -> "_PendingRequest[T]":
         longest_ms = self._request_timeout_ms + self._quiet_ms * (len(self._line) + 1)
-        return first_to_answer(
+        return first_response(
             None,
             self._next,
-            quiet_ms=max(1, min(self._quiet_ms, self._patience.left_ms // (len(self._line) + 1))),
-            timeout_ms=max(1, min(longest_ms, self._patience.left_ms)),
+            quiet_ms=max(1, min(self._quiet_ms, self._deadline.left_ms // (len(self._line) + 1))),
+            timeout_ms=max(1, min(longest_ms, self._deadline.left_ms)),
             clock=self._clock,
             whom="the brokers",
         )
@@ -166,14 +166,14 @@ class RequestRound(Generic[T]):
         """Ask the next broker that can be asked."""
         del failure  # each has been noted
         while self._line or self._again:
-            is_over = self._patience.left_ms <= 0
+            is_over = self._deadline.left_ms <= 0
             if is_over and (self._reasons or self._taken):
                 self._passing = True
                 return None
             is_hurried = bool(self._line) and self._has_others
             line = self._line or self._again
             # One whose connect hangs must leave some time for the others.
-            share_ms = max(1, self._patience.left_ms // len(line))
+            share_ms = max(1, self._deadline.left_ms // len(line))
             limit_ms = min(self._request_timeout_ms, share_ms)
             # Nobody listens meanwhile: those that are silent still may answer. Where nobody is
             # asked, at the end of the line, it may take longer.
@@ -192,7 +192,7 @@ class RequestRound(Generic[T]):
     def _begin(self, broker: Broker, limit_ms: int, dial_ms: int) -> "_PendingRequest[T]":
         connection, was_idle = self._pool.take_or_dial(broker, timeout_ms=dial_ms)
         self._taken.append(connection)
-        request = self._question.request(connection)
+        request = self._lookup.request(connection)
         try:
             in_flight = connection.begin(request, timeout_ms=limit_ms)
         except ConnectionLost:
@@ -209,12 +209,12 @@ class RequestRound(Generic[T]):
                 self.failed(connection.broker, silent)
         # In order, so that the same outage reads the same with every try.
         why = "; ".join(sorted(self._reasons.values()))
-        told = f"no broker answers about {self._question.what}: {why}"
+        reported = f"no broker answers about {self._lookup.what}: {why}"
         if self._final is None or self._passing:
-            return NoBrokersAvailable(told)
+            return NoBrokersAvailable(reported)
         if isinstance(self._final, RemoteProtocolError):
             # Those of bytes alone don't say whose: most likely the port is not Kafka's.
-            return RemoteProtocolError(told)
+            return RemoteProtocolError(reported)
         return self._final
 
 
@@ -229,11 +229,11 @@ class _PendingRequest(Generic[T]):
         self._of = of
         self._was_idle = was_idle
 
-    def hear(self, timeout_ms: int) -> Received:
+    def receive(self, timeout_ms: int) -> Received:
         """See ``Runner``."""
         broker = self.connection.broker
         try:
-            return self._sent.hear(timeout_ms)
+            return self._sent.receive(timeout_ms)
         except ConnectionLost as error:
             if self._was_idle:
                 self._of.closed_idle(broker)
@@ -244,9 +244,9 @@ class _PendingRequest(Generic[T]):
             self._of.failed(broker, error)
             raise
 
-    def answer(self) -> Any:
+    def response(self) -> Any:
         """See ``Sent``."""
-        return self._sent.answer()
+        return self._sent.response()
 
     def close(self) -> None:
         """See ``Runner``."""

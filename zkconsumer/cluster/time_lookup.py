@@ -116,13 +116,13 @@ class TimeLookup:
     def _add(self, times: Times, found: OffsetsByTime) -> None:
         if not times:
             return
-        for tp, told in self._client.list_offsets(
+        for tp, reported in self._client.list_offsets(
             times, timeout_ms=self._timeout_ms, isolation=self._isolation
         ).items():
-            if isinstance(told, TimedOffset):
-                found.offsets[tp] = told.offset
+            if isinstance(reported, TimedOffset):
+                found.offsets[tp] = reported.offset
             else:
-                found.errors[tp] = told
+                found.errors[tp] = reported
 
     def _segments(
         self, times: Times, count: int, found: OffsetsByTime
@@ -130,6 +130,8 @@ class TimeLookup:
         """Up to so many segments of each; what has an error goes to ``found``."""
         if not times:
             return {}
-        told = self._client.segment_starts(times, timeout_ms=self._timeout_ms, max_offsets=count)
-        found.errors |= {tp: one for tp, one in told.items() if isinstance(one, int)}
-        return {tp: one for tp, one in told.items() if not isinstance(one, int)}
+        reported = self._client.segment_starts(
+            times, timeout_ms=self._timeout_ms, max_offsets=count
+        )
+        found.errors |= {tp: one for tp, one in reported.items() if isinstance(one, int)}
+        return {tp: one for tp, one in reported.items() if not isinstance(one, int)}

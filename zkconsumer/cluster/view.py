@@ -105,9 +105,9 @@ def limited_to(view: ClusterView, topics: Collection[str]) -> ClusterView:
     Those that it lacks get the error ``UNKNOWN_TOPIC_OR_PARTITION``.
     """
     wanted = frozenset(topics)
-    told = view.partitions.keys() | view.errors.keys()
+    reported = view.partitions.keys() | view.errors.keys()
     errors = {topic: code for topic, code in view.errors.items() if topic in wanted}
-    errors.update(dict.fromkeys(wanted - told, int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
+    errors.update(dict.fromkeys(wanted - reported, int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
     return replace(
         view,
         leaders={tp: one for tp, one in view.leaders.items() if tp.topic in wanted},

@@ -191,11 +191,11 @@ def _wire(
             mailbox=mailbox,
         ),
     )
-    measuring.watch(member.book.reading, fetching.brokers)
+    measuring.watch(member.claims.reading, fetching.brokers)
     listen(
         store,
         mailbox.put,
-        book=member.book,
+        claims=member.claims,
         gate=streaming.gate,
         interrupt=offsets.interrupt,
         observation=observation,

@@ -10,7 +10,7 @@ class Blockage:
 
     def __init__(self) -> None:
         self._now: set[TopicPartition] = set()
-        self._told: set[TopicPartition] = set()
+        self._reported: set[TopicPartition] = set()
 
     def __contains__(self, tp: TopicPartition) -> bool:
         return tp in self._now
@@ -22,9 +22,9 @@ class Blockage:
             Whether any of it is new to this round, and what is new to the caller.
         """
         new = not self._now.issuperset(stuck)
-        untold = {tp: text for tp, text in stuck.items() if tp not in self._told}
+        untold = {tp: text for tp, text in stuck.items() if tp not in self._reported}
         self._now.update(stuck)
-        self._told.update(untold)
+        self._reported.update(untold)
         return new, untold
 
     def try_again(self) -> None:
@@ -33,9 +33,9 @@ class Blockage:
 
     def claimed(self, partitions: Iterable[TopicPartition]) -> None:
         """These are ours: if they are ever blocked again, that is news."""
-        self._told.difference_update(partitions)
+        self._reported.difference_update(partitions)
 
     def forget(self) -> None:
         """Start with nothing known."""
         self._now.clear()
-        self._told.clear()
+        self._reported.clear()

@@ -26,7 +26,7 @@ class CommitService:
     """Serves requests to commit. Thread: control.
 
     Args:
-        book: the claims.
+        claims: the claims.
         committer: writes.
         timer: when the next automatic commit is due.
         rules: what the commits cover.
@@ -37,14 +37,14 @@ class CommitService:
     def __init__(
         self,
         *,
-        book: OwnedClaims,
+        claims: OwnedClaims,
         committer: OffsetCommitter,
         timer: CommitTimer,
         rules: CommitRules,
         look_again: Callable[[], None],
         store: ZkStore,
     ) -> None:
-        self._book = book
+        self._claims = claims
         self._committer = committer
         self._timer = timer
         self._rules = rules
@@ -62,7 +62,7 @@ class CommitService:
         if not self._timer.take(now_ms) or not self._store.connected:
             return
         try:
-            self._committer.commit(self._book.claims(), self._rules.automatic)
+            self._committer.commit(self._claims.claims(), self._rules.automatic)
         except OffsetCommitFailed as error:
             text = f"auto-commit: {error}; will be tried again"
             self._repeats.happened(_ABOUT, text)
@@ -72,13 +72,13 @@ class CommitService:
 
     def serve(self, request: CommitRequest) -> None:
         """Commit for the caller."""
-        self._answer(request.reply, lambda: self._commit(request))
+        self._respond(request.reply, lambda: self._commit(request))
 
     def serve_ahead(self, request: CommitAheadRequest) -> None:
         """Commit for a stream, which then hands the chunk over."""
-        self._answer(request.reply, lambda: self._commit_ahead(request.claim, request.offset))
+        self._respond(request.reply, lambda: self._commit_ahead(request.claim, request.offset))
 
-    def _answer(self, reply: Reply[T], work: Callable[[], T]) -> None:
+    def _respond(self, reply: Reply[T], work: Callable[[], T]) -> None:
         """Do the work for somebody who waits for it without a time-out."""
         try:
             reply.give(work())
@@ -98,7 +98,7 @@ class CommitService:
             others went further.
         """
         tp, floor = claim.topic_partition, claim.explicit_floor
-        if not claim.active or self._book.claim_of(tp) is not claim:
+        if not claim.active or self._claims.claim_of(tp) is not claim:
             return False
         if claim.committed_offset == offset or (floor is not None and offset <= floor):
             return True
@@ -113,7 +113,7 @@ class CommitService:
         return True
 
     def _commit(self, request: CommitRequest) -> int:
-        claims = self._book.claims()
+        claims = self._claims.claims()
         if request.offsets is None:
             return self._committer.commit(claims, self._rules.callers, retry=request.retry)
         known = request.claims

@@ -54,8 +54,8 @@ class ControlComponents:
     group_id: str
     core: RebalanceCore
     steps: RebalanceSteps
-    book: OwnedClaims
-    desk: CommitService
+    claims: OwnedClaims
+    shared: CommitService
     journal: RebalanceJournal
     store: ZkStore
     clock: Clock
@@ -74,12 +74,12 @@ class ControlThread:
         self._group_id = parts.group_id
         self._core = parts.core
         self._steps = parts.steps
-        self._book = parts.book
-        self._desk = parts.desk
+        self._claims = parts.claims
+        self._shared = parts.shared
         self._journal = parts.journal
         self._store = parts.store
         self._clock = parts.clock
-        self._leave_patience_ms = parts.leave_patience_ms
+        self._leave_timeout_ms = parts.leave_patience_ms
         self._subscription: StreamSubscription | None = None
         self._joining: JoinRequest | None = None
         self._last_join: JoinRequest | None = None
@@ -132,7 +132,7 @@ class ControlThread:
         now_ms = self._clock.now_ms()
         finish_ms = self._finish_due_ms if self._unfinished else None
         life_ms = None if self.life is None else self.life.due_ms
-        dues = (self._core.next_deadline_ms(), self._desk.due_ms, finish_ms, life_ms)
+        dues = (self._core.next_deadline_ms(), self._shared.due_ms, finish_ms, life_ms)
         due = [one for one in dues if one is not None]
         message = self._next_message(max(0, min(due) - now_ms) if due else None)
         if message is not None:
@@ -140,7 +140,7 @@ class ControlThread:
         now_ms = self._clock.now_ms()
         if self._core.next_deadline_ms() is not None:
             self._feed(ev.DeadlineReached())
-        self._desk.tick(now_ms)
+        self._shared.tick(now_ms)
         if self.life is not None and self.life.take(now_ms) and self._last_join is not None:
             self._withdraw(self._last_join)
         if self._unfinished and now_ms >= self._finish_due_ms:
@@ -174,7 +174,7 @@ class ControlThread:
             case CommitRequest():
                 self.commit(message)
             case CommitAheadRequest():
-                self._desk.serve_ahead(message)
+                self._shared.serve_ahead(message)
             case ControlTask():
                 message.work()
             case CloseRequest():
@@ -192,7 +192,7 @@ class ControlThread:
 
     def commit(self, request: CommitRequest) -> None:
         """Serve a commit at once. Thread: this one, be it in the caller's listener."""
-        self._desk.serve(request)
+        self._shared.serve(request)
 
     def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
         """Serve the caller's commits and errands while a rebalance waits for him.
@@ -233,10 +233,10 @@ class ControlThread:
         todo = list(self._core.receive(event, self._clock.now_ms()))
         while todo:
             action = todo.pop(0)
-            answer = self._act(action)
-            if answer is not None:
+            response = self._act(action)
+            if response is not None:
                 assert not todo, "a step is the last of its actions"
-                todo.extend(self._core.receive(answer, self._clock.now_ms()))
+                todo.extend(self._core.receive(response, self._clock.now_ms()))
 
     def _act(self, action: ev.Action) -> ev.Answer | None:
         self._journal.note(action)
@@ -245,7 +245,7 @@ class ControlThread:
                 pass
             case ev.Lost(partitions) | ev.Recreated(partitions):
                 # Among them what was released though the answer to that got lost.
-                self._book.released(partitions)
+                self._claims.released(partitions)
                 self._steps.lost(partitions)
             case ev.Blocked():
                 self._steps.block(action)
@@ -264,9 +264,9 @@ class ControlThread:
                 self._give_up(attempts, reason)
             case _:
                 began_ms = self._clock.now_ms()
-                answer = self._steps.run(action)
-                self._journal.step_done(action, began_ms, answer)
-                return answer
+                response = self._steps.run(action)
+                self._journal.step_done(action, began_ms, response)
+                return response
         return None
 
     def _settled(self) -> None:
@@ -340,9 +340,9 @@ class ControlThread:
                     self._steps.lost(action.partitions)  # there is no hand-over to tell of it
                 unfinished.append(action)
             else:
-                answer = self._act(action)
-                if isinstance(answer, ev.StepFailed):
-                    log.warning("%s: while leaving: %s", self, answer.reason)
+                response = self._act(action)
+                if isinstance(response, ev.StepFailed):
+                    log.warning("%s: while leaving: %s", self, response.reason)
                     unfinished.append(action)
         self._journal.left()
         return [one for one in unfinished if isinstance(one, ev.Release | ev.Unregister)]
@@ -351,8 +351,8 @@ class ControlThread:
         """Once more what a withdrawal could not do: others wait for these nodes."""
         self._finish_due_ms = self._clock.now_ms() + _FINISH_INTERVAL_MS
         if self._store.connected:
-            answers = [(action, self._act(action)) for action in self._unfinished]
-            self._unfinished = [one for one, it in answers if isinstance(it, ev.StepFailed)]
+            responses = [(action, self._act(action)) for action in self._unfinished]
+            self._unfinished = [one for one, it in responses if isinstance(it, ev.StepFailed)]
 
     def _await_zookeeper(self) -> None:
         """Wait for a connection that broke: what is committed now does not come again.
@@ -360,7 +360,7 @@ class ControlThread:
         No longer than the session may live without it; afterwards there is nothing to release, and
         no right to commit.
         """
-        deadline_ms = self._clock.now_ms() + self._leave_patience_ms
+        deadline_ms = self._clock.now_ms() + self._leave_timeout_ms
         while not self._store.connected:
             left_ms = deadline_ms - self._clock.now_ms()
             message = self.mailbox.get(left_ms) if left_ms > 0 else None

@@ -27,7 +27,7 @@ class GroupReading:
     consumer_id: str
     exclude_internal_topics: bool
     registry: GroupRegistry
-    book: OwnedClaims
+    claims: OwnedClaims
     observation: Observation
     trigger: Callable[[ev.RebalanceCause], None]
 
@@ -69,8 +69,8 @@ class GroupReader:
             registered=registered,
             held=registry.still_ours(step.check),
             broker_count=len(snapshot.brokers),
-            stopped=self._look.book.stopped() if step.audit else frozenset(),
-            recreated=self._look.book.of_former_topics(snapshot.topic_czxids),
+            stopped=self._look.claims.stopped() if step.audit else frozenset(),
+            recreated=self._look.claims.of_former_topics(snapshot.topic_czxids),
         )
 
     def _is_ours(self, snapshot: GroupSnapshot, subscription: StreamSubscription) -> bool:

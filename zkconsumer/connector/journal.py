@@ -83,12 +83,12 @@ class RebalanceJournal:
             case _:
                 pass
 
-    def step_done(self, step: ev.Step, began_ms: int, answer: ev.Answer) -> None:
+    def step_done(self, step: ev.Step, began_ms: int, response: ev.Answer) -> None:
         """A step was answered."""
         took_ms = self._clock.now_ms() - began_ms
         report = self._observation.report
-        report(RebalanceStep(type(step).__name__, _size(step), took_ms, _failure(answer)))
-        if isinstance(answer, ev.StepDone):
+        report(RebalanceStep(type(step).__name__, _size(step), took_ms, _failure(response)))
+        if isinstance(response, ev.StepDone):
             match step:
                 case ev.Claim(_, wanted):
                     self._claimed(wanted)
@@ -131,8 +131,8 @@ def _size(step: ev.Step) -> int:
     return len(about)
 
 
-def _failure(answer: ev.Answer) -> str | None:
-    match answer:
+def _failure(response: ev.Answer) -> str | None:
+    match response:
         case ev.StepFailed(_, reason) | ev.RegistrationBlocked(_, reason):
             return reason
         case ev.ClaimRefused(_, held_by):

@@ -68,7 +68,7 @@ class MemberRuntime:
     """A member, ready to be run."""
 
     core: RebalanceCore
-    book: OwnedClaims
+    claims: OwnedClaims
     listener: ListenerCalls
     control: ControlThread
 
@@ -77,7 +77,7 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
     """Wire a member up; nothing is written, and nothing runs."""
     consumer_id = settings.rebalance.consumer_id
     core = RebalanceCore(settings.rebalance, world.random)
-    book = OwnedClaims(_position_rule(settings))
+    claims = OwnedClaims(_position_rule(settings))
     rules = CommitRules.of(settings.delivery)
     listener = ListenerCalls(consumer_id, world.observation)
     committer = OffsetCommitter(
@@ -93,7 +93,7 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
             registry=world.registry,
             offset_store=world.offset_store,
             committer=committer,
-            book=book,
+            claims=claims,
             fetching=world.fetching,
             clock=world.clock,
             listener=listener,
@@ -101,8 +101,8 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
         ),
         lambda cause: world.mailbox.put(ev.RebalanceTriggered(cause)),
     )
-    desk = CommitService(
-        book=book,
+    shared = CommitService(
+        claims=claims,
         committer=committer,
         timer=CommitTimer(
             enabled=settings.auto_commit,
@@ -120,8 +120,8 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
             group_id=settings.group_id,
             core=core,
             steps=steps,
-            book=book,
-            desk=desk,
+            claims=claims,
+            shared=shared,
             journal=RebalanceJournal(world.observation, world.clock),
             store=world.store,
             clock=world.clock,
@@ -129,7 +129,7 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
             mailbox=world.mailbox,
         )
     )
-    return MemberRuntime(core=core, book=book, listener=listener, control=control)
+    return MemberRuntime(core=core, claims=claims, listener=listener, control=control)
 
 
 def _position_rule(settings: MemberSettings) -> PositionRule:

@@ -111,7 +111,7 @@ class OwnedClaims:
         self._refused.clear()
         return self.revoke(tuple(self._claims))
 
-    def hand_over(self, partitions: Iterable[TopicPartition]) -> list[PartitionClaim]:
+    def transfer(self, partitions: Iterable[TopicPartition]) -> list[PartitionClaim]:
         """The claims of revoked partitions whose nodes are still ours: they can be committed."""
         leaving = {tp: self._last[tp] for tp in partitions if tp in self._last}
         self._leaving |= leaving

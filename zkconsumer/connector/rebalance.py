@@ -95,7 +95,7 @@ class RebalanceCore:
                 return self._tick(now_ms)
             case _:
                 # An answer to a question of an earlier round: the session ended, or we left.
-                return self._answer(event) if event.round == self._round else ()
+                return self._respond(event) if event.round == self._round else ()
 
     # --- joining, leaving, sessions -----------------------------------------------------
 
@@ -205,7 +205,7 @@ class RebalanceCore:
         audit = self._cause is ev.RebalanceCause.AUDIT
         return (ev.ReadGroup(self._round, tuple(self.claimed), audit),)
 
-    def _answer(self, event: ev.Answer) -> tuple[ev.Action, ...]:
+    def _respond(self, event: ev.Answer) -> tuple[ev.Action, ...]:
         match event:
             case ev.StepDone():
                 return self._step_done()
@@ -283,8 +283,8 @@ class RebalanceCore:
             recreated=event.recreated,
         )
         recreated = tuple(tp for tp in self._plan.lost if tp in event.held)
-        news: tuple[ev.Action, ...] = (ev.Recreated(recreated),) if recreated else ()
-        return (*lost, *news, *self._stop(self._plan))
+        events: tuple[ev.Action, ...] = (ev.Recreated(recreated),) if recreated else ()
+        return (*lost, *events, *self._stop(self._plan))
 
     def _drop_lost(self, held: frozenset[TopicPartition]) -> tuple[ev.Action, ...]:
         gone = tuple(tp for tp in self.claimed if tp not in held)
@@ -389,10 +389,10 @@ class RebalanceCore:
         return (ev.RetryLater(self._retries.failed, delay_ms, reason), *self._overtaken())
 
     def _fail(self, now_ms: int) -> tuple[ev.Action, ...]:
-        told, self._retries.told = self._retries.told, True
+        reported, self._retries.reported = self._retries.reported, True
         self.state = RebalanceState.FAILED
         self._deadline_ms = now_ms + self._retries.long_delay_ms
-        return () if told else (ev.ReportFailure(self._retries.failed, self._retries.reason),)
+        return () if reported else (ev.ReportFailure(self._retries.failed, self._retries.reason),)
 
     def _overtaken(self) -> tuple[ev.Action, ...]:
         """Something changed during the failed round: what it failed on may be gone already."""

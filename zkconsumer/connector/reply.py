@@ -34,10 +34,10 @@ class Reply(Generic[T]):
             BaseException: the error that was given.
         """
         waits = (self._box.get(nap_ms) for nap_ms in naps(timeout_ms))
-        answer = next((one for one in waits if one is not None), None)
-        if answer is None:
+        response = next((one for one in waits if one is not None), None)
+        if response is None:
             return None, False
-        value, error = answer
+        value, error = response
         if error is not None:
             raise error
         return value, True

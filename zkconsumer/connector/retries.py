@@ -25,13 +25,13 @@ class Retries:
         self._blocked_until_ms: int | None = None
         self.failed = 0
         self.counted = True
-        self.told = False
+        self.reported = False
         self.reason = ""
 
     def rested(self) -> None:
         """A round came through: all is forgotten."""
         self.start_over()
-        self.told = False
+        self.reported = False
 
     def start_over(self) -> None:
         """A new trigger, with all its tries before it."""

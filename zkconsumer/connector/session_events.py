@@ -14,9 +14,9 @@ from zkconsumer.zk.store import ZkStore
 
 def listen(
     store: ZkStore,
-    tell: Callable[[ev.SessionStarted | ev.SessionEnded | ThreadDied], None],
+    notify: Callable[[ev.SessionStarted | ev.SessionEnded | ThreadDied], None],
     *,
-    book: OwnedClaims,
+    claims: OwnedClaims,
     gate: DeliveryGate,
     interrupt: Callable[[], None],
     observation: Observation,
@@ -26,26 +26,26 @@ def listen(
     ``interrupt`` breaks off what the control thread may be waiting for in vain by then.
     """
 
-    def hear(event: SessionEvent) -> None:
+    def receive(event: SessionEvent) -> None:
         match event.state:
             case SessionState.CONNECTED:
                 gate.trust()
-                tell(ev.SessionStarted(event.session_id))
+                notify(ev.SessionStarted(event.session_id))
             case SessionState.LOST:
-                book.fence(event.session_id)
+                claims.fence(event.session_id)
                 interrupt()
-                tell(ev.SessionEnded(event.session_id))
+                notify(ev.SessionEnded(event.session_id))
             case SessionState.SUSPENDED:
                 gate.suspect()
             case SessionState.DEAD:
-                tell(ThreadDied(RegistryError("the ZooKeeper client died, see the log of kazoo")))
+                notify(ThreadDied(RegistryError("the ZooKeeper client died, see the log of kazoo")))
         observation.report(SessionChanged(event.state.value, event.session_id))
 
-    store.on_session(hear)
-    store.on_heard(gate.heard)
+    store.on_session(receive)
+    store.on_response_sent(gate.received)
     # Connected before anyone listened. The last word must be the session in force: one that ended
     # meanwhile has been heard of already, and its start said late would put it in place again.
-    said = None
-    while said != store.session_id:
-        said = store.session_id
-        tell(ev.SessionStarted(said))
+    message = None
+    while message != store.session_id:
+        message = store.session_id
+        notify(ev.SessionStarted(message))

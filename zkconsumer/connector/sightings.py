@@ -48,22 +48,22 @@ class Sightings:
             f"member {member}: Scala members of this group fail on its registration: {reason}"
             for member, reason in snapshot.unreadable_by_scala.items()
         ]
-        odd = [*skipped, *scala_fails, *_missing_topics(snapshot, subscription, view)]
+        unsupported = [*skipped, *scala_fails, *_missing_topics(snapshot, subscription, view)]
         if not snapshot.brokers:
-            odd.append(
+            unsupported.append(
                 "no broker is registered in ZooKeeper: waiting for one; is the chroot of "
                 "zookeeper.connect that of the brokers?"
             )
         mine = view.members.get(self._consumer_id)
         if subscription.wildcard and mine is not None and not mine.topics:
-            odd.append(_idle_filter(snapshot, subscription))
-        new = [text for text in odd if text not in self._seen]
+            unsupported.append(_idle_filter(snapshot, subscription))
+        new = [text for text in unsupported if text not in self._seen]
         for text in new[:_MOST_LINES]:
             log.warning("%s: %s", self._consumer_id, text)
         if len(new) > _MOST_LINES:
             log.warning("%s: ... and %s more oddities", self._consumer_id, len(new) - _MOST_LINES)
         self.skipped_count += sum(text not in self._seen for text in skipped)
-        self._seen = frozenset(odd)
+        self._seen = frozenset(unsupported)
 
 
 def _missing_topics(

@@ -61,7 +61,7 @@ class Collaborators:
     registry: GroupRegistry
     offset_store: OffsetStore
     committer: OffsetCommitter
-    book: OwnedClaims
+    claims: OwnedClaims
     fetching: Fetching
     clock: Clock
     listener: ListenerCalls
@@ -85,7 +85,7 @@ class RebalanceSteps:
                 consumer_id=settings.consumer_id,
                 exclude_internal_topics=settings.exclude_internal_topics,
                 registry=others.registry,
-                book=others.book,
+                claims=others.claims,
                 observation=others.observation,
                 trigger=trigger,
             )
@@ -111,13 +111,13 @@ class RebalanceSteps:
             case ev.ReadGroup():
                 return self._look.read(step, self._subscribed())
             case ev.Revoke(_, partitions):
-                self._others.book.revoke(partitions)
+                self._others.claims.revoke(partitions)
                 self._others.fetching.wake()
             case ev.Commit():
-                self._hand_over(step)
+                self._transfer(step)
             case ev.Release(_, owned):
                 self._others.registry.release(owned)
-                self._others.book.released(owned)
+                self._others.claims.released(owned)
             case ev.Claim():
                 return self._claim(step)
             case ev.LoadOffsets():
@@ -147,13 +147,13 @@ class RebalanceSteps:
         path = self._others.registry.member_path(consumer_id)
         return f"{path} is a persistent node, which no consumer makes: delete it"
 
-    def _hand_over(self, step: ev.Commit) -> None:
+    def _transfer(self, step: ev.Commit) -> None:
         """Let the caller finish, then commit: nobody else can move these offsets yet."""
-        claims = self._others.book.hand_over(step.partitions)
+        claims = self._others.claims.transfer(step.partitions)
         leaving = set(step.partitions).difference(step.stay)
         finished = self._others.listener.releasing(leaving)
         if not finished:
-            self._others.book.forget(leaving)
+            self._others.claims.forget(leaving)
         if self._settings.automatic is None or not finished:
             return
         for _ in range(_HAND_OVER_TRIES if step.round else 1):
@@ -188,7 +188,7 @@ class RebalanceSteps:
         subscription = self._subscribed()
         session_id = self._others.registry.session_id
         starting: list[tuple[PartitionClaim, int | None]] = []
-        self._tell_of_former_topics(step.owned)
+        self._report_former_topics(step.owned)
         for tp, thread_id in step.owned.items():
             queue = subscription.queue_of(tp, thread_id.thread)
             fetched = self._fetched.get(tp, FetchedOffset(None))
@@ -196,23 +196,23 @@ class RebalanceSteps:
                 # A position that is there but can't be read must not become "none": the reset
                 # policy would then skip messages, or bring all of them again.
                 queue.fail(PartitionFailed(tp, -1, fetched.error))
-                self._others.book.refuse(tp)
+                self._others.claims.refuse(tp)
                 continue
-            claim = self._others.book.open(
+            claim = self._others.claims.open(
                 tp, queue, step.offsets.get(tp), session_id, fetched.topic_czxid
             )
             claim.committed_metadata = fetched.metadata
             starting.append((claim, claim.consumed_offset))
         self._others.fetching.add(starting)
 
-    def _tell_of_former_topics(self, partitions: Iterable[TopicPartition]) -> None:
+    def _report_former_topics(self, partitions: Iterable[TopicPartition]) -> None:
         """Warn of topics that were deleted and created again since the group read them."""
         former: dict[TopicPartition, int] = {}
         for tp in partitions:
             fetched = self._fetched.get(tp, FetchedOffset(None))
             offset = fetched.former
             if offset is None and fetched.offset is None:
-                offset = self._others.book.read_of_former_topic(tp, fetched.topic_czxid)
+                offset = self._others.claims.read_of_former_topic(tp, fetched.topic_czxid)
             if offset is not None:
                 former[tp] = offset
                 self._others.observation.report(PositionReset(tp, offset))
@@ -253,7 +253,7 @@ class RebalanceSteps:
 
     def fence(self) -> None:
         """Stop delivering everything; nothing of it will be committed."""
-        revoked = self._others.book.revoke_all()
+        revoked = self._others.claims.revoke_all()
         self._others.fetching.wake()
         self.lost([claim.topic_partition for claim in revoked])
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from zkconsumer.consumer.arguments import count_of, timeout_of
-from zkconsumer.consumer.handing_out import Starts, hand_out, is_ours_still
+from zkconsumer.consumer.handing_out import Starts, deliver, is_ours_still
 from zkconsumer.consumer.iteration import Iteration, Slices, starts_of
 from zkconsumer.errors import ConsumerClosed
 
@@ -48,7 +48,7 @@ class ArrowPolls(Iteration):
             most = count_of(max_records, _ALL)
             return self._collected(timeout_of(timeout_ms, 0), most, schema, starts)
 
-        return hand_out(self._parts, run, lambda: polled_batches.batch_of({}, schema))
+        return deliver(self._parts, run, lambda: polled_batches.batch_of({}, schema))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The records for any library that reads Arrow: ``polars.DataFrame(consumer)``.
@@ -87,7 +87,7 @@ class ArrowPolls(Iteration):
             return batch if batch.num_rows else None
 
         try:
-            return hand_out(self._parts, run, _nothing)
+            return deliver(self._parts, run, _nothing)
         except ConsumerClosed:
             if gate.is_ending or gate.is_closing:
                 return None
@@ -101,7 +101,7 @@ class ArrowPolls(Iteration):
 
         parts = self._parts
         session = parts.session
-        session.put_back_all(session.shelf.positions())
+        session.put_back_all(session.buffer.positions())
         left: Starts = {}
 
         def made(slices: Slices) -> "RecordBatch":

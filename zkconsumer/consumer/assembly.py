@@ -48,7 +48,7 @@ class _Network:
 
     dialer: BrokerDialer
     client: ClusterClient
-    keeper: MetadataManager
+    metadata: MetadataManager
     engine: PollEngine
     measures: Measures
 
@@ -59,10 +59,10 @@ class _MetadataNotices:
     def __init__(self) -> None:
         self.hearers: tuple[Callable[[ClusterView], None], ...] = ()
 
-    def tell(self, view: ClusterView) -> None:
+    def notify(self, view: ClusterView) -> None:
         """There is a new view. Thread: the keeper's."""
-        for hear in self.hearers:
-            hear(view)
+        for receive in self.hearers:
+            receive(view)
 
 
 def assemble(
@@ -119,37 +119,37 @@ def _wire(
 ) -> ConsumerComponents:
     name = f"consumer {config.client_id}"
     owner = name if config.group_id is None else f"{name} of group {config.group_id}"
-    bell, scope, news = Wakeup(), ThreadScope(name, clock=clock), _MetadataNotices()
-    network = _network(config, clock, dialer, measures, brokers, scope, news, bell)
+    wakeup, scope, events = Wakeup(), ThreadScope(name, clock=clock), _MetadataNotices()
+    network = _network(config, clock, dialer, measures, brokers, scope, events, wakeup)
     session = _session(config, clock, network)
     guard = ForkGuard(owner)
     guard.on_fork(session.changed)
     try:
-        membership = _membership(config, clock, network, session, scope, bell, zookeeper)
+        membership = _membership(config, clock, network, session, scope, wakeup, zookeeper)
     except BaseException:
         scope.close(1_000)
         raise
-    session.join(membership, _starts(config, network, membership, scope, bell))
-    news.hearers = (
+    session.join(membership, _starts(config, network, membership, scope, wakeup))
+    events.hearers = (
         network.engine.cluster_changed,
         lambda _: session.saw_view(),
         lambda _: membership.topics_changed(),
-        lambda _: bell.ring(),
+        lambda _: wakeup.signal(),
     )
     one_caller = SingleCaller(guard)
     return ConsumerComponents(
         config=config,
         clock=clock,
-        bell=bell,
+        wakeup=wakeup,
         one_caller=one_caller,
         scope=scope,
         client=network.client,
-        keeper=network.keeper,
+        metadata=network.metadata,
         engine=network.engine,
         session=session,
         loop=PollLoop(
             session,
-            bell,
+            wakeup,
             clock,
             # A poll that waits is one: the group must not take it for silence.
             most_ms=max(1, min(config.heartbeat_interval_ms, config.max_poll_interval_ms // 2)),
@@ -158,7 +158,7 @@ def _wire(
             gather_ms=partial(network.engine.gather_ms, config.max_poll_records),
         ),
         measures=network.measures,
-        stops=(network.engine.stop, network.keeper.stop, network.client.stop, dialer.stop),
+        stops=(network.engine.stop, network.metadata.stop, network.client.stop, dialer.stop),
     )
 
 
@@ -171,7 +171,7 @@ def _session(config: PollConfig, clock: Clock, network: "_Network") -> PollSessi
             on_auto_commit=config.objects.default_offset_commit_callback,
         ),
         network.engine,
-        network.keeper,
+        network.metadata,
         AutoCommit(
             enabled=config.enable_auto_commit,
             interval_ms=config.auto_commit_interval_ms,
@@ -188,8 +188,8 @@ def _network(  # noqa: PLR0913, PLR0917 - one part each
     measures: Measures,
     brokers: Sequence[Broker],
     scope: ThreadScope,
-    news: _MetadataNotices,
-    bell: Wakeup,
+    events: _MetadataNotices,
+    wakeup: Wakeup,
 ) -> _Network:
     client = ClusterClient(
         dialer,
@@ -199,28 +199,30 @@ def _network(  # noqa: PLR0913, PLR0917 - one part each
         clock=clock,
         shuffle=random.shuffle,
     )
-    keeper = MetadataManager(
+    metadata = MetadataManager(
         client,
         scope,
         refresh_ms=config.metadata_max_age_ms,
         backoff_ms=config.retry_backoff_ms,
-        on_change=news.tell,
-        on_failure=lambda _: bell.ring(),
-        ask_timeout_ms=config.request_timeout_ms,
+        on_change=events.notify,
+        on_failure=lambda _: wakeup.signal(),
+        metadata_timeout_ms=config.request_timeout_ms,
         allow_auto_create=config.allow_auto_create_topics,
         clock=clock,
     )
     engine = PollEngine(
         dialer=dialer,
         client=client,
-        keeper=keeper,
+        metadata=metadata,
         settings=fetch_settings_of(config),
         scope=scope,
-        wake=bell.ring,
+        wake=wakeup.signal,
         clock=clock,
         fetched=measures.fetched,
     )
-    return _Network(dialer=dialer, client=client, keeper=keeper, engine=engine, measures=measures)
+    return _Network(
+        dialer=dialer, client=client, metadata=metadata, engine=engine, measures=measures
+    )
 
 
 def _membership(  # noqa: PLR0913, PLR0917 - one part each
@@ -229,14 +231,14 @@ def _membership(  # noqa: PLR0913, PLR0917 - one part each
     network: _Network,
     session: PollSession,
     scope: ThreadScope,
-    bell: Wakeup,
+    wakeup: Wakeup,
     zookeeper: "ZookeeperGroup | None",
 ) -> Membership:
     def view() -> ClusterView:
-        return network.keeper.view
+        return network.metadata.view
 
     if zookeeper is not None:
-        return zookeeper.member(session, bell.ring)
+        return zookeeper.member(session, wakeup.signal)
     if config.group_id is None:
         return NoGroup(session, view)
     return GroupMember(
@@ -250,7 +252,7 @@ def _membership(  # noqa: PLR0913, PLR0917 - one part each
         view=view,
         handler=session,
         scope=scope,
-        wake=bell.ring,
+        wake=wakeup.signal,
         request_timeout_ms=config.request_timeout_ms,
         on_group_topics=session.watch_for_group,
         clock=clock,
@@ -262,13 +264,13 @@ def _starts(
     network: _Network,
     membership: Membership,
     scope: ThreadScope,
-    bell: Wakeup,
+    wakeup: Wakeup,
 ) -> StartPositions:
     lookup = None
     if config.group_id is not None:
         lookup = CommittedLookup(
-            membership.committed, scope, bell.ring, timeout_ms=config.default_api_timeout_ms
+            membership.committed, scope, wakeup.signal, timeout_ms=config.default_api_timeout_ms
         )
     reads_new_whole = config.auto_offset_reset_new_partitions == "earliest"
-    topics = network.keeper if reads_new_whole else None
+    topics = network.metadata if reads_new_whole else None
     return StartPositions(network.engine, lookup, policy_of(config), topics)

@@ -26,7 +26,7 @@ def connect(parts: ConsumerComponents, topics: Collection[str]) -> Release | Non
     Source: kafka-python's ``KafkaConsumer.bootstrap``.
     """
     try:
-        parts.keeper.begin(topics_of(topics), timeout_ms=parts.config.bootstrap_timeout_ms)
+        parts.metadata.begin(topics_of(topics), timeout_ms=parts.config.bootstrap_timeout_ms)
     except RemoteProtocolError as error:
         raise NoBrokersAvailable(str(error)) from error
     return parts.client.release

@@ -39,7 +39,7 @@ S = TypeVar("S", bound=HasComponents)
 def public_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """Make a method a call of the consumer: what is asked to be closed amid it is closed behind it.
 
-    For all public methods but those that hand out records, see ``hand_out``.
+    For all public methods but those that hand out records, see ``deliver``.
     """
 
     @functools.wraps(method)
@@ -79,14 +79,14 @@ def close(parts: ConsumerComponents, timeout_ms: int, *, commit: bool) -> None:
     gate.check_process()
     request = DeferredClose(commit, parts.clock.now_ms() + timeout_ms)
     if gate.here.depth and not _only_waits(parts):
-        _ask(parts, request)
+        _request(parts, request)
         return
     while not gate.closed:
         try:
             with gate:
                 failure = _close_here(parts, request)
         except OtherThreadInside:
-            _ask(parts, request)
+            _request(parts, request)
             _wait_until_out(parts, request, timeout_ms)
         except ConsumerClosed:
             # By another thread, at this moment or before.
@@ -135,12 +135,12 @@ def _only_waits(parts: ConsumerComponents) -> bool:
     return gate.here.depth == 1 and gate.is_inside and parts.loop.is_resting
 
 
-def _ask(parts: ConsumerComponents, request: DeferredClose) -> None:
+def _request(parts: ConsumerComponents, request: DeferredClose) -> None:
     """Have the call under way end, and close."""
     gate = parts.one_caller
     if gate.request is None and not (gate.is_closing or gate.closed):
         gate.request = request
-    parts.bell.ring_out()
+    parts.wakeup.signal_always()
 
 
 def _wait_until_out(parts: ConsumerComponents, request: DeferredClose, timeout_ms: int) -> None:
@@ -163,7 +163,7 @@ def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception 
         session.changed()
         session.take_back()
         # From here on an iteration in another thread gets nothing that is not committed.
-        session.shelf.end()
+        session.buffer.end()
         parts.close(max(0, request.deadline_ms - parts.clock.now_ms()), commit=request.commit)
     except Exception as error:  # noqa: BLE001 - the caller's code: raised where it can be heard
         return error
@@ -174,5 +174,5 @@ def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception 
         here.depth -= 1
         session.changed()
         gate.out.put(None)
-        parts.bell.ring_out()
+        parts.wakeup.signal_always()
     return None

@@ -26,7 +26,7 @@ class ClusterCalls:
     """What a consumer can ask of the cluster. Each call waits for brokers."""
 
     _parts: ConsumerComponents
-    _was_answered = False
+    _has_result = False
 
     @public_call
     def beginning_offsets(
@@ -41,7 +41,7 @@ class ClusterCalls:
                 the partition does not exist.
             TopicAuthorizationFailed: we may not read that topic.
         """
-        found = self._ask(dict.fromkeys(partitions_of(partitions), int(EARLIEST)), timeout_ms)
+        found = self._request(dict.fromkeys(partitions_of(partitions), int(EARLIEST)), timeout_ms)
         return {tp: it.offset for tp, it in found.items()}
 
     @public_call
@@ -52,7 +52,7 @@ class ClusterCalls:
 
         Raises as ``beginning_offsets``.
         """
-        found = self._ask(dict.fromkeys(partitions_of(partitions), int(LATEST)), timeout_ms)
+        found = self._request(dict.fromkeys(partitions_of(partitions), int(LATEST)), timeout_ms)
         return {tp: it.offset for tp, it in found.items()}
 
     @public_call
@@ -79,7 +79,7 @@ class ClusterCalls:
         times: dict[TopicPartition, int] = {}
         for one, time_ms in timestamps.items():
             times[partition_of(one)] = time_of(time_ms, f"{one}")
-        found = self._ask(times, timeout_ms)
+        found = self._request(times, timeout_ms)
         return {
             tp: None
             if it.offset < 0
@@ -118,7 +118,7 @@ class ClusterCalls:
         with parts.one_caller:
             if not legal_topic(topic):
                 return set()  # no cluster has such a one
-            known = parts.keeper.view.partitions.get(topic)
+            known = parts.metadata.view.partitions.get(topic)
             if known is None:
                 limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
                 view = parts.client.view({topic}, timeout_ms=limit_ms)
@@ -142,18 +142,18 @@ class ClusterCalls:
         """
         parts = self._parts
         with parts.one_caller:
-            if refresh or not parts.keeper.view.brokers:
+            if refresh or not parts.metadata.view.brokers:
                 limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
                 parts.client.view(frozenset(), timeout_ms=limit_ms)
-                self._was_answered = True
+                self._has_result = True
 
     @public_call
     def bootstrap_connected(self) -> bool:
         """Whether a broker answered, and the last that was asked did."""
-        keeper = self._parts.keeper
-        return keeper.failure is None and (self._was_answered or bool(keeper.view.brokers))
+        metadata = self._parts.metadata
+        return metadata.failure is None and (self._has_result or bool(metadata.view.brokers))
 
-    def _ask(
+    def _request(
         self, times: dict[TopicPartition, int], timeout_ms: float | None
     ) -> dict[TopicPartition, TimedOffset]:
         parts = self._parts
@@ -161,18 +161,18 @@ class ClusterCalls:
             limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
             if not times:
                 return {}
-            answers = parts.client.list_offsets(
+            responses = parts.client.list_offsets(
                 times, timeout_ms=limit_ms, isolation=isolation_of(parts.config)
             )
         found: dict[TopicPartition, TimedOffset] = {}
-        for tp, answer in answers.items():
-            if isinstance(answer, TimedOffset):
-                found[tp] = answer
-            elif answer == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        for tp, response in responses.items():
+            if isinstance(response, TimedOffset):
+                found[tp] = response
+            elif response == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 raise TopicAuthorizationFailed([tp.topic])
-            elif answer == ErrorCode.NETWORK_EXCEPTION:
+            elif response == ErrorCode.NETWORK_EXCEPTION:
                 raise RequestTimedOut(f"{tp}: its leader told no offset within {limit_ms} ms")
             else:
-                kind = BrokerTimedOut if ErrorCode.of(answer).retriable else BrokerError
-                raise kind(answer, "ListOffsets", f"{tp}: no offset: {error_name(answer)}", tp)
+                kind = BrokerTimedOut if ErrorCode.of(response).retriable else BrokerError
+                raise kind(response, "ListOffsets", f"{tp}: no offset: {error_name(response)}", tp)
         return found

@@ -74,7 +74,7 @@ class CommitFuture:
         """Do both of these."""
         return self.add_callback(call, *values, **named).add_errback(call, *values, **named)
 
-    def tell(self, offsets: Offsets, error: Exception | None) -> None:
+    def notify(self, offsets: Offsets, error: Exception | None) -> None:
         """It is known now. Called once, by the consumer."""
         self.value, self.exception = (offsets if error is None else None), error
         self._is_done = True

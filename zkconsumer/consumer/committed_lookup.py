@@ -35,44 +35,49 @@ class CommittedLookup:
     """Thread: the caller's, but for its own.
 
     Args:
-        ask: blocks until it knows.
+        request: blocks until it knows.
         scope: owns the thread.
         wake: called when there is an answer.
         timeout_ms: for one question.
     """
 
     def __init__(
-        self, ask: CommittedFetch, scope: ThreadScope, wake: Callable[[], None], *, timeout_ms: int
+        self,
+        request: CommittedFetch,
+        scope: ThreadScope,
+        wake: Callable[[], None],
+        *,
+        timeout_ms: int,
     ) -> None:
-        self._ask = ask
+        self._request = request
         self._scope = scope
         self._wake = wake
         self._timeout_ms = timeout_ms
-        self._questions: Mailbox[frozenset[TopicPartition] | None] = Mailbox()
-        self._answers: Mailbox[CommittedResult] = Mailbox()
+        self._lookups: Mailbox[frozenset[TopicPartition] | None] = Mailbox()
+        self._responses: Mailbox[CommittedResult] = Mailbox()
         self._runs = False
 
-    def ask(self, partitions: frozenset[TopicPartition]) -> None:
-        """Look these up; ``answers`` will have them."""
+    def request(self, partitions: frozenset[TopicPartition]) -> None:
+        """Look these up; ``responses`` will have them."""
         if not self._runs:
-            self._scope.spawn("committed", self._run, stop=partial(self._questions.put, None))
+            self._scope.spawn("committed", self._run, stop=partial(self._lookups.put, None))
             # Now only: an interrupt may cost a thread too many, but not one too few.
             self._runs = True
-        self._questions.put(partitions)
+        self._lookups.put(partitions)
 
-    def answers(self) -> list[CommittedResult]:
+    def responses(self) -> list[CommittedResult]:
         """Those that came since the last call."""
-        return self._answers.drain()
+        return self._responses.drain()
 
     def _run(self) -> None:
-        while (partitions := self._questions.get()) is not None:
+        while (partitions := self._lookups.get()) is not None:
             try:
-                answer = CommittedResult(
-                    partitions, self._ask(partitions, timeout_ms=self._timeout_ms)
+                response = CommittedResult(
+                    partitions, self._request(partitions, timeout_ms=self._timeout_ms)
                 )
             except ConsumerClosed:
                 return
             except ZkConsumerError as error:
-                answer = CommittedResult(partitions, without_frames(error))
-            self._answers.put(answer)
+                response = CommittedResult(partitions, without_frames(error))
+            self._responses.put(response)
             self._wake()

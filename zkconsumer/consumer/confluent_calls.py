@@ -7,7 +7,7 @@ from typing import Any, NoReturn, TypeVar, cast
 from zkconsumer.consumer.settings.confluent_names import (
     METHODS,
     advice_on_seconds,
-    looks_like_seconds,
+    is_probably_seconds,
 )
 from zkconsumer.errors import IllegalArgumentError
 
@@ -25,7 +25,7 @@ def in_milliseconds(poll: F) -> F:
 
     @functools.wraps(poll)
     def checked(self: object, *args: Any, **named: Any) -> Any:
-        if args and looks_like_seconds(args[0]):
+        if args and is_probably_seconds(args[0]):
             raise IllegalArgumentError(advice_on_seconds(args[0]))
         if "timeout" in named:
             raise IllegalArgumentError("poll() has no timeout: write timeout_ms, in milliseconds")

@@ -54,16 +54,16 @@ class FetchBuffer:
     def __bool__(self) -> bool:
         return bool(self._stretches)
 
-    def put(self, stretch: BufferedRecords) -> None:
+    def put(self, range_: BufferedRecords) -> None:
         """Behind all the others; nothing of its partition is here."""
-        assert stretch.topic_partition not in self._stretches, stretch.topic_partition
-        self._stretches[stretch.topic_partition] = stretch
+        assert range_.topic_partition not in self._stretches, range_.topic_partition
+        self._stretches[range_.topic_partition] = range_
 
     def first(self, among: Collection[TopicPartition]) -> BufferedRecords | None:
         """The first of these partitions of which something waits."""
-        for tp, stretch in self._stretches.items():
+        for tp, range_ in self._stretches.items():
             if tp in among:
-                return stretch
+                return range_
         return None
 
     def take(
@@ -84,12 +84,12 @@ class FetchBuffer:
 
     def position(self, tp: TopicPartition) -> PositionView | None:
         """Where the caller stands in a partition; None where nothing of it waits here."""
-        stretch = self._stretches.get(tp)
-        return None if stretch is None else stretch.position
+        range_ = self._stretches.get(tp)
+        return None if range_ is None else range_.position
 
     def positions(self) -> dict[TopicPartition, PositionView]:
         """Where the caller stands, in all partitions of which something waits."""
-        return {tp: stretch.position for tp, stretch in self._stretches.items()}
+        return {tp: range_.position for tp, range_ in self._stretches.items()}
 
     def partitions(self) -> frozenset[TopicPartition]:
         """Of which partitions something waits."""
@@ -97,19 +97,19 @@ class FetchBuffer:
 
     def clear_used_up(self) -> None:
         """Nothing waits any more of what was handed out to its end."""
-        for tp in [tp for tp, stretch in self._stretches.items() if stretch.is_used_up]:
+        for tp in [tp for tp, range_ in self._stretches.items() if range_.is_used_up]:
             del self._stretches[tp]
 
     def drop(self, tp: TopicPartition) -> None:
         """Nothing of this partition waits any more."""
-        stretch = self._stretches.pop(tp, None)
-        if stretch is not None:
-            stretch.steps.end()
+        range_ = self._stretches.pop(tp, None)
+        if range_ is not None:
+            range_.steps.end()
 
     def end(self) -> None:
         """Give out nothing more, also to an iteration that is about to take the next record."""
-        for stretch in self._stretches.values():
-            stretch.steps.end()
+        for range_ in self._stretches.values():
+            range_.steps.end()
 
     def clear(self) -> None:
         """Nothing waits any more."""

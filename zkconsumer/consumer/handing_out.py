@@ -14,7 +14,7 @@ Starts = dict[TopicPartition, PositionView]
 _NOTHING: Final[Starts] = {}
 
 
-def hand_out(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Callable[[], T]) -> T:
+def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Callable[[], T]) -> T:
     """Give the caller what a poll finds; nothing of it, if the consumer is closed meanwhile.
 
     Nothing may stand between the call of this and the caller but a plain ``return``: what a signal
@@ -40,8 +40,8 @@ def hand_out(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Cal
         failed = False
         # One step, see ``closing``. Who closed before it has taken back what was found; who closes
         # after it commits that, and the caller has it.
-        if gate.request is None and (session.in_hand is starts or not starts):
-            session.in_hand = _NOTHING
+        if gate.request is None and (session.pending is starts or not starts):
+            session.pending = _NOTHING
             return found
     except BrokenOff:
         failed = False

@@ -38,18 +38,18 @@ class Iteration(RecordIterator):
         """See ``walk.PureRecordIterator``."""
         session, walk = self._parts.session, self._parts.session.walk
         walk.steps = None
-        stretch = self._next_stretch()
-        if stretch is None:
+        range_ = self._following()
+        if range_ is None:
             return False
         walk.lease.end_at(self._parts.clock.now_ms() + _LOOK_MS)
-        walk.steps = stretch.steps
+        walk.steps = range_.steps
         # Behind that store: who changes something from here on is heard.
-        if stretch.topic_partition not in session.deliverable():
+        if range_.topic_partition not in session.deliverable():
             walk.steps = None  # the process was stopped since it was looked at
         return True
 
     @public_call
-    def _next_stretch(self) -> BufferedRecords | None:
+    def _following(self) -> BufferedRecords | None:
         """Records to hand out one by one; None: the time is over, or the consumer was closed."""
         parts = self._parts
         gate = parts.one_caller
@@ -58,44 +58,44 @@ class Iteration(RecordIterator):
         try:
             gate.here.polls = gate.polled = True
             with gate:
-                return self._found_stretch()
+                return self._next_buffered()
         except ConsumerClosed:
             if gate.is_ending or gate.is_closing:
                 return None
             raise
 
-    def _found_stretch(self) -> BufferedRecords | None:
+    def _next_buffered(self) -> BufferedRecords | None:
         parts = self._parts
-        shelf = parts.session.shelf
-        shelf.clear_used_up()
-        if shelf:
+        buffer = parts.session.buffer
+        buffer.clear_used_up()
+        if buffer:
             # In the middle of what was taken: the group is not to wait for the end of it.
             parts.loop.check()
             parts.session.turn()
-        found = shelf.first(parts.session.deliverable())
+        found = buffer.first(parts.session.deliverable())
         if found is None:
             timeout_ms = self.config.consumer_timeout_ms
             limit_ms = None if timeout_ms < 0 else timeout_ms
-            take = partial(parts.session.taking, {}, self._take_stretch)
+            take = partial(parts.session.taking, {}, self._take_buffered)
             found = parts.loop.run(limit_ms, take)
         return found
 
-    def _take_stretch(self) -> BufferedRecords | None:
+    def _take_buffered(self) -> BufferedRecords | None:
         parts = self._parts
         session = parts.session
-        found = session.shelf.first(session.deliverable())
+        found = session.buffer.first(session.deliverable())
         if found is None:
 
             def shelved(slices: Slices) -> BufferedRecords | None:
                 try:
                     for tp, start in starts_of(slices).items():
                         records = slices[tp].records(parts.origin(tp))
-                        session.shelf.put(BufferedRecords(tp, records, start))
-                    return session.shelf.first(slices)
+                        session.buffer.put(BufferedRecords(tp, records, start))
+                    return session.buffer.first(slices)
                 except BaseException:
                     # They are to be fetched once more, then.
                     for tp in slices:
-                        session.shelf.drop(tp)
+                        session.buffer.drop(tp)
                     raise
 
             found = parts.engine.collect_as(

@@ -16,7 +16,7 @@ from zkconsumer.consumer.closing import close, public_call
 from zkconsumer.consumer.cluster_calls import ClusterCalls
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.confluent_calls import in_milliseconds, refuse_method
-from zkconsumer.consumer.handing_out import Starts, hand_out, is_ours_still
+from zkconsumer.consumer.handing_out import Starts, deliver, is_ours_still
 from zkconsumer.consumer.iteration import Slices, starts_of
 from zkconsumer.consumer.listener import PollListener
 from zkconsumer.consumer.metrics import Metric, MetricName, metrics_of, raw_of
@@ -239,11 +239,11 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
                 session.put_back_all(starts)
             return found
 
-        return hand_out(parts, run, dict)
+        return deliver(parts, run, dict)
 
     def wakeup(self) -> None:
         """End the poll under way, or the next, with ``Woken``. Any thread, any signal handler."""
-        self._parts.bell.wake()
+        self._parts.wakeup.wake()
 
     @overload
     def metrics(self, raw: Literal[False] = False) -> dict[str, dict[str, float]]: ...  # noqa: FBT002
@@ -323,10 +323,10 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         """Take what a poll hands out; ``starts`` gets where that begins."""
         parts = self._parts
         session = parts.session
-        if session.shelf:
+        if session.buffer:
             # First what an iteration took and did not hand out.
-            starts.update(session.shelf.positions())
-            taken = session.shelf.take(count, session.deliverable())
+            starts.update(session.buffer.positions())
+            taken = session.buffer.take(count, session.deliverable())
             for tp in starts.keys() - taken.keys():
                 del starts[tp]
             if taken:

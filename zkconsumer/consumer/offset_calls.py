@@ -91,15 +91,15 @@ class OffsetCalls:
                 )
             future = CommitFuture(self._run_callbacks)
 
-            def heard(committed: Offsets, error: Exception | None) -> None:
-                future.tell(committed, error)
+            def received(committed: Offsets, error: Exception | None) -> None:
+                future.notify(committed, error)
                 if done is not None:
                     done(committed, error)
 
             if due or parts.config.group_id is None:
-                parts.session.membership.commit_async(due, heard)
+                parts.session.membership.commit_async(due, received)
             else:
-                future.tell(due, None)
+                future.notify(due, None)
         return future
 
     @public_call
@@ -188,7 +188,7 @@ class OffsetCalls:
                 gate.check_open()
                 if timeout_ms is not None:
                     return None
-                why = parts.keeper.failure
+                why = parts.metadata.failure
                 raise RequestTimedOut(
                     f"{tp}: where to read is not known after {limit_ms} ms"
                     f"{'' if why is None else f': {why}'}"
@@ -201,7 +201,7 @@ class OffsetCalls:
             else:
                 with gate:
                     # It rings for records, not for a position that was found.
-                    parts.bell.wait(min(left_ms, _LOOK_MS))
+                    parts.wakeup.wait(min(left_ms, _LOOK_MS))
             # A rebalance may have taken it meanwhile.
             self._assigned(tp)
         return found.offset

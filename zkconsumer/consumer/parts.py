@@ -33,11 +33,11 @@ class ConsumerComponents:
 
     config: PollConfig
     clock: Clock
-    bell: Wakeup
+    wakeup: Wakeup
     one_caller: SingleCaller
     scope: ThreadScope
     client: ClusterClient
-    keeper: MetadataManager
+    metadata: MetadataManager
     engine: PollEngine
     session: PollSession
     loop: PollLoop

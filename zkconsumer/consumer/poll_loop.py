@@ -35,7 +35,7 @@ class PollLoop:
 
     Args:
         rounds: what is done in every round.
-        bell: rings when there is something new.
+        wakeup: rings when there is something new.
         clock: for deadlines.
         most_ms: the longest wait between two rounds: so often the group must hear of us.
         death: what the first of the consumer's threads that died by a fault died of; None: all
@@ -51,7 +51,7 @@ class PollLoop:
     def __init__(  # noqa: PLR0913 - one part a line, most by name
         self,
         rounds: Rounds,
-        bell: Wakeup,
+        wakeup: Wakeup,
         clock: Clock,
         *,
         most_ms: int,
@@ -61,7 +61,7 @@ class PollLoop:
     ) -> None:
         self.is_resting = False
         self._rounds = rounds
-        self._bell = bell
+        self._wakeup = wakeup
         self._clock = clock
         self._most_ms = most_ms
         self._death = death
@@ -96,7 +96,7 @@ class PollLoop:
                     return found
             self.is_resting = True
             try:
-                self._bell.wait(wait_ms)
+                self._wakeup.wait(wait_ms)
             finally:
                 self.is_resting = False
 
@@ -109,7 +109,7 @@ class PollLoop:
         """
         if self._is_ending():
             raise BrokenOff("the consumer was closed while this call waited")
-        self._bell.check()
+        self._wakeup.check()
 
     def _left_ms(self, deadline_ms: int | None) -> int:
         """How long to wait at most until the next round; not above 0: the time is over."""

@@ -70,7 +70,7 @@ class PollSession:
     Args:
         settings: see there.
         engine: fetches.
-        keeper: knows the cluster.
+        metadata: knows the cluster.
         clock: for the timer of automatic commits.
         auto_commit: that timer.
 
@@ -79,7 +79,7 @@ class PollSession:
         starts: gives new partitions their positions; comes with ``join``, too.
         walk: where an iteration is; it looks around where something changed.
         commits_on_close: whether partitions that are given up are committed automatically.
-        in_hand: where that begins what a poll has taken and may hand out yet. A poll hands it out
+        pending: where that begins what a poll has taken and may hand out yet. A poll hands it out
             only if it is still here, and takes it away in one step with that; so does ``close``.
     """
 
@@ -90,27 +90,27 @@ class PollSession:
         self,
         settings: SessionSettings,
         engine: PollEngine,
-        keeper: MetadataSource,
+        metadata: MetadataSource,
         auto_commit: AutoCommit,
         clock: Clock,
     ) -> None:
         self._settings = settings
         self._engine = engine
-        self._keeper = keeper
+        self._metadata = metadata
         self._clock = clock
         self.auto_commit = auto_commit
         self.subscription = Subscription(exclude_internal=settings.exclude_internal_topics)
         self.listener = ListenerInvoker()
-        self.shelf = FetchBuffer()
+        self.buffer = FetchBuffer()
         self.walk = Walk(clock)
         self.commits_on_close = True
-        self.in_hand: dict[TopicPartition, PositionView] = {}
+        self.pending: dict[TopicPartition, PositionView] = {}
         self._takes = 0
         self._warned_of_nothing = False
         self._view_to_look_at = False
         self._last_failure: Exception | None = None
         self._interrupted: tuple[Partitions, Partitions] | None = None
-        self._told: frozenset[str] | None = None
+        self._reported: frozenset[str] | None = None
         self._group_topics: frozenset[str] = frozenset()
 
     def join(self, membership: Membership, starts: StartPositions) -> None:
@@ -131,9 +131,9 @@ class PollSession:
         self.subscription.subscribe(topics, pattern)
         self.listener = calls
         self._watch()
-        self._told = None
+        self._reported = None
         if self.subscription.mode is Mode.TOPICS:
-            self._tell(open_ended=False)
+            self._notify(open_ended=False)
         else:
             self._view_to_look_at = True
 
@@ -188,14 +188,14 @@ class PollSession:
 
     def _watch(self) -> None:
         own = self.subscription.watched()
-        self._keeper.watch(None if own is None else own | self._group_topics)
+        self._metadata.watch(None if own is None else own | self._group_topics)
 
-    def _tell(self, *, open_ended: bool) -> None:
+    def _notify(self, *, open_ended: bool) -> None:
         """Let the membership know of our topics, where they changed."""
         topics = self.subscription.topics
-        if topics != self._told:
+        if topics != self._reported:
             self.membership.subscribe(topics, open_ended=open_ended)
-            self._told = topics
+            self._reported = topics
 
     # --- what comes and goes --------------------------------------------------------------
 
@@ -241,7 +241,7 @@ class PollSession:
     def _forget(self, partitions: Partitions) -> None:
         self.starts.settle(partitions)
         for tp in partitions:
-            self.shelf.drop(tp)
+            self.buffer.drop(tp)
         self._engine.remove(partitions)
         self.changed()
 
@@ -253,7 +253,7 @@ class PollSession:
 
     def position(self, tp: TopicPartition) -> PositionView | None:
         """Behind the last record that was handed out; None while it is not known."""
-        return self.shelf.position(tp) or self._engine.position(tp)
+        return self.buffer.position(tp) or self._engine.position(tp)
 
     def consumed(
         self, partitions: Iterable[TopicPartition]
@@ -267,7 +267,7 @@ class PollSession:
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
         """Read on from there."""
-        self.shelf.drop(tp)
+        self.buffer.drop(tp)
         self.starts.settle((tp,))
         self._engine.seek(tp, start)
         self.changed()
@@ -284,17 +284,17 @@ class PollSession:
 
     def take_back(self) -> None:
         """What a poll has taken and not handed out by now will not be handed out."""
-        in_hand, self.in_hand = self.in_hand, {}
-        self.put_back_all(in_hand)
+        pending, self.pending = self.pending, {}
+        self.put_back_all(pending)
 
     def taking(self, starts: dict[TopicPartition, PositionView], take: Callable[[], T]) -> T:
         """Take records; ``position_seen`` gives no position meanwhile.
 
         Args:
-            starts: gets where they begin, partition by partition; see ``in_hand``.
+            starts: gets where they begin, partition by partition; see ``pending``.
             take: does it.
         """
-        self.in_hand = starts
+        self.pending = starts
         self._takes += 1
         try:
             return take()
@@ -307,7 +307,7 @@ class PollSession:
         None also where it moves at this very moment.
         """
         takes = self._takes
-        found = self.in_hand.get(tp) or self.position(tp)
+        found = self.pending.get(tp) or self.position(tp)
         return found if takes % 2 == 0 and self._takes == takes else None
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
@@ -329,7 +329,7 @@ class PollSession:
 
         Those come first, also where the group has become sure of them in this very moment.
         """
-        return self._surely_ours() - self.shelf.partitions()
+        return self._surely_ours() - self.buffer.partitions()
 
     def _surely_ours(self) -> Partitions:
         if self.subscription.is_group_managed:
@@ -347,8 +347,8 @@ class PollSession:
         if self.subscription.mode is Mode.NONE and not self._warned_of_nothing:
             self._warned_of_nothing = True
             log.warning("there is nothing to read: call subscribe() or assign() before")
-        if isinstance(self._keeper.failure, AuthenticationFailed | UnsupportedVersion):
-            raise self._keeper.failure
+        if isinstance(self._metadata.failure, AuthenticationFailed | UnsupportedVersion):
+            raise self._metadata.failure
         if self._interrupted is not None:
             self.take_over(*self._interrupted)
         self.membership.poll()
@@ -363,12 +363,12 @@ class PollSession:
     def _look_at_view(self) -> None:
         # First: a view that comes meanwhile is looked at in the next round.
         self._view_to_look_at = False
-        view = self._keeper.view
+        view = self._metadata.view
         if self.subscription.mode is not Mode.PATTERN or not view.brokers:
             return
         try:
             self.subscription.saw(view)
-            self._tell(open_ended=True)
+            self._notify(open_ended=True)
         except BaseException:
             self._view_to_look_at = True
             raise
@@ -383,7 +383,7 @@ class PollSession:
 
     def _committed_in_passing(self, offsets: Offsets, error: Exception | None) -> None:
         self.auto_commit.ended(self._clock.now_ms(), failed=error is not None)
-        self._heard(offsets, error)
+        self._received(offsets, error)
 
     def commit_by_itself(
         self, partitions: Iterable[TopicPartition], *, timeout_ms: int | None = None
@@ -402,9 +402,9 @@ class PollSession:
             self.membership.commit(offsets, timeout_ms=limit_ms)
         except ZkConsumerError as failure:
             error = without_frames(failure)
-        self._heard(offsets, error)
+        self._received(offsets, error)
 
-    def _heard(
+    def _received(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: Exception | None
     ) -> None:
         # Once, not for each try.

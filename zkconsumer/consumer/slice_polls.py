@@ -3,7 +3,7 @@
 from functools import partial
 
 from zkconsumer.consumer.arguments import timeout_of
-from zkconsumer.consumer.handing_out import Starts, hand_out, is_ours_still
+from zkconsumer.consumer.handing_out import Starts, deliver, is_ours_still
 from zkconsumer.consumer.iteration import Slices, starts_of
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.model import TopicPartition
@@ -27,7 +27,7 @@ class SliceConsumer(KafkaConsumer):
         session = parts.session
 
         def run(starts: Starts) -> dict[TopicPartition, RecordSlice]:
-            session.put_back_all(session.shelf.positions())
+            session.put_back_all(session.buffer.positions())
 
             def made(slices: Slices) -> dict[TopicPartition, RecordSlice]:
                 starts.update(starts_of(slices))
@@ -39,4 +39,4 @@ class SliceConsumer(KafkaConsumer):
 
             return parts.loop.run(timeout_of(timeout_ms, 0), partial(session.taking, starts, take))
 
-        return hand_out(parts, run, dict)
+        return deliver(parts, run, dict)

@@ -42,11 +42,11 @@ class Seekable(Protocol):
 class Lookup(Protocol):
     """What this needs of the group; see ``CommittedLookup``."""
 
-    def ask(self, partitions: frozenset[TopicPartition]) -> None:
+    def request(self, partitions: frozenset[TopicPartition]) -> None:
         """Look these up."""
         ...
 
-    def answers(self) -> list[CommittedResult]:
+    def responses(self) -> list[CommittedResult]:
         """What was found since."""
         ...
 
@@ -81,27 +81,27 @@ class StartPositions:
         self._lookup = lookup
         self._policy = policy
         self._topics = topics if policy is LATEST else None
-        self._to_ask: set[TopicPartition] = set()
-        self._asked: dict[TopicPartition, frozenset[TopicPartition]] = {}
+        self._unresolved: set[TopicPartition] = set()
+        self._requested: dict[TopicPartition, frozenset[TopicPartition]] = {}
         self._missing: set[TopicPartition] = set()
         self._to_judge: set[TopicPartition] = set()
-        self._heard: deque[CommittedResult] = deque()
+        self._received: deque[CommittedResult] = deque()
         self._repeats = Repeats(log)
 
     @property
     def is_settled(self) -> bool:
         """Whether no partition waits for an answer, or for the caller."""
-        return not (self._to_ask or self._asked or self._missing or self._to_judge)
+        return not (self._unresolved or self._requested or self._missing or self._to_judge)
 
     def came(self, partitions: Iterable[TopicPartition]) -> None:
         """These are new, and without a position."""
-        self._to_ask.update(partitions)
+        self._unresolved.update(partitions)
 
     def settle(self, partitions: Iterable[TopicPartition]) -> None:
         """These went away, or have a position from elsewhere."""
         for tp in partitions:
-            self._to_ask.discard(tp)
-            self._asked.pop(tp, None)
+            self._unresolved.discard(tp)
+            self._requested.pop(tp, None)
             self._missing.discard(tp)
             self._to_judge.discard(tp)
 
@@ -116,60 +116,62 @@ class StartPositions:
         if self.is_settled:
             return
         failure: ZkConsumerError | None = None
-        self._hear()
-        while self._heard:
+        self._on_notice()
+        while self._received:
             # What a signal handler's exception interrupts is done again, before anything is read.
-            failure = self._take(self._heard[0]) or failure
-            self._heard.popleft()
+            failure = self._take(self._received[0]) or failure
+            self._received.popleft()
         for tp in list(self._to_judge):
             self._fall_back(tp)
-        if self._to_ask and failure is None:
-            self._ask()
+        if self._unresolved and failure is None:
+            self._request()
         if failure is not None:
             raise failure
         if self._missing:
             raise NoOffsetForPartition(self._missing)
 
-    def _hear(self) -> None:
+    def _on_notice(self) -> None:
         if self._lookup is None:
             return
         try:
-            self._heard.extend(self._lookup.answers())
+            self._received.extend(self._lookup.responses())
         except BaseException:
             # An answer may be lost with it.
-            self._to_ask.update(self._asked)
+            self._unresolved.update(self._requested)
             raise
 
-    def _ask(self) -> None:
+    def _request(self) -> None:
         # One object for each question: an answer counts for whom it was asked for last.
-        question = frozenset(self._to_ask)
+        lookup = frozenset(self._unresolved)
         if self._lookup is None:
-            for tp in question:
+            for tp in lookup:
                 self._fall_back(tp)
         else:
-            self._asked.update(dict.fromkeys(question, question))
-            self._lookup.ask(question)
+            self._requested.update(dict.fromkeys(lookup, lookup))
+            self._lookup.request(lookup)
         # Last: what an interrupt leaves to be asked is asked again.
-        self._to_ask -= question
+        self._unresolved -= lookup
 
-    def _take(self, answer: CommittedResult) -> ZkConsumerError | None:
-        current = [tp for tp in answer.partitions if self._asked.get(tp) is answer.partitions]
+    def _take(self, response: CommittedResult) -> ZkConsumerError | None:
+        current = [
+            tp for tp in response.partitions if self._requested.get(tp) is response.partitions
+        ]
         failure: ZkConsumerError | None = None
-        if isinstance(answer.found, ZkConsumerError):
-            self._to_ask.update(current)
+        if isinstance(response.found, ZkConsumerError):
+            self._unresolved.update(current)
             for tp in current:
-                self._asked.pop(tp, None)
-            if isinstance(answer.found, TransportError | RequestTimedOut):
-                text = f"committed offsets not known yet, asking again: {answer.found}"
+                self._requested.pop(tp, None)
+            if isinstance(response.found, TransportError | RequestTimedOut):
+                text = f"committed offsets not known yet, asking again: {response.found}"
                 self._repeats.happened(_ABOUT, text)
             else:
-                failure = answer.found if current else None
+                failure = response.found if current else None
         else:
             self._repeats.works(_ABOUT)
             for tp in current:
-                self._start(tp, answer.found.get(tp))
-                self._to_ask.discard(tp)
-                self._asked.pop(tp, None)
+                self._start(tp, response.found.get(tp))
+                self._unresolved.discard(tp)
+                self._requested.pop(tp, None)
         return failure
 
     def _start(self, tp: TopicPartition, committed: OffsetAndMetadata | None) -> None:

@@ -10,32 +10,32 @@ from zkconsumer.scope import Mailbox, naps
 class Wakeup:
     """One bell for one caller. Ringing takes no lock, so a signal handler may, too."""
 
-    __slots__ = ("_bell", "_rung", "_woken")
+    __slots__ = ("_mailbox", "_rung", "_woken")
 
     def __init__(self) -> None:
-        self._bell: Mailbox[None] = Mailbox()
+        self._mailbox: Mailbox[None] = Mailbox()
         self._rung = False
         self._woken = False
 
-    def ring(self) -> None:
+    def signal(self) -> None:
         """There may be something to do. Thread: any."""
         if not self._rung:
             self._rung = True
-            self._bell.put(None)
+            self._mailbox.put(None)
 
-    def ring_out(self) -> None:
+    def signal_always(self) -> None:
         """The same, for a signal handler that interrupted a wait and took longer than that had.
 
         CPython up to 3.12 (``SimpleQueue.get``) goes on waiting without an end then, but for an
         item: there must be one, whatever was rung and taken before.
         """
         self._rung = True
-        self._bell.put(None)
+        self._mailbox.put(None)
 
     def wake(self) -> None:
         """End the wait under way, or the next one, with ``Woken``. Thread: any."""
         self._woken = True
-        self._bell.put(None)
+        self._mailbox.put(None)
 
     def check(self) -> None:
         """Go on where nobody called ``wake``.
@@ -50,9 +50,9 @@ class Wakeup:
     def wait(self, timeout_ms: int) -> None:
         """Until it rings, or did since the last wait; at most so long. Look around afterwards."""
         for nap_ms in naps(timeout_ms):
-            self._bell.get(nap_ms)
+            self._mailbox.get(nap_ms)
             if self._rung or self._woken:
                 break
-        self._bell.drain()
+        self._mailbox.drain()
         # Last: a ring from here on counts for the next wait, one before it is seen by who looks.
         self._rung = False

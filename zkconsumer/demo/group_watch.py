@@ -76,7 +76,7 @@ class GroupWatch:
         try:
             view = self._cluster.view_by(self._registry.read_brokers().brokers, topics)
             led = dict.fromkeys(view.leaders.keys() & set(self._partitions), LATEST)
-            told = self._cluster.segment_starts(led, timeout_ms=_TIMEOUT_MS)
+            reported = self._cluster.segment_starts(led, timeout_ms=_TIMEOUT_MS)
         except ZkConsumerError:
             return {}
-        return {tp: ends[0] for tp, ends in told.items() if isinstance(ends, tuple) and ends}
+        return {tp: ends[0] for tp, ends in reported.items() if isinstance(ends, tuple) and ends}

@@ -37,12 +37,12 @@ class Stage:
     """What is on the stage.
 
     Attributes:
-        say: prints to whoever watches.
+        write: prints to whoever watches.
         folder: for logs and configuration files.
         lines_per_second: the producer's rate.
     """
 
-    say: Callable[[str], None]
+    write: Callable[[str], None]
     folder: Path
     lines_per_second: int
     tally: Tally = field(default_factory=Tally)
@@ -77,7 +77,7 @@ class Story:
         self._kill_a_member()
         self._restart_a_broker()
         self._drain()
-        return self._stage.tally.verdict(set(range(self._traffic.acknowledged_count)))
+        return self._stage.tally.outcome(set(range(self._traffic.acknowledged_count)))
 
     def close(self) -> None:
         """Leave nothing running."""
@@ -124,7 +124,7 @@ class Story:
     def _kill_a_member(self) -> None:
         stage = self._stage
         victim = stage.members[1]
-        stage.say(f"-- SIGKILL to {victim.name} (process {victim.process_id})")
+        stage.write(f"-- SIGKILL to {victim.name} (process {victim.process_id})")
         victim.kill()
         self._await(
             f"the others take over the partitions of {victim.name}",
@@ -138,10 +138,10 @@ class Story:
 
     def _restart_a_broker(self) -> None:
         broker = self._cluster.brokers[0]
-        self._stage.say(f"-- {broker} is killed")
+        self._stage.write(f"-- {broker} is killed")
         self._cluster.kill_broker(broker.id)
         self._show("the other broker leads everything", 4)
-        self._stage.say(f"-- {broker} starts again")
+        self._stage.write(f"-- {broker} starts again")
         self._cluster.start_broker(broker.id)
         self._show("both brokers are back", 3)
 
@@ -159,8 +159,8 @@ class Story:
 
     # --- watching -----------------------------------------------------------------------------
 
-    def _show(self, title: str, looks: int) -> None:
-        for _ in range(looks):
+    def _show(self, title: str, snapshots: int) -> None:
+        for _ in range(snapshots):
             self._look(title)
             self._pause.wait(_LOOK_MS / 1000)
 
@@ -195,22 +195,22 @@ class Story:
         except ZkConsumerError:
             return
         written = f"written: {self._traffic.acknowledged_count}"
-        stage.say(picture(f"{title} ({written})", lines, stage.names, stage.tally.by_member))
+        stage.write(picture(f"{title} ({written})", lines, stage.names, stage.tally.by_member))
 
     def _take(self) -> None:
         for member in self._stage.members:
             self._stage.tally.add(member.name, member.take())
 
 
-def verdict_lines(verdict: DeliveryAudit) -> Sequence[str]:
+def audit_lines(outcome: DeliveryAudit) -> Sequence[str]:
     """The last words."""
     lines = [
         "",
-        f"acknowledged by the brokers: {verdict.acknowledged}",
-        f"delivered at least once:     {verdict.delivered}",
-        f"lost:                        {verdict.lost_count}",
-        f"came twice:                  {verdict.repeated} (after the kill and the restart)",
+        f"acknowledged by the brokers: {outcome.acknowledged}",
+        f"delivered at least once:     {outcome.delivered}",
+        f"lost:                        {outcome.lost_count}",
+        f"came twice:                  {outcome.repeated} (after the kill and the restart)",
     ]
-    if verdict.lost:
-        lines.append(f"the first that were lost: {', '.join(map(format, verdict.lost))}")
+    if outcome.lost:
+        lines.append(f"the first that were lost: {', '.join(map(format, outcome.lost))}")
     return lines

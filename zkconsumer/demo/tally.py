@@ -41,7 +41,7 @@ class Tally:
         """How many of these lines nobody has delivered yet."""
         return sum(number not in self._seen for number in acknowledged)
 
-    def verdict(self, acknowledged: set[int]) -> DeliveryAudit:
+    def outcome(self, acknowledged: set[int]) -> DeliveryAudit:
         """The final count."""
         lost = sorted(acknowledged - self._seen.keys())
         return DeliveryAudit(

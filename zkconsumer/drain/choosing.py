@@ -43,32 +43,34 @@ class Wish:
     spark_flags: tuple[str, ...] = ()
 
 
-def choose(wish: Wish, environ: Mapping[str, str]) -> EngineName:
+def choose(request: Wish, environ: Mapping[str, str]) -> EngineName:
     """The engine to run on.
 
     Raises:
         ConfigError: the local engine is asked for and can't do it, or flags contradict each other.
     """
-    obstacle = beyond_local(wish.path, wish.format)
-    if wish.engine == "local":
-        if wish.spark_flags:
-            raise ConfigError(f"{wish.spark_flags[0]} is for --engine spark, and --engine is local")
+    obstacle = beyond_local(request.path, request.format)
+    if request.engine == "local":
+        if request.spark_flags:
+            raise ConfigError(
+                f"{request.spark_flags[0]} is for --engine spark, and --engine is local"
+            )
         if obstacle is not None:
             raise ConfigError(obstacle)
-        _check_memory(wish.memory_mb)
+        _check_memory(request.memory_mb)
         return "local"
-    if wish.engine == "spark":
-        if wish.memory_mb is not None:
+    if request.engine == "spark":
+        if request.memory_mb is not None:
             raise ConfigError("--memory is for --engine local: Spark has spark.driver.memory")
         return "spark"
     # Its name is Hadoop's: who says so has given Hadoop the keys.
-    is_hadoops = scheme_of(wish.path) == "s3a"
-    configured = wish.spark_flags or is_hadoops or any(map(environ.get, _OF_SPARK))
-    if wish.memory_mb is None and (configured or obstacle is not None):
+    is_hadoops = scheme_of(request.path) == "s3a"
+    configured = request.spark_flags or is_hadoops or any(map(environ.get, _OF_SPARK))
+    if request.memory_mb is None and (configured or obstacle is not None):
         return "spark"
-    if wish.memory_mb is not None and obstacle is not None:
+    if request.memory_mb is not None and obstacle is not None:
         raise ConfigError(obstacle)
-    _check_memory(wish.memory_mb)
+    _check_memory(request.memory_mb)
     return "local"
 
 

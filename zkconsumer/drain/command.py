@@ -224,7 +224,7 @@ def run(args: argparse.Namespace) -> int:
         ZkConsumerError: what failed.
     """
     settings = settings_of(args)
-    wish = Wish(
+    request = Wish(
         engine=args.engine,
         memory_mb=args.memory_mb,
         path=settings.path,
@@ -238,7 +238,7 @@ def run(args: argparse.Namespace) -> int:
     spark = SparkWish(
         master=args.master, settings=dict(args.conf), jars=args.jars, packages=args.package
     )
-    opened = opened_engine("zkconsumer drain", wish, spark)
+    opened = opened_engine("zkconsumer drain", request, spark)
     stop, ignored = DrainStopFlag(), ignored_signals()
     with opened as engine, asking_signals(stop, ignored), shown() as watch:
         report = run_drain(engine, settings, watch=watch, stop=stop)

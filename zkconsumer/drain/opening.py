@@ -27,22 +27,22 @@ class SparkWish:
 
 
 @contextmanager
-def opened_engine(app_name: str, wish: Wish, spark: SparkWish) -> Iterator[Engine]:
+def opened_engine(app_name: str, request: Wish, spark: SparkWish) -> Iterator[Engine]:
     """An engine for as long as the context lasts.
 
     Args:
         app_name: the command, for Spark.
-        wish: which engine.
+        request: which engine.
         spark: how, where it is Spark.
 
     Raises:
         ConfigError: the engine can't do what is asked for, or is not installed.
         ZkConsumerError: Spark can't be started.
     """
-    if choose(wish, os.environ) == "local":
+    if choose(request, os.environ) == "local":
         from zkconsumer.drain.local.engine import LocalEngine  # noqa: PLC0415 - loads pyarrow
 
-        yield LocalEngine(wish.memory_mb or DEFAULT_MEMORY_MB)
+        yield LocalEngine(request.memory_mb or DEFAULT_MEMORY_MB)
         return
     from zkconsumer.drain.on_spark.engine import SparkEngine  # noqa: PLC0415 - loads Spark
     from zkconsumer.drain.on_spark.session import command_session  # noqa: PLC0415

@@ -202,10 +202,10 @@ def refuse_recreated(recreated: Collection[str], positions: Positions, path: str
     """
     landed = {tp: at for tp, at in positions.items() if tp.topic in recreated}
     if landed:
-        told = ", ".join(f"{tp} (landed up to {at})" for tp, at in sorted(landed.items())[:10])
+        reported = ", ".join(f"{tp} (landed up to {at})" for tp, at in sorted(landed.items())[:10])
         more = f", ... ({len(landed)} in all)" if len(landed) > 10 else ""
         raise DrainError(
             f"{path}: deleted and created again since they were landed: topics "
-            f"{', '.join(sorted({tp.topic for tp in landed}))}: {told}{more}. Their offsets mean "
-            "other messages now: drain them to another path"
+            f"{', '.join(sorted({tp.topic for tp in landed}))}: {reported}{more}. Their offsets "
+            "mean other messages now: drain them to another path"
         )

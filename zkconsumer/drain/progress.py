@@ -29,7 +29,7 @@ class DrainMeter:
         self._landed = 0
         self._until: Positions = {}
 
-    def looked(self, positions: Positions, until: Positions) -> DrainPace:
+    def on_snapshot(self, positions: Positions, until: Positions) -> DrainPace:
         """See ``Watch``."""
         self._until = until
         return self._pace(positions)
@@ -56,9 +56,9 @@ class LoggedProgress:
         self._out = out
         self._meter = meter
 
-    def looked(self, positions: Positions, until: Positions) -> None:
+    def on_snapshot(self, positions: Positions, until: Positions) -> None:
         """See ``Watch``."""
-        self._meter.looked(positions, until)
+        self._meter.on_snapshot(positions, until)
 
     def landing(self, plan: BatchPlan) -> None:
         """See ``Watch``."""
@@ -83,9 +83,9 @@ class BarWatch:
         self._meter = meter
         self._task = progress.add_task("looking at the cluster", total=None, pace="")
 
-    def looked(self, positions: Positions, until: Positions) -> None:
+    def on_snapshot(self, positions: Positions, until: Positions) -> None:
         """See ``Watch``."""
-        self._show(self._meter.looked(positions, until), "all is landed")
+        self._show(self._meter.on_snapshot(positions, until), "all is landed")
 
     def landing(self, plan: BatchPlan) -> None:
         """See ``Watch``."""

@@ -74,7 +74,7 @@ class WithoutGroup:
 class Watch(Protocol):
     """Who shows people what goes on. Must not raise."""
 
-    def looked(self, positions: Positions, until: Positions) -> None:
+    def on_snapshot(self, positions: Positions, until: Positions) -> None:
         """How far everything has come, and how far it is to go."""
         ...
 
@@ -90,7 +90,7 @@ class Watch(Protocol):
 class NoWatch:
     """Shows nothing."""
 
-    def looked(self, positions: Positions, until: Positions) -> None:
+    def on_snapshot(self, positions: Positions, until: Positions) -> None:
         """See ``Watch``."""
 
     def landing(self, plan: BatchPlan) -> None:
@@ -103,7 +103,7 @@ class NoWatch:
 class StopRequest(Protocol):
     """Whether somebody wants the drain to end."""
 
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         """Whether to end before the next batch."""
         ...
 

@@ -109,7 +109,7 @@ class DrainRunner:
             ZkConsumerError: the cluster, the group or the storage failed.
         """
         state = self._begin()
-        while not (self._sides.stop.asked() and state.step in {DrainStep.PLAN, DrainStep.LAND}):
+        while not (self._sides.stop.requested() and state.step in {DrainStep.PLAN, DrainStep.LAND}):
             following = self._do(state)
             if following is None:
                 break
@@ -161,7 +161,7 @@ class DrainRunner:
         known = positions if plan is None else plan.positions
         self._report = replace(self._report, positions=known)
         goal = {tp: situation.until.get(tp, ends.latest) for tp, ends in look.ends.items()}
-        self._sides.watch.looked(known, goal)
+        self._sides.watch.on_snapshot(known, goal)
         if plan is None:
             self._report = replace(self._report, finished=True)
             if self._settings.once:

@@ -16,14 +16,14 @@ class DrainStopFlag:
 
     def __init__(self) -> None:
         self._is_asked = False
-        self._bell = Mailbox[None]()
+        self._wakeup = Mailbox[None]()
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """End before the next batch."""
         self._is_asked = True
-        self._bell.put(None)
+        self._wakeup.put(None)
 
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         """See ``Stop``."""
         return self._is_asked
 
@@ -32,7 +32,7 @@ class DrainStopFlag:
         for nap_ms in naps(timeout_ms):
             if self._is_asked:
                 return
-            self._bell.get(nap_ms)
+            self._wakeup.get(nap_ms)
 
 
 def ignored_signals() -> frozenset[signal.Signals]:
@@ -54,14 +54,14 @@ def asking_signals(stop: DrainStopFlag, ignored: Collection[signal.Signals]) -> 
         ignored: ``ignored_signals`` as they were in front of Spark's start; they stay ignored.
     """
 
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        if stop.asked():
+    def request(_number: int, _frame: FrameType | None) -> None:
+        if stop.requested():
             raise KeyboardInterrupt
-        stop.ask()
+        stop.request()
         sys.stderr.write("stopping behind this batch; once more to stop at once\n")
 
     before = {
-        number: signal.signal(number, signal.SIG_IGN if number in ignored else ask)
+        number: signal.signal(number, signal.SIG_IGN if number in ignored else request)
         for number in _NUMBERS
     }
     try:

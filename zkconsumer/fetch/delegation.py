@@ -51,7 +51,7 @@ class Returned:
         packed: what came and is not in a queue.
         turn: when it last had its turn; 0: not since it was lent.
         error_code: what the broker answered to the question at ``fetch_offset``; 0: nothing odd.
-        asked_bytes: how much was asked for with that.
+        requested_bytes: how much was asked for with that.
         grown_bytes: see ``FetchPosition``.
         is_odd: what is packed is for the session to unpack.
     """
@@ -61,7 +61,7 @@ class Returned:
     packed: RecordSet | None
     turn: int
     error_code: int = 0
-    asked_bytes: int = 0
+    requested_bytes: int = 0
     grown_bytes: int = 0
     is_odd: bool = False
 
@@ -75,25 +75,25 @@ class NativeDelegate:
         can_fill: whether a native loop can put chunks into a queue.
 
     Attributes:
-        odd: claims whose packed sets are for the session to unpack.
+        unsupported: claims whose packed sets are for the session to unpack.
     """
 
     session: FetchSession
     can_fill: Callable[[ChunkSink], bool]
-    odd: set[PartitionClaim] = field(default_factory=set)
+    unsupported: set[PartitionClaim] = field(default_factory=set)
 
-    def lend(self, has_room: Callable[[ChunkSink], bool]) -> Delegation | None:
+    def delegate(self, has_capacity: Callable[[ChunkSink], bool]) -> Delegation | None:
         """What can be lent now; None where the session must ask itself first.
 
         Args:
-            has_room: as of ``FetchSession.fetch_request``.
+            has_capacity: as of ``FetchSession.fetch_request``.
         """
         positions = [one for one in self.session.positions() if one.claim.active]
-        self.odd |= {one.claim for one in positions if one.packed and one.packed.misplaced}
+        self.unsupported |= {one.claim for one in positions if one.packed and one.packed.misplaced}
         if not all(self.can_fill(one.claim.sink) for one in positions):
             return None
         large = self.session.large_sinks()
-        if any(has_room(sink) for sink in large):
+        if any(has_capacity(sink) for sink in large):
             return None
         kept = {one.claim.sink for one in positions if self._holds_up(one)} | large
         lent = [one for one in positions if one.claim.sink not in kept and _is_plain(one)]
@@ -107,14 +107,16 @@ class NativeDelegate:
     def keeps(self, claims: Iterable[PartitionClaim]) -> list[PartitionClaim]:
         """Those whose packed sets are for the session to unpack."""
         large = self.session.large_sinks()
-        return [claim for claim in claims if claim in self.odd or claim.sink in large]
+        return [claim for claim in claims if claim in self.unsupported or claim.sink in large]
 
-    def take_back(self, loan: Delegation, returned: Iterable[Returned]) -> tuple[Outcome, ...]:
+    def take_back(
+        self, delegation: Delegation, returned: Iterable[Returned]
+    ) -> tuple[Outcome, ...]:
         """Give the positions back to the session, as if it had done itself what was done."""
         turns: list[tuple[int, FetchPosition]] = []
         refused: list[tuple[FetchPosition, Returned]] = []
-        self.odd = {claim for claim in self.odd if claim.active}
-        for position, state in zip(loan.positions, returned, strict=True):
+        self.unsupported = {claim for claim in self.unsupported if claim.active}
+        for position, state in zip(delegation.positions, returned, strict=True):
             if state.fetch_offset != position.fetch_offset:
                 position.suspect_offset = None
             position.fetch_offset = state.fetch_offset
@@ -124,7 +126,7 @@ class NativeDelegate:
             if state.turn:
                 turns.append((state.turn, position))
             if state.is_odd:
-                self.odd.add(position.claim)
+                self.unsupported.add(position.claim)
                 if state.packed is not None and not state.packed.at_byte:
                     self.session.judge_offsets(position)  # they may be what is odd
             if state.error_code:
@@ -135,21 +137,21 @@ class NativeDelegate:
 
     def forget_unpacked(self) -> None:
         """What was odd and is unpacked is odd no more."""
-        if self.odd:
-            self.odd &= set(self.session.packed())
+        if self.unsupported:
+            self.unsupported &= set(self.session.packed())
 
     def _holds_up(self, position: FetchPosition) -> bool:
         """Whether something of it waits for its queue that can't be lent."""
-        is_odd = position.packed is not None and position.claim in self.odd
+        is_odd = position.packed is not None and position.claim in self.unsupported
         return position.pending is not None or is_odd
 
     def _refuse(self, position: FetchPosition, state: Returned) -> tuple[Outcome, ...]:
         """Have the session hear an error code as if it had asked."""
         topic, partition = position.claim.topic_partition
-        asked = FetchPartition(
-            partition=partition, fetch_offset=state.fetch_offset, max_bytes=state.asked_bytes
+        requested = FetchPartition(
+            partition=partition, fetch_offset=state.fetch_offset, max_bytes=state.requested_bytes
         )
-        answer = FetchedPartition(
+        response = FetchedPartition(
             partition=partition,
             error_code=state.error_code,
             high_watermark=-1,
@@ -157,9 +159,11 @@ class NativeDelegate:
         )
         return self.session.receive_fetch(
             FetchRequest(
-                max_wait_ms=0, min_bytes=0, topics=(FetchTopic(topic=topic, partitions=(asked,)),)
+                max_wait_ms=0,
+                min_bytes=0,
+                topics=(FetchTopic(topic=topic, partitions=(requested,)),),
             ),
-            FetchResponse(topics=(FetchedTopic(topic=topic, partitions=(answer,)),)),
+            FetchResponse(topics=(FetchedTopic(topic=topic, partitions=(response,)),)),
         )
 
 

@@ -25,7 +25,7 @@ from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
-from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
+from zkconsumer.net.hedging import HedgePace, Sent, first_response
 from zkconsumer.net.in_flight import InFlight
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation, PositionReset
@@ -187,37 +187,37 @@ class PythonFetchLoop:
 
     def _fetch_once(self) -> None:
         """Fetch what can be fetched now, or wait where nothing can."""
-        fetch = self._session.fetch_request(self._has_room)
+        fetch = self._session.fetch_request(self._has_capacity)
         if fetch is None:
             self._take(self._mailbox.get(_LOOK_AROUND_MS if len(self._session) else None))
             return
-        heard = self._fetch(fetch)
-        if not fetch.max_wait_ms and not heard:
+        received = self._fetch(fetch)
+        if not fetch.max_wait_ms and not received:
             # The wait that the broker was spared, where room in a queue ends it.
             self._take(self._mailbox.get(self._settings.max_wait_ms))
 
     def _fetch(self, fetch: FetchRequest) -> bool:
         """Fetch, and hand over what there is room for; whether the answer brought anything."""
         started_ms = self._clock.now_ms()
-        answer = self._exchange(fetch)
-        if answer is None:
+        response = self._exchange(fetch)
+        if response is None:
             return False
-        return self._take_fetched(fetch, answer, self._clock.now_ms() - started_ms)
+        return self._take_fetched(fetch, response, self._clock.now_ms() - started_ms)
 
-    def _take_fetched(self, fetch: FetchRequest, answer: FetchResponse, duration_ms: int) -> bool:
+    def _take_fetched(self, fetch: FetchRequest, response: FetchResponse, duration_ms: int) -> bool:
         """Hand over what a fetch brought; see ``_fetch``."""
-        if answer.error_code:
-            code = answer.error_code
+        if response.error_code:
+            code = response.error_code
             self._give_all_back(BrokerError(code, "Fetch", error_name(code)))
             return False
         if self._fetch_version >= FIRST_UNTHROTTLED:
-            self._be_quiet_for(answer.throttle_time_ms)
-        outcomes = self._session.receive_fetch(fetch, answer)
+            self._be_quiet_for(response.throttle_time_ms)
+        outcomes = self._session.receive_fetch(fetch, response)
         self._act(outcomes)
         self._unpack()
         # From here on nothing may hold on to the answer: it lives as long as a view of it does.
         self._session.let_go()
-        sizes = [len(part.records) for topic in answer.topics for part in topic.partitions]
+        sizes = [len(part.records) for topic in response.topics for part in topic.partitions]
         self._observation.report(
             Fetched(
                 broker_id=self._key.broker.id,
@@ -254,7 +254,7 @@ class PythonFetchLoop:
     def _to_unpack(self) -> list[PartitionClaim]:
         return self._session.packed()
 
-    def _has_room(self, sink: ChunkSink) -> bool:
+    def _has_capacity(self, sink: ChunkSink) -> bool:
         return sink.room_bytes(self.wake) > 0
 
     def _return_late(self) -> None:
@@ -285,7 +285,7 @@ class PythonFetchLoop:
     def _exchange(self, request: Request[R]) -> R | None:
         """Ask; a second failure in a row gives all partitions back."""
         try:
-            return self._ask(request)
+            return self._request(request)
         except ZkConsumerError as error:
             self._give_all_back(error)
             return None
@@ -297,15 +297,15 @@ class PythonFetchLoop:
             self._repeats.happened(self._about, text)
             self._give_back(self._session.release_all(str(error)))
 
-    def _ask(self, request: Request[R]) -> R:
+    def _request(self, request: Request[R]) -> R:
         if not self._has_failed:
             try:
-                return self._ask_once(request)
+                return self._request_once(request)
             except ZkConsumerError as error:
                 if self._stopping or not deserves_another(error):
                     raise
         self._has_failed = False
-        return self._ask_once(request)
+        return self._request_once(request)
 
     def _connected(self) -> NegotiatedConnection:
         if self._connection is None:
@@ -326,13 +326,13 @@ class PythonFetchLoop:
         self._fetch_version = version
         self._session.has_hard_bounds = version < FIRST_SOFT_BOUNDS
 
-    def _ask_once(self, request: Request[R]) -> R:
+    def _request_once(self, request: Request[R]) -> R:
         waits_ms = self._settings.max_wait_ms if isinstance(request, FetchRequest) else 0
         timeout_ms = self._settings.request_timeout_ms + waits_ms
         connection = self._connected()
         try:
             in_flight = _begin(connection, request, timeout_ms)
-            answered = first_to_answer(
+            responder = first_response(
                 Sent(connection, in_flight),
                 lambda failure: self._hedge(request, failure),
                 quiet_ms=self._pace.quiet_ms + waits_ms,
@@ -340,8 +340,8 @@ class PythonFetchLoop:
                 clock=self._clock,
                 whom=self._key.broker,
             )
-            self._settle(answered.connection)
-            response = answered.answer()
+            self._settle(responder.connection)
+            response = responder.response()
         except ZkConsumerError:
             self._close_connection()
             raise
@@ -362,16 +362,16 @@ class PythonFetchLoop:
             connection.close()
         return Sent(connection, _begin(connection, request, quiet_ms))
 
-    def _settle(self, answered: NegotiatedConnection) -> None:
+    def _settle(self, responder: NegotiatedConnection) -> None:
         """Go on with the connection that was answered first; the race closed the other one."""
         second, self._second = self._second, None
-        if answered is second:
-            self._go_on_with(answered)
+        if responder is second:
+            self._go_on_with(responder)
             self._pace.won()
         elif second is not None:
             self._pace.lost()
         else:
-            self._pace.answered()
+            self._pace.on_response()
 
     def _close_connection(self) -> None:
         for connection in (self._connection, self._second):
@@ -389,9 +389,9 @@ class PythonFetchLoop:
                 case LeaderUnusable():
                     self._give_back((outcome,))
                 case OffsetReset(claim, offset):
-                    self._say_reset(claim.topic_partition, offset)
+                    self._log_reset(claim.topic_partition, offset)
 
-    def _say_reset(self, tp: TopicPartition, offset: int) -> None:
+    def _log_reset(self, tp: TopicPartition, offset: int) -> None:
         policy = self._settings.reset.name.lower()
         log.warning(
             "%s: offset %d is out of range on %s; going on at its %s offset",

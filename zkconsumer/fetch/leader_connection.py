@@ -84,16 +84,16 @@ class LeaderConnection:
         """Something came: failures before this count no more."""
         self._tries.progressed()
 
-    def send_ahead(self, ask: RangeRequest | None) -> None:
+    def send_ahead(self, request: RangeRequest | None) -> None:
         """Send a fetch whose answer is to be asked for later, if it can be sent now."""
         connection = self._connection
-        if ask is None or connection is None or not connection.is_idle:
+        if request is None or connection is None or not connection.is_idle:
             return
         # Where it can't be sent, the connection is closed, which the next fetch finds out.
         with contextlib.suppress(TransportError):
-            self._ahead = (ask, self._begun(connection, ask))
+            self._ahead = (request, self._begun(connection, request))
 
-    def fetch(self, ask: RangeRequest) -> FetchedPartition | None:
+    def fetch(self, request: RangeRequest) -> FetchedPartition | None:
         """The leader's answer; None where there was none this time, and the pause is over.
 
         Raises:
@@ -101,27 +101,27 @@ class LeaderConnection:
             ZkConsumerError: another one would not help: the broker does not believe who we are, or
                 serves no version that we know.
         """
-        if self._ahead is not None and self._ahead[0] != ask:
+        if self._ahead is not None and self._ahead[0] != request:
             # The guess was wrong: to read its answer, to throw it away, takes longer than this.
             self._drop()
         try:
-            answer = self._asked(ask)
+            response = self._requested(request)
         except LocalProtocolError:
             raise
         except (TransportError, ProtocolError) as error:
-            self.failed(ask.offset, str(error), error)
+            self.failed(request.offset, str(error), error)
             return None
         except _NoLeader as none:
-            self.failed(ask.offset, str(none))
+            self.failed(request.offset, str(none))
             return None
-        if answer.error_code:
-            self.failed(ask.offset, f"Fetch: {error_name(answer.error_code)}")
+        if response.error_code:
+            self.failed(request.offset, f"Fetch: {error_name(response.error_code)}")
             return None
-        for topic in answer.topics:
+        for topic in response.topics:
             for part in topic.partitions:
                 if TopicPartition(topic.topic, part.partition) == self.topic_partition:
                     return part
-        self.failed(ask.offset, "Fetch: the answer is about other partitions")
+        self.failed(request.offset, "Fetch: the answer is about other partitions")
         return None
 
     def edges(self, offset: int) -> tuple[int, int] | None:
@@ -134,15 +134,15 @@ class LeaderConnection:
         self._release()  # the question goes over the same connection
         try:
             for time in (EARLIEST, LATEST):
-                told = self._client.list_offsets(
+                reported = self._client.list_offsets(
                     {tp: time},
                     timeout_ms=self._settings.timeout_ms,
                     isolation=self._settings.isolation,
                 )[tp]
-                if not isinstance(told, TimedOffset):
-                    self.failed(offset, f"ListOffsets: {error_name(told)}")
+                if not isinstance(reported, TimedOffset):
+                    self.failed(offset, f"ListOffsets: {error_name(reported)}")
                     return None
-                found.append(told.offset)
+                found.append(reported.offset)
         except (TransportError, ProtocolError) as error:
             self.failed(offset, str(error), error)
             return None
@@ -176,7 +176,7 @@ class LeaderConnection:
         """Give the connection back; one that an answer is still to come on is closed."""
         self._release()
 
-    def _asked(self, ask: RangeRequest) -> FetchResponse:
+    def _requested(self, request: RangeRequest) -> FetchResponse:
         """Ask the leader, once; that it had closed a connection that was kept does not count."""
         while True:
             connection = self._connected()
@@ -184,7 +184,7 @@ class LeaderConnection:
             ahead, self._ahead = self._ahead, None
             settings = self._settings
             try:
-                in_flight = self._begun(connection, ask) if ahead is None else ahead[1]
+                in_flight = self._begun(connection, request) if ahead is None else ahead[1]
                 timeout_ms = settings.timeout_ms + settings.max_wait_ms
                 return connection.finish(in_flight, timeout_ms=timeout_ms)
             except LocalProtocolError:
@@ -196,12 +196,12 @@ class LeaderConnection:
                     raise
 
     def _begun(
-        self, connection: NegotiatedConnection, ask: RangeRequest
+        self, connection: NegotiatedConnection, wanted: RangeRequest
     ) -> InFlight[FetchResponse]:
         topic, partition = self.topic_partition
         settings = self._settings
         entry = FetchPartition(
-            partition=partition, fetch_offset=ask.offset, max_bytes=ask.max_bytes
+            partition=partition, fetch_offset=wanted.offset, max_bytes=wanted.max_bytes
         )
         request = FetchRequest(
             max_wait_ms=settings.max_wait_ms,

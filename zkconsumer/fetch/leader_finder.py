@@ -94,7 +94,7 @@ class LeaderFinder:
         self._next_pass_ms = 0
         self._stopping = False
         self._was_believed = False
-        self._told: set[ChunkSink] = set()
+        self._reported: set[ChunkSink] = set()
         self._repeats = repeats or Repeats(log, clock)
 
     def find(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
@@ -169,7 +169,7 @@ class LeaderFinder:
                 text = f"no leader found yet for {len(self._missing)} partitions: {error}"
                 self._repeats.happened(_FINDING, text)
             if isinstance(error, AuthenticationFailed):
-                self._tell_refused(error)
+                self._report_refused(error)
                 return max(self._backoff_ms, REFUSED_MS)
             return self._backoff_ms
         self._was_believed = True
@@ -181,7 +181,7 @@ class LeaderFinder:
         self._log_missing(view.errors)
         return self._backoff_ms
 
-    def _tell_refused(self, error: AuthenticationFailed) -> None:
+    def _report_refused(self, error: AuthenticationFailed) -> None:
         """Have streams raise that brokers do not believe who we are; once, and the log goes on.
 
         Not after one ever did: a broker that has just started may know no users yet, and what other
@@ -190,9 +190,9 @@ class LeaderFinder:
         if self._was_believed:
             return
         sinks = {find.claim.sink for find in self._missing.values()}
-        for sink in sinks - self._told:
+        for sink in sinks - self._reported:
             sink.fail(without_frames(error))
-        self._told |= sinks
+        self._reported |= sinks
 
     def _log_missing(self, errors: Mapping[str, int]) -> None:
         for topic in sorted({tp.topic for tp in self._missing}):

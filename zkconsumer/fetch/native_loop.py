@@ -1,8 +1,8 @@
 """The native fetch loop: ``PythonFetchLoop``, with a pump in C for its steady state.
 
-What is plain is lent to the pump (``lending``), which works without the GIL until something is odd
-or somebody calls; then it all comes back, and the inherited code has its turn. So there is one
-definition of what a fetch loop does, and the pump only does the larger part of it.
+Partitions in a plain state are delegated to the pump (``delegation``), which works without the GIL
+until something is unsupported or somebody calls; then all of them come back, and the inherited code
+has its turn. So there is one definition of what a fetch loop does; the pump does the larger part.
 See ``native/csrc/pump.h`` for the pump's side of it, and docs/decisions/0012.
 """
 
@@ -27,7 +27,7 @@ from zkconsumer.fetch.position import FetchPosition
 from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.native import _core
-from zkconsumer.net.hedging import PendingRequest, Sent, first_to_answer
+from zkconsumer.net.hedging import PendingRequest, Sent, first_response
 from zkconsumer.net.in_flight import RawStream, Received
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation
@@ -56,7 +56,7 @@ class _End(NamedTuple):
 
 
 class _DelegatedRequest:
-    """The pump's request under way, as a ``PendingRequest``; the pump comes back once it is answered.
+    """The pump's request in flight, as a ``PendingRequest``; the pump returns on its response.
 
     Attributes:
         end: how it came back, once it is for good.
@@ -70,7 +70,7 @@ class _DelegatedRequest:
         self._connection = connection
         self._line = line
 
-    def hear(self, timeout_ms: int) -> Received:
+    def receive(self, timeout_ms: int) -> Received:
         """See ``PendingRequest``."""
         end = self._loop.run_silently(self._line, timeout_ms)
         if end.kind == _core.PUMP_SILENT:
@@ -125,7 +125,7 @@ class NativeFetchLoop(PythonFetchLoop):
             clock=clock,
             repeats=repeats,
         )
-        self._lender = NativeDelegate(self._session, _can_fill)
+        self._delegate = NativeDelegate(self._session, _can_fill)
         self._is_whole_turn = True
         self._pump = _core.Pump()
         self._pump.configure(
@@ -135,7 +135,7 @@ class NativeFetchLoop(PythonFetchLoop):
             timeout_ms=settings.request_timeout_ms + settings.max_wait_ms,
             max_decompressed_bytes=min(settings.max_decompressed_bytes, _MOST_BYTES),
             growth_max_bytes=min(settings.growth_max_bytes, _MOST_BYTES),
-            report_ms=_REPORT_MS if observation.is_heard else 0,
+            report_ms=_REPORT_MS if observation.has_observers else 0,
         )
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
@@ -170,27 +170,27 @@ class NativeFetchLoop(PythonFetchLoop):
         self._is_whole_turn = False
         can_fetch = self._prepare()
         self._is_whole_turn = True
-        self._lender.forget_unpacked()
+        self._delegate.forget_unpacked()
         if can_fetch:
-            loan = None if self._has_failed else self._lender.lend(self._has_room)
-            if loan is None:
+            delegation = None if self._has_failed else self._delegate.delegate(self._has_capacity)
+            if delegation is None:
                 self._unpack()
                 self._fetch_once()
             else:
-                self._run_pump(loan)
+                self._run_pump(delegation)
 
     def _to_unpack(self) -> list[PartitionClaim]:
         claims = super()._to_unpack()
-        return claims if self._is_whole_turn else self._lender.keeps(claims)
+        return claims if self._is_whole_turn else self._delegate.keeps(claims)
 
-    def _run_pump(self, loan: Delegation) -> None:
+    def _run_pump(self, delegation: Delegation) -> None:
         try:
             had_hard_bounds = self._session.has_hard_bounds
             connection = self._connected()
             # What it serves may change what is to be asked for.
             is_as_lent = self._session.has_hard_bounds == had_hard_bounds
             if connection.has_descriptor and is_as_lent:
-                self._pump_over(connection, loan)
+                self._pump_over(connection, delegation)
         except ZkConsumerError as error:
             self._close_connection()
             if deserves_another(error):
@@ -199,19 +199,19 @@ class NativeFetchLoop(PythonFetchLoop):
             else:
                 self._give_all_back(error)
 
-    def _pump_over(self, connection: NegotiatedConnection, loan: Delegation) -> None:
+    def _pump_over(self, connection: NegotiatedConnection, delegation: Delegation) -> None:
         """Have the pump work on a loan until it must come back, and take it back."""
-        with connection.lend() as line:
-            self._load(loan)
+        with connection.delegate() as line:
+            self._load(delegation)
             second: _Second | None = None
-            asked_ms = 0
+            sent_ms = 0
             try:
                 end = self._run_until_called(line)
                 if end.kind == _core.PUMP_SILENT:
-                    asked_ms = self._clock.now_ms() - self._quiet_ms
+                    sent_ms = self._clock.now_ms() - self._quiet_ms
                     end, second = self._run_hedged(connection, line, end)
             finally:
-                outcomes = self._lender.take_back(loan, map(_returned, self._pump.unload()))
+                outcomes = self._delegate.take_back(delegation, map(_returned, self._pump.unload()))
                 self._be_quiet_for(self._pump.quiet_ms())
             self._act(outcomes)
             if second is None and end.kind == _core.PUMP_BROKEN:
@@ -219,7 +219,7 @@ class NativeFetchLoop(PythonFetchLoop):
         if second is not None:
             request = second.in_flight.request
             assert isinstance(request, FetchRequest)
-            self._take_fetched(request, second.answer(), self._clock.now_ms() - asked_ms)
+            self._take_fetched(request, second.response(), self._clock.now_ms() - sent_ms)
 
     @property
     def _quiet_ms(self) -> int:
@@ -231,7 +231,7 @@ class NativeFetchLoop(PythonFetchLoop):
             end = self._run(line, self._quiet_ms)
             if end.kind != _core.PUMP_CALLED:
                 return end
-            self._pace.answered()
+            self._pace.on_response()
             if end.is_for_us:
                 return end
 
@@ -248,7 +248,7 @@ class NativeFetchLoop(PythonFetchLoop):
             )
         )
         line.correlation_id = end.correlation_id
-        self._tell_counts()
+        self._report_counts()
         return end
 
     def run_silently(self, line: RawStream, quiet_ms: int) -> "_End":
@@ -260,14 +260,14 @@ class NativeFetchLoop(PythonFetchLoop):
         self, connection: NegotiatedConnection, line: RawStream, end: "_End"
     ) -> "tuple[_End, _Second | None]":
         """Ask a second time what the pump has no answer to; how the pump ended, or who answered."""
-        asked = decode_request(self._pump.asked()[LENGTH_BYTES:])
-        request = cast("FetchRequest", asked.request)
+        requested = decode_request(self._pump.asked()[LENGTH_BYTES:])
+        request = cast("FetchRequest", requested.request)
         lent: PendingRequest = _DelegatedRequest(self, connection, line)
 
         def start(failure: ZkConsumerError | None) -> PendingRequest | None:
             return self._hedge(request, failure)
 
-        answered = first_to_answer(
+        responder = first_response(
             lent,
             start,
             quiet_ms=0,
@@ -275,14 +275,14 @@ class NativeFetchLoop(PythonFetchLoop):
             clock=self._clock,
             whom=self._key.broker,
         )
-        if isinstance(answered, _DelegatedRequest):
+        if isinstance(responder, _DelegatedRequest):
             self._settle(connection)
-            return answered.end or end, None
-        assert isinstance(answered, Sent)
-        self._settle(answered.connection)
-        return end, answered
+            return responder.end or end, None
+        assert isinstance(responder, Sent)
+        self._settle(responder.connection)
+        return end, responder
 
-    def _tell_counts(self) -> None:
+    def _report_counts(self) -> None:
         fetches, partitions, size_bytes, records, duration_ms = self._pump.counts()
         if fetches or records:
             self._observation.report(
@@ -307,11 +307,11 @@ class NativeFetchLoop(PythonFetchLoop):
             return ConnectionLost(f"{broker}: closed the connection")
         return ConnectionLost(f"{broker}: {os.strerror(end.error)}")
 
-    def _load(self, loan: Delegation) -> None:
+    def _load(self, delegation: Delegation) -> None:
         places: dict[ChunkSink, int] = {}
         queues: list[_core.Queue] = []
         topics: dict[str, list[tuple[object, ...]]] = {}
-        for position in loan.positions:
+        for position in delegation.positions:
             claim = position.claim
             sink = cast("_NativeSink", claim.sink)
             if sink not in places:
@@ -323,36 +323,45 @@ class NativeFetchLoop(PythonFetchLoop):
         self._pump.load(
             queues,
             [(topic.encode(), slots) for topic, slots in topics.items()],
-            part_bytes=loan.part_bytes,
-            grown_bytes=loan.grown_bytes,
-            others_wait=loan.others_wait,
+            part_bytes=delegation.part_bytes,
+            grown_bytes=delegation.grown_bytes,
+            others_wait=delegation.others_wait,
         )
 
 
-def _slot(position: FetchPosition, place: int) -> tuple[object, ...]:
+def _slot(position: FetchPosition, queue_index: int) -> tuple[object, ...]:
     """A position as the pump takes it."""
     packed = position.packed
     return (
-        place,
+        queue_index,
         position.claim.topic_partition.partition,
         position.claim,
         position.fetch_offset,
         position.needed_bytes,
         position.grown_bytes,
-        packed and (packed.data, packed.at_byte, packed.fetch_offset, packed.asked_bytes),
+        packed and (packed.data, packed.at_byte, packed.fetch_offset, packed.requested_bytes),
     )
 
 
 def _returned(slot: tuple[Any, ...]) -> Returned:
     """What the pump gives back of a position."""
-    fetch_offset, needed_bytes, grown_bytes, turn, odd, error_code, asked_bytes, packed = slot
+    (
+        fetch_offset,
+        needed_bytes,
+        grown_bytes,
+        turn,
+        unsupported,
+        error_code,
+        requested_bytes,
+        packed,
+    ) = slot
     return Returned(
         fetch_offset=fetch_offset,
         needed_bytes=needed_bytes,
         grown_bytes=grown_bytes,
         turn=turn,
         error_code=error_code,
-        asked_bytes=asked_bytes,
-        is_odd=odd == _core.ODD_SET,
+        requested_bytes=requested_bytes,
+        is_odd=unsupported == _core.ODD_SET,
         packed=packed and RecordSet(*packed),
     )

@@ -96,21 +96,21 @@ def start_at(position: FetchPosition, offset: int) -> Chunk | None:
     return Chunk(claim, offset, offset, (), 0)
 
 
-def grown(asked_bytes: int, came_bytes: int, most_bytes: int) -> int:
+def grown(requested_bytes: int, came_bytes: int, most_bytes: int) -> int:
     """How much a partition may be asked for next: twice as much as it filled, or just its part (0).
 
     Who is far behind fills what it is asked for, and large sets cost less; at the end of the log
     there is less, and its part is enough.
     """
-    if came_bytes < asked_bytes - asked_bytes // 8:
+    if came_bytes < requested_bytes - requested_bytes // 8:
         return 0
-    return min(2 * asked_bytes, most_bytes)
+    return min(2 * requested_bytes, most_bytes)
 
 
-def take_answer(
+def take_response(
     position: FetchPosition,
     data: memoryview,
-    asked_bytes: int,
+    requested_bytes: int,
     settings: FetchSettings,
     *,
     is_passed_over: bool = False,
@@ -120,14 +120,14 @@ def take_answer(
     Args:
         position: that was asked for.
         data: the record set.
-        asked_bytes: how much of it was asked for.
+        requested_bytes: how much of it was asked for.
         settings: what may be unpacked.
         is_passed_over: where nothing came: the answer had no room for what there is.
     """
     offset = position.fetch_offset
     assert offset is not None
     if data:
-        position.packed = RecordSet(data, offset, asked_bytes)
+        position.packed = RecordSet(data, offset, requested_bytes)
         judge_offsets(position, settings)
     if position.packed is None and (data or not is_passed_over):
         # The end of the log. A message that seemed to need more is not there any more.
@@ -171,7 +171,7 @@ def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) ->
     position.packed = reading.rest
     if reading.damage is not None:
         if _needs_a_look_behind(position, packed, decoded, settings):
-            position.needed_bytes = min(packed.asked_bytes * 2, settings.growth_max_bytes)
+            position.needed_bytes = min(packed.requested_bytes * 2, settings.growth_max_bytes)
             return None
         return _take_damage(position, decoded, reading.damage, reading.next_offset, settings)
     if reading.too_large is not None:
@@ -195,7 +195,7 @@ def _needs_a_look_behind(
         and packed.misplaced is not None
         and packed.misplaced.next_offset is None
     )
-    can_grow = packed.is_cut and packed.asked_bytes < settings.growth_max_bytes
+    can_grow = packed.is_cut and packed.requested_bytes < settings.growth_max_bytes
     return settings.skip_poison and is_in_front and is_lonely and can_grow
 
 

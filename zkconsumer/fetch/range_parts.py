@@ -78,7 +78,7 @@ class LostRange:
     reason: str
 
     @property
-    def stretch(self) -> OffsetRange:
+    def range_(self) -> OffsetRange:
         """The same as a range."""
         return OffsetRange(
             topic_partition=self.topic_partition,

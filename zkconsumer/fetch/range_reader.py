@@ -85,48 +85,48 @@ class RangeReader:
         cursor = RangeCursor(wanted, self._settings, decoder=self._decoder)
         line = LeaderConnection(wanted.topic_partition, self._way, leader=leader)
         with contextlib.closing(line):
-            while (ask := cursor.ask()) is not None:
-                yield from self._turn(cursor, line, ask)
+            while (request := cursor.request()) is not None:
+                yield from self._turn(cursor, line, request)
 
     def _turn(
-        self, cursor: RangeCursor, line: LeaderConnection, ask: RangeRequest
+        self, cursor: RangeCursor, line: LeaderConnection, request: RangeRequest
     ) -> Iterator[RangePart | LostRange]:
         try:
-            answer = line.fetch(ask)
+            response = line.fetch(request)
         except PartitionFailed as error:
             if not line.is_unknown:
                 raise
-            yield self._said(cursor.lose_rest(f"its topic is gone: {error}"))
+            yield self._described(cursor.lose_rest(f"its topic is gone: {error}"))
             return
-        if answer is None:
+        if response is None:
             cursor.forget_end()
             return
-        match cursor.receive(ask, answer, self._clock.now_ms()):
+        match cursor.receive(request, response, self._clock.now_ms()):
             case ResponseKind.ARRIVED:
-                yield from self._hand_out(cursor, line)
+                yield from self._deliver_to(cursor, line)
             case ResponseKind.EMPTY:
                 yield from self._after_empty(cursor, line)
             case ResponseKind.OUT_OF_RANGE:
                 yield from self._out_of_range(cursor, line)
             case ResponseKind.ELSEWHERE:
                 cursor.forget_end()
-                line.failed(ask.offset, _reason(answer))
+                line.failed(request.offset, _reason(response))
 
-    def _hand_out(self, cursor: RangeCursor, line: LeaderConnection) -> Iterator[RangePart]:
-        line.send_ahead(cursor.ask_ahead())
+    def _deliver_to(self, cursor: RangeCursor, line: LeaderConnection) -> Iterator[RangePart]:
+        line.send_ahead(cursor.next_request())
         while cursor.has_packed():
             before = cursor.next_offset
             parts = cursor.unpack()
             if cursor.next_offset > before:
                 line.progressed()
             if not cursor.has_packed():
-                line.send_ahead(cursor.ask())
+                line.send_ahead(cursor.request())
             yield from parts
 
     def _after_empty(self, cursor: RangeCursor, line: LeaderConnection) -> Iterator[LostRange]:
         lost = cursor.give_up_absent(self._clock.now_ms())
         if lost is not None:
-            yield self._said(lost)
+            yield self._described(lost)
         elif cursor.is_absent:
             # What the next leader has may be more, or this one did not hear of its end yet.
             line.look_again()
@@ -138,16 +138,16 @@ class RangeReader:
             return
         lost = cursor.receive_edges(*edges, self._clock.now_ms())
         if lost is not None:
-            yield self._said(lost)
+            yield self._described(lost)
         elif cursor.is_absent:
             line.look_again()
         else:
             line.failed(cursor.next_offset, "Fetch: the offset is out of range, and it is not")
 
-    def _said(self, lost: LostRange) -> LostRange:
-        log.warning("%s is lost: %s", lost.stretch, lost.reason)
+    def _described(self, lost: LostRange) -> LostRange:
+        log.warning("%s is lost: %s", lost.range_, lost.reason)
         return lost
 
 
-def _reason(answer: FetchedPartition) -> str:
-    return f"Fetch: {error_name(answer.error_code)}"
+def _reason(response: FetchedPartition) -> str:
+    return f"Fetch: {error_name(response.error_code)}"

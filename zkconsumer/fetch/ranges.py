@@ -103,14 +103,14 @@ class RangeCursor:
         """Whether ``unpack`` has something to do."""
         return self._packed is not None
 
-    def ask(self) -> RangeRequest | None:
+    def request(self) -> RangeRequest | None:
         """What to fetch, with nothing left to unpack; None at the end of the range."""
-        return self._ask_at(self.next_offset)
+        return self._request_at(self.next_offset)
 
-    def ask_ahead(self) -> RangeRequest | None:
+    def next_request(self) -> RangeRequest | None:
         """What to fetch next, by the headers of what came; None where they are not looked at.
 
-        It is a guess, which ``ask`` confirms or not when all is unpacked.
+        It is a guess, which ``request`` confirms or not when all is unpacked.
         """
         packed = self._packed
         if packed is None or self._decode is not decode_native:
@@ -119,15 +119,17 @@ class RangeCursor:
         if ahead is None:
             return None
         self._learn(packed, ahead.next_offset, ahead.needed_bytes)
-        return self._ask_at(ahead.next_offset)
+        return self._request_at(ahead.next_offset)
 
-    def receive(self, ask: RangeRequest, answer: FetchedPartition, now_ms: int) -> ResponseKind:
+    def receive(
+        self, request: RangeRequest, response: FetchedPartition, now_ms: int
+    ) -> ResponseKind:
         """Take an answer, with nothing left to unpack.
 
         Raises:
             PartitionFailed: the broker refuses to serve the partition.
         """
-        code = answer.error_code
+        code = response.error_code
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
             return ResponseKind.OUT_OF_RANGE
         if code != ErrorCode.NONE:
@@ -136,20 +138,22 @@ class RangeCursor:
                 return ResponseKind.ELSEWHERE
             reason = f"the broker refuses to serve it: {error_name(code)}: {error.text}"
             raise PartitionFailed(self.wanted.topic_partition, self.next_offset, reason)
-        end = self._log_end(answer)
-        if answer.records:
+        end = self._log_end(response)
+        if response.records:
             # Nobody writes to an answer that came: what is made of it may point into it.
             packed = judged(
-                RecordSet(answer.records.toreadonly(), ask.offset, ask.max_bytes),
-                high_watermark=answer.high_watermark,
-                is_again=self._suspect_offset == ask.offset,
+                RecordSet(response.records.toreadonly(), request.offset, request.max_bytes),
+                high_watermark=response.high_watermark,
+                is_again=self._suspect_offset == request.offset,
                 max_decompressed_bytes=self._settings.max_decompressed_bytes,
             )
             if packed is not None and (
-                packed.data or packed.misplaced is not None or end > ask.offset
+                packed.data or packed.misplaced is not None or end > request.offset
             ):
                 self._packed = packed
-                self._aborted = (answer.aborted_transactions or ()) if self._is_committed else None
+                self._aborted = (
+                    (response.aborted_transactions or ()) if self._is_committed else None
+                )
                 return ResponseKind.ARRIVED
         # A message that seemed to need more is not there any more.
         self._needed_bytes = 0
@@ -249,7 +253,7 @@ class RangeCursor:
         self._needed_bytes = needed_bytes if needed_bytes <= self._growth_max_bytes else 0
         self._bytes_per_offset = len(packed.data) / (behind - packed.fetch_offset)
 
-    def _ask_at(self, offset: int) -> RangeRequest | None:
+    def _request_at(self, offset: int) -> RangeRequest | None:
         left = self.wanted.until_offset - offset
         if left <= 0:
             return None
@@ -280,14 +284,14 @@ class RangeCursor:
                 return piece
             piece_bytes = first_bytes
 
-    def _log_end(self, answer: FetchedPartition) -> int:
+    def _log_end(self, response: FetchedPartition) -> int:
         """How far the log could be read when this was answered."""
         end = readable_end(
-            high_watermark=answer.high_watermark,
-            last_stable_offset=answer.last_stable_offset,
+            high_watermark=response.high_watermark,
+            last_stable_offset=response.last_stable_offset,
             isolation=self._settings.isolation,
         )
-        return answer.high_watermark if end is None else end
+        return response.high_watermark if end is None else end
 
     def _advance(self, offset: int) -> None:
         if offset > self.next_offset:
@@ -310,9 +314,9 @@ class RangeCursor:
         fetch: that it never comes must not go on for ever.
         """
         limit, needed_bytes = self._growth_max_bytes, reading.needed_bytes
-        if needed_bytes <= packed.asked_bytes:
-            needed_bytes = packed.asked_bytes * 2
-        if reading.too_large is not None or packed.asked_bytes >= limit:
+        if needed_bytes <= packed.requested_bytes:
+            needed_bytes = packed.requested_bytes * 2
+        if reading.too_large is not None or packed.requested_bytes >= limit:
             size = reading.needed_bytes if reading.too_large is None else reading.too_large[0]
             raise MessageTooLarge(self.wanted.topic_partition, packed.fetch_offset, size, limit)
         self._needed_bytes = min(needed_bytes, limit)

@@ -22,7 +22,7 @@ class RecordSet:
     Attributes:
         data: the set, or what of it can be believed; a view of the whole response until ``kept``.
         fetch_offset: the offset that was asked for.
-        asked_bytes: how much was asked for.
+        requested_bytes: how much was asked for.
         at_byte: how far ``data`` is read.
         passed_bytes: what lay in front of ``data`` and is passed over.
         is_kept: whether ``data`` is a copy.
@@ -33,7 +33,7 @@ class RecordSet:
 
     data: memoryview
     fetch_offset: int
-    asked_bytes: int
+    requested_bytes: int
     at_byte: int = 0
     passed_bytes: int = 0
     is_kept: bool = False
@@ -120,7 +120,7 @@ def judged(
         arrived,
         data=sound,
         passed_bytes=found.start,
-        is_cut=len(data) >= arrived.asked_bytes,
+        is_cut=len(data) >= arrived.requested_bytes,
         misplaced=found.error,
     )
 
@@ -165,11 +165,11 @@ def _unfit(
     the middle of an entry.
     """
     size, offset = -1 if cut_off is None else cut_off.size_bytes, one.fetch_offset
-    if size < 0 and one.asked_bytes < growth_max_bytes:
-        needed_bytes = min(one.asked_bytes * 2, growth_max_bytes)
+    if size < 0 and one.requested_bytes < growth_max_bytes:
+        needed_bytes = min(one.requested_bytes * 2, growth_max_bytes)
         return Reading(next_offset=offset, needed_bytes=needed_bytes)
     if 0 <= size <= growth_max_bytes:
-        needed_bytes = max(front_bytes + size, one.asked_bytes)
+        needed_bytes = max(front_bytes + size, one.requested_bytes)
         return Reading(next_offset=offset, needed_bytes=needed_bytes)
     return Reading(next_offset=offset, too_large=cut_off or CutOff(-1, None))
 

@@ -23,7 +23,7 @@ from zkconsumer.fetch.position import (
     judge_offsets,
     refused,
     start_at,
-    take_answer,
+    take_response,
     unpack,
 )
 from zkconsumer.fetch.settings import FetchSettings
@@ -111,7 +111,7 @@ class FetchSession:
             del self._positions[tp]
 
     def positions(self) -> list[FetchPosition]:
-        """All of them, in the order of their turns: for who takes some over (``lending``)."""
+        """All of them, in the order of their turns: for who takes some over (``delegation``)."""
         return list(self._positions.values())
 
     def release_all(self, reason: str) -> tuple[LeaderUnusable, ...]:
@@ -186,7 +186,7 @@ class FetchSession:
         )
 
     def fetch_request(
-        self, has_room: Callable[[ChunkSink], bool] = lambda _sink: True
+        self, has_capacity: Callable[[ChunkSink], bool] = lambda _sink: True
     ) -> FetchRequest | None:
         """What to fetch next, or None where nothing may be asked for now.
 
@@ -194,10 +194,10 @@ class FetchSession:
         that the fetcher hears, and the stream may make room at any moment.
 
         Args:
-            has_room: asked for the queues of partitions whose next entry is larger than their part
-                of a response: such an entry is not fetched to wait here.
+            has_capacity: asked for the queues of partitions whose next entry is larger than their
+                part of a response: such an entry is not fetched to wait here.
         """
-        sizes = self._sizes(has_room)
+        sizes = self._sizes(has_capacity)
         by_topic: dict[str, list[FetchPartition]] = {}
         is_waiting = False
         for tp, position in self._in_order(sizes):
@@ -234,7 +234,7 @@ class FetchSession:
             positions.sort(key=lambda one: -sizes.get(one[0], 0))
         return positions
 
-    def _sizes(self, has_room: Callable[[ChunkSink], bool]) -> dict[TopicPartition, int]:
+    def _sizes(self, has_capacity: Callable[[ChunkSink], bool]) -> dict[TopicPartition, int]:
         """How much to ask of each partition that is asked now.
 
         Every partition here has an equal part, asked or not: answers that wait count against it.
@@ -265,7 +265,7 @@ class FetchSession:
         sinks: list[ChunkSink] = []
         for tp in large:
             needed_bytes, sink = ready[tp].needed_bytes, ready[tp].claim.sink
-            if (sinks and needed_bytes > left_bytes) or sink in sinks or not has_room(sink):
+            if (sinks and needed_bytes > left_bytes) or sink in sinks or not has_capacity(sink):
                 continue
             sizes[tp] = needed_bytes
             left_bytes -= needed_bytes
@@ -274,7 +274,7 @@ class FetchSession:
         return sizes
 
     def judge_offsets(self, position: FetchPosition) -> None:
-        """Judge the offsets of what somebody else fetched for a position (``lending``)."""
+        """Judge the offsets of what somebody else fetched for a position (``delegation``)."""
         judge_offsets(position, self._settings)
 
     def large_sinks(self) -> set[ChunkSink]:
@@ -311,66 +311,66 @@ class FetchSession:
         """Set the start of the partitions that asked for one."""
         outcomes: list[Outcome] = []
         for topic in response.topics:
-            for answer in topic.partitions:
-                tp = TopicPartition(topic.topic, answer.partition)
+            for fetched in topic.partitions:
+                tp = TopicPartition(topic.topic, fetched.partition)
                 position = self._positions.get(tp)
                 if position is not None and position.needs_offset and position.claim.active:
-                    outcomes.extend(self._take_offset(tp, position, answer))
+                    outcomes.extend(self._take_offset(tp, position, fetched))
         return tuple(outcomes)
 
     def receive_fetch(self, request: FetchRequest, response: FetchResponse) -> tuple[Outcome, ...]:
         """Take an answer; what it brought is to be unpacked."""
-        asked = {
+        requested = {
             TopicPartition(topic.topic, part.partition): part
             for topic in request.topics
             for part in topic.partitions
         }
         outcomes: list[Outcome] = []
         for topic in response.topics:
-            for answer in topic.partitions:
-                tp = TopicPartition(topic.topic, answer.partition)
+            for fetched in topic.partitions:
+                tp = TopicPartition(topic.topic, fetched.partition)
                 position = self._positions.get(tp)
-                wanted = asked.get(tp)
+                wanted = requested.get(tp)
                 if position is None or wanted is None or not position.claim.active:
                     continue
                 if position.ready and position.fetch_offset == wanted.fetch_offset:
-                    outcomes.extend(self._take_answer(position, wanted, answer))
+                    outcomes.extend(self._take_response(position, wanted, fetched))
         return tuple(outcomes)
 
     def _take_offset(
-        self, tp: TopicPartition, position: FetchPosition, answer: ListedPartition
+        self, tp: TopicPartition, position: FetchPosition, fetched: ListedPartition
     ) -> Iterator[Outcome]:
-        if answer.error_code != ErrorCode.NONE:
-            yield self._lose_leader(tp, f"ListOffsets: {error_name(answer.error_code)}")
-        elif not answer.offsets:
+        if fetched.error_code != ErrorCode.NONE:
+            yield self._lose_leader(tp, f"ListOffsets: {error_name(fetched.error_code)}")
+        elif not fetched.offsets:
             yield self._lose_leader(tp, "ListOffsets: no offset in the answer")
-        elif not is_offset(answer.offsets[0]):
-            yield self._lose_leader(tp, f"ListOffsets: {answer.offsets[0]} is no offset")
+        elif not is_offset(fetched.offsets[0]):
+            yield self._lose_leader(tp, f"ListOffsets: {fetched.offsets[0]} is no offset")
         else:
-            chunk = start_at(position, answer.offsets[0])
+            chunk = start_at(position, fetched.offsets[0])
             if chunk is not None:
                 yield Deliver(chunk)
 
-    def _take_answer(
-        self, position: FetchPosition, wanted: FetchPartition, answer: FetchedPartition
+    def _take_response(
+        self, position: FetchPosition, wanted: FetchPartition, fetched: FetchedPartition
     ) -> Iterator[Outcome]:
-        if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+        if fetched.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             position.fetch_offset = None
             yield OffsetReset(position.claim, wanted.fetch_offset)
-        elif answer.error_code != ErrorCode.NONE:
-            yield self._take_error(position, ErrorCode.of(answer.error_code), answer.error_code)
+        elif fetched.error_code != ErrorCode.NONE:
+            yield self._take_error(position, ErrorCode.of(fetched.error_code), fetched.error_code)
         else:
-            position.claim.high_watermark = answer.high_watermark
-            is_behind = answer.high_watermark > wanted.fetch_offset
-            take_answer(
+            position.claim.high_watermark = fetched.high_watermark
+            is_behind = fetched.high_watermark > wanted.fetch_offset
+            take_response(
                 position,
-                answer.records,
+                fetched.records,
                 wanted.max_bytes,
                 self._settings,
                 is_passed_over=is_behind and not self.has_hard_bounds,
             )
             most_bytes = self._settings.grown_bytes
-            position.grown_bytes = grown(wanted.max_bytes, len(answer.records), most_bytes)
+            position.grown_bytes = grown(wanted.max_bytes, len(fetched.records), most_bytes)
 
     def _take_error(self, position: FetchPosition, error: ErrorCode, code: int) -> Outcome:
         """Ask again where that may help, maybe another broker; else tell the stream."""

@@ -109,7 +109,7 @@ class CommitCompleted:
 
 @dataclass(frozen=True, slots=True)
 class CallbackDone:
-    """``RevokePartitions`` or ``TakeOver`` is done; a listener that raised is the caller's affair."""
+    """Report that ``RevokePartitions`` or ``TakeOver`` is done, whatever the listener raised."""
 
     round: int
 

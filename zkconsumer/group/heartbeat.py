@@ -18,7 +18,7 @@ class Heartbeat:
         self._settings = settings
         self._next_send_ms = 0
         self._sent_ms = 0
-        self._heard_ms = 0
+        self._last_response_ms = 0
         self._polled_ms = 0
         self._confirmed_ms: int | None = None
         self._calm_ms = 0
@@ -35,16 +35,16 @@ class Heartbeat:
         """The caller is alive."""
         self._polled_ms = now_ms
 
-    def joined(self, asked_ms: int, now_ms: int) -> None:
-        """The coordinator answered a request of ``asked_ms`` that counts as a heartbeat.
+    def joined(self, sent_ms: int, now_ms: int) -> None:
+        """The coordinator answered a request of ``sent_ms`` that counts as a heartbeat.
 
         What was in flight before belongs to an earlier generation.
         """
         self.in_flight = False
         self._rebalancing = False
-        self._heard_ms = now_ms
+        self._last_response_ms = now_ms
         self._next_send_ms = now_ms + self._settings.heartbeat_interval_ms
-        self.confirmed(asked_ms)
+        self.confirmed(sent_ms)
 
     def found(self, now_ms: int) -> None:
         """A coordinator was found: it gets a whole session's time to answer, and is asked at once.
@@ -52,7 +52,7 @@ class Heartbeat:
         Waiting for the interval would shorten the time left under the old coordinator's count.
         """
         self.in_flight = False
-        self._heard_ms = now_ms
+        self._last_response_ms = now_ms
         self._next_send_ms = now_ms
 
     def sent(self, now_ms: int) -> None:
@@ -61,10 +61,10 @@ class Heartbeat:
         self._sent_ms = now_ms
         self._next_send_ms = now_ms + self._settings.heartbeat_interval_ms
 
-    def answered(self, now_ms: int, *, rebalancing: bool = False) -> None:
+    def on_response(self, now_ms: int, *, rebalancing: bool = False) -> None:
         """The heartbeat in flight was answered: we are a member, though perhaps a late one."""
         self.in_flight = False
-        self._heard_ms = now_ms
+        self._last_response_ms = now_ms
         self._rebalancing = rebalancing
         self.confirmed(self._sent_ms)
 
@@ -73,12 +73,12 @@ class Heartbeat:
         self.in_flight = False
         self._next_send_ms = now_ms + self._settings.retry_backoff_ms
 
-    def confirmed(self, asked_ms: int) -> None:
-        """The coordinator knew us after ``asked_ms``."""
-        if self._confirmed_ms is None or asked_ms > self._confirmed_ms:
-            self._confirmed_ms = asked_ms
+    def confirmed(self, sent_ms: int) -> None:
+        """The coordinator knew us after ``sent_ms``."""
+        if self._confirmed_ms is None or sent_ms > self._confirmed_ms:
+            self._confirmed_ms = sent_ms
         if not self._rebalancing:
-            self._calm_ms = asked_ms
+            self._calm_ms = sent_ms
 
     def void(self) -> None:
         """We are in no generation any more."""
@@ -106,7 +106,7 @@ class Heartbeat:
 
     @property
     def _session_deadline_ms(self) -> int:
-        return self._heard_ms + self._settings.session_timeout_ms
+        return self._last_response_ms + self._settings.session_timeout_ms
 
     def next_deadline_ms(self) -> int:
         """When to look again, while heartbeats are sent."""

@@ -23,10 +23,10 @@ class MemberIdentity:
     protocol: str = ""
     leading: bool = False
 
-    def enter(self, answer: ev.JoinCompleted) -> None:
+    def enter(self, response: ev.JoinCompleted) -> None:
         """We are in that generation."""
-        self.member_id, self.generation = answer.member_id, answer.generation
-        self.protocol, self.leading = answer.protocol, answer.leader_id == answer.member_id
+        self.member_id, self.generation = response.member_id, response.generation
+        self.protocol, self.leading = response.protocol, response.leader_id == response.member_id
 
     def void(self, *, forget_member: bool) -> None:
         """We are in no generation."""
@@ -36,9 +36,9 @@ class MemberIdentity:
         if forget_member:
             self.member_id = ""
 
-    def sent(self, answer: ev.HeartbeatCompleted | ev.CommitCompleted) -> bool:
+    def sent(self, response: ev.HeartbeatCompleted | ev.CommitCompleted) -> bool:
         """Whether that answers a request of who we are now, not of who we were."""
-        return (answer.member_id, answer.generation) == (self.member_id, self.generation)
+        return (response.member_id, response.generation) == (self.member_id, self.generation)
 
     def heartbeat(self) -> ev.SendHeartbeat:
         """The request."""

@@ -103,17 +103,17 @@ class MembershipCore:
         self._now_ms = now_ms
         self._out = []
         if isinstance(event, ev.Answer):
-            self._answer(event)
+            self._respond(event)
         elif isinstance(event, ev.Wish):
             self._obey(event)
         else:
-            self._hear(event)
+            self._on_notice(event)
         self._look_at_the_time()
         self._advance(in_poll=isinstance(event, ev.Polled | ev.CallbackDone))
         return tuple(self._out)
 
-    def _obey(self, wish: ev.Wish) -> None:
-        match wish:
+    def _obey(self, request: ev.Wish) -> None:
+        match request:
             case ev.Subscribed(topics, open_ended):
                 self._subscribed(topics, open_ended=open_ended)
             case ev.Leave():
@@ -126,17 +126,17 @@ class MembershipCore:
             case ev.TimerExpired():
                 pass
 
-    def _hear(self, news: ev.News) -> None:
-        match news:
+    def _on_notice(self, events: ev.News) -> None:
+        match events:
             case ev.CoordinatorLost():
                 self._forget_coordinator()
             case ev.CoordinatorLocated() | ev.CoordinatorUnknown():
-                self._searched(news)
+                self._searched(events)
             case ev.HeartbeatCompleted():
-                self._heartbeat_answered(news)
+                self._on_heartbeat_completed(events)
             case ev.CommitCompleted():
-                if self.identity.sent(news):
-                    self._refused(MembershipRequest.COMMIT, news.code)
+                if self.identity.sent(events):
+                    self._refused(MembershipRequest.COMMIT, events.code)
 
     def _subscribed(self, topics: frozenset[str], *, open_ended: bool) -> None:
         if self._topics is None:
@@ -158,7 +158,7 @@ class MembershipCore:
         if given_up is not None:
             self._out.append(ev.RevokePartitions(_LEAVING, *given_up))
         if self._settings.leave_on_close:
-            self._say_good_bye("the consumer is being closed")
+            self._leave_group("the consumer is being closed")
         self._void(forget_member=True)
         self._steps.drop()
         self._search.drop()
@@ -166,7 +166,7 @@ class MembershipCore:
         self._want = None
         self._awake = self._silent = self._fenced = False
 
-    def _say_good_bye(self, reason: str) -> None:
+    def _leave_group(self, reason: str) -> None:
         # A static member's partitions wait for it until its session ends (KIP-345).
         member_id = self.identity.member_id if self.state is not MembershipState.UNJOINED else ""
         if member_id and self._search.located and self._settings.instance_id is None:
@@ -178,7 +178,7 @@ class MembershipCore:
     # --- the coordinator ----------------------------------------------------------------
 
     def _searched(self, event: ev.CoordinatorLocated | ev.CoordinatorUnknown) -> None:
-        if not self._search.answered(event.round):
+        if not self._search.on_response(event.round):
             return
         if isinstance(event, ev.CoordinatorLocated):
             self._search.found()
@@ -218,28 +218,28 @@ class MembershipCore:
         text = f"no poll within max.poll.interval.ms={self._settings.max_poll_interval_ms}"
         advice = "raise it, or lower max.poll.records"
         self._out.append(ev.Notice(f"{text}: leaving the group ({advice})"))
-        self._say_good_bye("consumer poll timeout has expired.")
+        self._leave_group("consumer poll timeout has expired.")
         self._reset("the consumer stopped polling", ev.JoinReason.CAME_BACK, forget_member=True)
         self._awake = False
         self._silent = True
 
     # --- answers ------------------------------------------------------------------------
 
-    def _heartbeat_answered(self, event: ev.HeartbeatCompleted) -> None:
+    def _on_heartbeat_completed(self, event: ev.HeartbeatCompleted) -> None:
         if not self.identity.sent(event) or not self._heartbeat.in_flight:
             return
         how = handling(MembershipRequest.HEARTBEAT, event.code)
         if how is Handling.FINE:
-            self._heartbeat.answered(self._now_ms)
+            self._heartbeat.on_response(self._now_ms)
         elif how is Handling.REJOIN:
-            self._heartbeat.answered(self._now_ms, rebalancing=True)
+            self._heartbeat.on_response(self._now_ms, rebalancing=True)
             if self.state is MembershipState.STABLE:
                 self._request(ev.JoinReason.GROUP_REBALANCES)
         else:
             self._heartbeat.failed(self._now_ms)
             self._refused(MembershipRequest.HEARTBEAT, event.code)
 
-    def _answer(self, event: ev.Answer) -> None:
+    def _respond(self, event: ev.Answer) -> None:
         if event.round != self._steps.round or self._steps.open is None:
             self._late(event)
             return
@@ -249,14 +249,14 @@ class MembershipCore:
                 if step is PendingStep.GIVING_UP and self._ownership.given_up():
                     self._request(ev.JoinReason.REVOKED)
             case ev.JoinCompleted():
-                self._join_answered(event)
+                self._on_join_completed(event)
             case ev.AssignmentMade(_, shares):
                 self._sync(shares)
             case ev.AssignmentFailed(_, reason):
                 self._out.append(ev.Raise(None, f"the group's leader can't assign: {reason}"))
                 self._try_again()
             case ev.SyncCompleted():
-                self._sync_answered(event)
+                self._on_sync_completed(event)
 
     def _late(self, event: ev.Answer) -> None:
         """A join that nobody waits for any more leaves a member behind, which would hold up all."""
@@ -266,7 +266,7 @@ class MembershipCore:
         if dynamic and self._search.located and event.member_id != self.identity.member_id:
             self._out.append(ev.SendLeave(event.member_id, "its join was given up"))
 
-    def _join_answered(self, event: ev.JoinCompleted) -> None:
+    def _on_join_completed(self, event: ev.JoinCompleted) -> None:
         if event.code == ErrorCode.MEMBER_ID_REQUIRED:
             self.identity.member_id = event.member_id
             self._request(ev.JoinReason.MEMBER_ID)
@@ -284,7 +284,7 @@ class MembershipCore:
             else:
                 self._sync(ev.NO_SHARES)
 
-    def _sync_answered(self, event: ev.SyncCompleted) -> None:
+    def _on_sync_completed(self, event: ev.SyncCompleted) -> None:
         if event.code != ErrorCode.NONE:
             self._refused(MembershipRequest.SYNC, event.code)
         elif event.protocol not in ("", self.identity.protocol):
@@ -363,13 +363,13 @@ class MembershipCore:
             self._out.append(ev.FindCoordinator(search))
         if self._steps.open is not None:
             return
-        if self._ownership.to_tell:
+        if self._ownership.to_notify:
             if in_poll:
-                self._tell_listener()
+                self._notify_listener()
         elif willing and self._want is not None and self._search.located:
             self._join(self._want, in_poll=in_poll)
 
-    def _tell_listener(self) -> None:
+    def _notify_listener(self) -> None:
         """Of losses first, then of the new share."""
         giving = self._ownership.give_up_for_share()
         if giving is not None:

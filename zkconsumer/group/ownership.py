@@ -39,7 +39,7 @@ class Ownership:
         return self.owned - self._giving if self._giving else self.owned
 
     @property
-    def to_tell(self) -> bool:
+    def to_notify(self) -> bool:
         """Whether the listener must hear something: a loss, or a share to take over."""
         return self._offer is not None or (self._lost and bool(self.owned))
 

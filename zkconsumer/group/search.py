@@ -27,7 +27,7 @@ class CoordinatorSearch:
         self._open_round = self._round
         return self._round
 
-    def answered(self, round_: int) -> bool:
+    def on_response(self, round_: int) -> bool:
         """Whether that is the answer we wait for; we wait no more."""
         if round_ != self._open_round:
             return False

@@ -31,7 +31,7 @@ _CROWDED: Final = "closed connections that kept us waiting, to make room for oth
 
 
 class Watched(asyncio.BaseProtocol, ABC):
-    """A connection's protocol, as the gate sees it. It calls ``ConnectionSlot.leave`` when it is lost."""
+    """A connection's protocol; it calls ``ConnectionSlot.leave`` when the connection is lost."""
 
     @abstractmethod
     def progress(self) -> ConnectionProgress:
@@ -215,6 +215,6 @@ def untaken_bytes(transport: asyncio.Transport) -> tuple[int, int]:
     in_kernel = 0
     if found is not None and found.fileno() >= 0:
         with contextlib.suppress(OSError):
-            told = fcntl.ioctl(found.fileno(), termios.TIOCOUTQ, bytes(4))
-            (in_kernel,) = struct.unpack("i", told)
+            reported = fcntl.ioctl(found.fileno(), termios.TIOCOUTQ, bytes(4))
+            (in_kernel,) = struct.unpack("i", reported)
     return buffered + in_kernel, buffered

@@ -83,11 +83,11 @@ class Listener:
 
     def _back_off(self, error: OSError) -> None:
         # The socket stays readable: without a pause this would be called again at once.
-        said = os.strerror(error.errno) if error.errno else str(error)
+        message = os.strerror(error.errno) if error.errno else str(error)
         self._paced.warning(
             "no connection can be accepted",
             "no connection can be accepted: %s: trying again every %d ms",
-            said,
+            message,
             _BACK_OFF_S * 1000,
         )
         self._loop.remove_reader(self._listening)

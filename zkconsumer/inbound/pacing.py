@@ -38,30 +38,30 @@ class LogPace:
     def __init__(self, every_ms: int = EVERY_MS, kinds_max: int = _KINDS_MAX) -> None:
         self._every_ms = every_ms
         self._kinds_max = kinds_max
-        self._said: dict[str, tuple[int, int]] = {}
+        self._logged: dict[str, tuple[int, int]] = {}
 
-    def may_say(self, kind: str, now_ms: int) -> bool:
+    def may_log(self, kind: str, now_ms: int) -> bool:
         """Whether a line of this kind is said now; else it is counted."""
-        if kind not in self._said and len(self._said) >= self._kinds_max:
+        if kind not in self._logged and len(self._logged) >= self._kinds_max:
             kind = _OTHER
-        said_ms, unsaid = self._said.get(kind, (None, 0))
+        said_ms, unsaid = self._logged.get(kind, (None, 0))
         if said_ms is None:
-            self._said[kind] = (now_ms, 0)
+            self._logged[kind] = (now_ms, 0)
             return True
-        self._said[kind] = (said_ms, unsaid + 1)
+        self._logged[kind] = (said_ms, unsaid + 1)
         return False
 
     def due(self, now_ms: int) -> list[Unsaid]:
         """What was left out of kinds whose time is over; each count is told once."""
         found = []
-        for kind, (said_ms, unsaid) in list(self._said.items()):
+        for kind, (said_ms, unsaid) in list(self._logged.items()):
             if now_ms - said_ms < self._every_ms:
                 continue
             if unsaid:
                 found.append(Unsaid(kind, unsaid))
-                self._said[kind] = (now_ms, 0)
+                self._logged[kind] = (now_ms, 0)
             else:
-                del self._said[kind]
+                del self._logged[kind]
         return found
 
 
@@ -83,11 +83,11 @@ class PacedLog(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """See ``logging.Filter``."""
-        return record.levelno < logging.WARNING or self._may_say(_kind_of(record))
+        return record.levelno < logging.WARNING or self._may_log(_kind_of(record))
 
     def warning(self, kind: str, text: str, *args: object) -> None:
         """Log a warning of this kind, or count it."""
-        if self._may_say(kind):
+        if self._may_log(kind):
             log.warning(text, *args)
 
     def flush(self) -> None:
@@ -97,9 +97,9 @@ class PacedLog(logging.Filter):
         for kind, count in due:
             log.warning("%s: %d more of these", kind, count)
 
-    def _may_say(self, kind: str) -> bool:
+    def _may_log(self, kind: str) -> bool:
         with self._lock:
-            return self._pace.may_say(kind, self._clock.now_ms())
+            return self._pace.may_log(kind, self._clock.now_ms())
 
 
 def _kind_of(record: logging.LogRecord) -> str:

@@ -120,7 +120,7 @@ class ConnectionTable:
             address: of the client; see ``address_key``.
             now_ms: the time.
         """
-        evicted = self._make_room(address)
+        evicted = self._make_space(address)
         for number in evicted:
             self.close(number)
         spare = self._usual >= self.limits.connections
@@ -132,7 +132,7 @@ class ConnectionTable:
         self._queue(self._open[self._numbers]).add(address, self._numbers)
         return Admission(self._numbers, evicted)
 
-    def _make_room(self, address: str) -> tuple[int, ...]:
+    def _make_space(self, address: str) -> tuple[int, ...]:
         of_strangers = self._waiting[False, False]
         surplus = of_strangers.count(address) - self.limits.per_address + 1
         if surplus > 0:

@@ -30,9 +30,9 @@ def cluster_families(view: ClusterMeasures) -> Iterator[Family]:
     if view.snapshot is None:
         return
     seen = measured(view, view.snapshot)
-    tells_partitions = seen.tells_partitions
+    has_partition_labels = seen.has_partition_labels
     for measure in CLUSTER_MEASURES:
-        if tells_partitions or not measure.per_partition:
+        if has_partition_labels or not measure.per_partition:
             yield measure.of(seen)
 
 

@@ -60,12 +60,12 @@ class Measure(Generic[V]):
     kind: Kind = "gauge"
     per_partition: bool = False
 
-    def of(self, looked_at: V) -> Family:
+    def of(self, covered: V) -> Family:
         """The family; nothing is found before its samples are iterated."""
         return Family(
             name=self.name,
             text=self.text,
             labels=self.labels,
-            samples=self.find(looked_at),
+            samples=self.find(covered),
             kind=self.kind,
         )

@@ -98,18 +98,18 @@ def _lag_labels(seen: Measured, one: GroupMeasures) -> tuple[str, ...]:
 
 def _burrow_status(seen: Measured) -> Iterator[Sample]:
     for one in seen.groups:
-        yield Sample(_lag_labels(seen, one), int(one.verdict.status))
+        yield Sample(_lag_labels(seen, one), int(one.outcome.status))
 
 
 def _burrow_lag(seen: Measured) -> Iterator[Sample]:
     for one in seen.groups:
-        yield Sample(_lag_labels(seen, one), one.verdict.total_lag)
+        yield Sample(_lag_labels(seen, one), one.outcome.total_lag)
 
 
 def _burrow_partition_status(seen: Measured) -> Iterator[Sample]:
     for one in seen.groups:
         name, kind = one.group.group_id, one.group.kind
-        for partition in one.verdict.partitions:
+        for partition in one.outcome.partitions:
             topic, number = partition.topic_partition
             labels = (seen.cluster, name, topic, str(number), kind)
             yield Sample(labels, int(partition.status))

@@ -29,7 +29,7 @@ class ClusterMeasures:
     Attributes:
         snapshot: the cluster; None where it was never read.
         lag: how far a group of the snapshot is behind; asked once for each.
-        verdict: how Burrow would judge it; asked once for each.
+        outcome: how Burrow would judge it; asked once for each.
         now_ms: the time that ages are counted to, in ms since the epoch.
         problem: why the cluster can't be read now; None where it can.
         read_ms: how long the last reading took.
@@ -41,7 +41,7 @@ class ClusterMeasures:
 
     snapshot: ClusterSnapshot | None
     lag: Callable[[GroupKey], GroupLag]
-    verdict: Callable[[GroupKey], BurrowGroupStatus]
+    outcome: Callable[[GroupKey], BurrowGroupStatus]
     now_ms: int
     problem: str | None = None
     read_ms: int | None = None
@@ -54,7 +54,7 @@ class GroupMeasures(NamedTuple):
 
     group: GroupStatus
     lag: GroupLag
-    verdict: BurrowGroupStatus
+    outcome: BurrowGroupStatus
 
     def partitions(self) -> Iterator[tuple[GroupPartition, PartitionLag]]:
         """Each of its partitions with its lag."""
@@ -69,7 +69,7 @@ class Measured(NamedTuple):
     groups: tuple[GroupMeasures, ...]
 
     @property
-    def tells_partitions(self) -> bool:
+    def has_partition_labels(self) -> bool:
         """Whether the partitions of groups are told."""
         if self.view.detail is Detail.AUTO:
             return sum(len(it.group.partitions) for it in self.groups) <= MOST_GROUP_PARTITIONS
@@ -87,5 +87,5 @@ def measured(view: ClusterMeasures, snapshot: ClusterSnapshot) -> Measured:
     return Measured(
         view,
         snapshot,
-        tuple(GroupMeasures(one, view.lag(key), view.verdict(key)) for key, one in groups),
+        tuple(GroupMeasures(one, view.lag(key), view.outcome(key)) for key, one in groups),
     )

@@ -51,13 +51,13 @@ class ScrapeServer:
         self._loop = asyncio.new_event_loop()
         self._ending = asyncio.Event()
         self._scope = ThreadScope("metrics")
-        self._scope.spawn("serve", self._run, stop=self._ask_to_end)
+        self._scope.spawn("serve", self._run, stop=self._request_end)
 
     def close(self) -> None:
         """End it; who is being answered has two seconds to take the response. Idempotent."""
         self._scope.close(_CLOSE_MS)
 
-    def _ask_to_end(self) -> None:
+    def _request_end(self) -> None:
         # Closed is the loop of a server that was ended before.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._ending.set)
@@ -68,7 +68,7 @@ class ScrapeServer:
 
     async def _serve(self) -> None:
         paced = PacedLog()
-        gate = Gate(self._limits, lambda seat: _Scrape(seat, self._app), paced=paced)
+        gate = Gate(self._limits, lambda session: _Scrape(session, self._app), paced=paced)
         loggers = [logging.getLogger(name) for name in ("asyncio", __name__)]
         for logger in loggers:
             logger.addFilter(paced)
@@ -86,8 +86,8 @@ class ScrapeServer:
 class _Scrape(asyncio.Protocol, Watched):
     """One connection: one request, one response."""
 
-    def __init__(self, seat: ConnectionSlot, app: "WSGIApplication") -> None:
-        self._seat = seat
+    def __init__(self, session: ConnectionSlot, app: "WSGIApplication") -> None:
+        self._session = session
         self._app = app
         self._transport: asyncio.Transport | None = None
         self._head = b""
@@ -101,18 +101,18 @@ class _Scrape(asyncio.Protocol, Watched):
     def connection_lost(self, exc: Exception | None) -> None:
         """See ``asyncio.Protocol``."""
         del exc
-        self._seat.leave()
+        self._session.leave()
 
     def data_received(self, data: bytes) -> None:
         """See ``asyncio.Protocol``."""
         self._head += data
         if not _is_whole(self._head) or self._transport is None:
             return
-        self._seat.begin()
-        answer = _Exchange(self._head, self._app).answer
-        self._given = len(answer)
-        self._seat.waits(Waits.TAKING)
-        self._transport.write(answer)
+        self._session.begin()
+        response = _Exchange(self._head, self._app).response
+        self._given = len(response)
+        self._session.waits(Waits.TAKING)
+        self._transport.write(response)
         self._transport.close()
 
     def progress(self) -> ConnectionProgress:
@@ -137,7 +137,7 @@ class _Exchange(BaseHTTPRequestHandler):
     """Reads the head of a request, and writes the response of a WSGI application to it.
 
     Attributes:
-        answer: the response.
+        response: the response.
     """
 
     def __init__(self, head: bytes, app: "WSGIApplication") -> None:
@@ -152,7 +152,7 @@ class _Exchange(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
         else:
             self.handle_one_request()
-        self.answer = written.getvalue()
+        self.response = written.getvalue()
 
     def do_GET(self) -> None:
         """Say what the application does; it knows which methods it takes."""
@@ -164,10 +164,10 @@ class _Exchange(BaseHTTPRequestHandler):
             "HTTP_ACCEPT": self.headers.get("Accept", ""),
             "HTTP_ACCEPT_ENCODING": self.headers.get("Accept-Encoding", ""),
         }
-        said: list[tuple[str, list[tuple[str, str]]]] = []
+        message: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start(status: str, headers: list[tuple[str, str]], *_: object) -> Any:
-            said.append((status, headers))
+            message.append((status, headers))
 
         try:
             body = b"".join(self._app(environ, start))
@@ -175,7 +175,7 @@ class _Exchange(BaseHTTPRequestHandler):
             log.exception("the metrics could not be told")
             self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR)
             return
-        status, headers = said[-1]
+        status, headers = message[-1]
         code, _, reason = status.partition(" ")
         self.send_response(int(code), reason)
         for name, value in headers:

@@ -106,7 +106,7 @@ class MirrorBatch:
         self,
         source: TopicPartition,
         records: Sequence[ConsumerRecord],
-        places: Mapping[TopicPartition, Sequence[int]],
+        locations: Mapping[TopicPartition, Sequence[int]],
         *,
         behind: int,
         with_headers: bool = True,
@@ -116,13 +116,13 @@ class MirrorBatch:
         Args:
             source: which.
             records: in the order of their offsets, behind those that are here.
-            places: the indexes of those that go to each place, ascending.
+            locations: the indexes of those that go to each place, ascending.
             behind: the offset to go on with when all of them are done.
             with_headers: keep their headers.
         """
         self._behind[source] = behind
         self.count += len(records)
-        for target, indexes in places.items():
+        for target, indexes in locations.items():
             if not indexes:
                 continue
             strand = self._strands.setdefault(target, _Strand())
@@ -159,22 +159,22 @@ class MirrorBatch:
         strand = self._strands.setdefault(target, _Strand())
         found: list[Run] = []
         headers: Mapping[int, Headers] | None = None
-        place = 0
+        location = 0
         for is_rows, parts in groupby(piece.parts(), lambda part: isinstance(part, Sequence)):
             if not is_rows:
                 fetched = cast("list[_core.Run]", list(parts))
                 strand.outgoing.add_runs(fetched, with_headers=with_headers)
                 found += _ranges_of(fetched)
-                place += sum(map(len, fetched))
+                location += sum(map(len, fetched))
                 continue
             rows = [row for part in cast("Iterable[Sequence[Row]]", parts) for row in part]
             if headers is None:
                 headers = piece.headers() if with_headers else {}
             strand.outgoing.add_rows(
-                [_outgoing_row(row, headers.get(index)) for index, row in enumerate(rows, place)]
+                [_outgoing_row(row, headers.get(index)) for index, row in enumerate(rows, location)]
             )
             found += runs_of([row[0] for row in rows])
-            place += len(rows)
+            location += len(rows)
         runs = joined_runs(found)
         strand.add(source, runs)
         return runs
@@ -187,8 +187,8 @@ class MirrorBatch:
         for target, strand in other._strands.items():  # noqa: SLF001
             known = self._strands.setdefault(target, _Strand())
             known.outgoing.extend(strand.outgoing)
-            for stretch in strand.stretches:
-                known.add(stretch.source, stretch.runs)
+            for range_ in strand.stretches:
+                known.add(range_.source, range_.runs)
 
     def rest(self) -> dict[TopicPartition, OutgoingRecords]:
         """What is not written yet."""
@@ -223,8 +223,8 @@ class MirrorBatch:
         """
         found = dict(self._behind)
         for strand in self._strands.values():
-            for stretch in strand.stretches:
-                found[stretch.source] = min(found[stretch.source], stretch.runs[0][0])
+            for range_ in strand.stretches:
+                found[range_.source] = min(found[range_.source], range_.runs[0][0])
         return found
 
 

@@ -42,8 +42,8 @@ class Ends:
         if tp not in self._missing or end >= self.ends[tp]:
             self._shorter.pop(tp, None)
             return False
-        looks = self._shorter[tp] = self._shorter.get(tp, 0) + 1
-        if looks < LOOKS:
+        snapshots = self._shorter[tp] = self._shorter.get(tp, 0) + 1
+        if snapshots < LOOKS:
             return False
         self.ends[tp] = end
         return True

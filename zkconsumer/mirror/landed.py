@@ -122,12 +122,12 @@ def _encoded(line: dict[str, object]) -> bytes:
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
 
-def from_line(line: bytes, place: str) -> Line:
+def from_line(line: bytes, location: str) -> Line:
     """Read a line of the offsets file.
 
     Args:
         line: with or without its end.
-        place: file and line, for the error.
+        location: file and line, for the error.
 
     Raises:
         MirrorError: it is no such line.
@@ -144,10 +144,10 @@ def from_line(line: bytes, place: str) -> Line:
             _number(fields["target_offset"]),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise MirrorError(f"{place} is no line of an offsets file: {error!r}") from error
+        raise MirrorError(f"{location} is no line of an offsets file: {error!r}") from error
     ends = [edge for run in landed.runs for edge in run]
     if not ends or ends != sorted(ends) or any(start >= until for start, until in landed.runs):
-        raise MirrorError(f"{place} has no ascending offsets")
+        raise MirrorError(f"{location} has no ascending offsets")
     return landed
 
 

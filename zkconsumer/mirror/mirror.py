@@ -83,7 +83,7 @@ class Mirror:
         self._stopping = False
         self._copying = False
         self._started_ms = self._clock.now_ms()
-        self._books: dict[str, OffsetLedger] = {}
+        self._ledger: dict[str, OffsetLedger] = {}
 
     def stop(self) -> None:
         """End in order, soon. Thread: any, also a signal handler."""
@@ -101,9 +101,9 @@ class Mirror:
 
     def progress(self) -> MirrorProgress:
         """How far it is. Thread: any."""
-        books = dict(self._books)
-        accounts = {name: of_source.accounts() for name, of_source in books.items()}
-        return MirrorProgress(self._clock.now_ms() - self._started_ms, accounts)
+        ledger = dict(self._ledger)
+        totals = {name: of_source.totals() for name, of_source in ledger.items()}
+        return MirrorProgress(self._clock.now_ms() - self._started_ms, totals)
 
     def run(
         self,
@@ -133,7 +133,7 @@ class Mirror:
             if settings.offsets_file is not None:
                 file = OffsetsFile(settings.offsets_file)
                 stack.callback(file.close)
-            self._books = {
+            self._ledger = {
                 source_name(consumer): OffsetLedger(
                     offsets_file=file,
                     ends=_ends(settings, consumer) if settings.stop_at_end else None,
@@ -145,7 +145,7 @@ class Mirror:
                 MirrorStream(
                     settings,
                     consumer,
-                    books=self._books[source_name(consumer)],
+                    ledger=self._ledger[source_name(consumer)],
                     supervisor=self,
                     clock=self._clock,
                     consume=self._consume,
@@ -173,7 +173,7 @@ class Mirror:
             scope.spawn(f"stream-{number}", self._body(stream), stop=stream.stop)
         left = len(streams)
         error: BaseException | None = None
-        told_ms = self._clock.now_ms()
+        reported_ms = self._clock.now_ms()
         try:
             while left and error is None and not self._is_over():
                 item = self._mailbox.get(min(_TICK_MS, every_ms))
@@ -181,8 +181,8 @@ class Mirror:
                     left -= 1
                     error = item.error
                 now_ms = self._clock.now_ms()
-                if now_ms - told_ms >= every_ms:
-                    told_ms = now_ms
+                if now_ms - reported_ms >= every_ms:
+                    reported_ms = now_ms
                     on_progress(self.progress())
         finally:
             late = self._end(scope, streams, left)
@@ -194,7 +194,7 @@ class Mirror:
             raise MirrorError(f"still running after {_JOIN_MS} ms: {', '.join(late)}")
 
     def _is_over(self) -> bool:
-        return self._stopping or all(one.is_complete for one in self._books.values())
+        return self._stopping or all(one.is_complete for one in self._ledger.values())
 
     def _end(self, scope: ThreadScope, streams: list[MirrorStream], left: int) -> list[str]:
         """Ask the streams to end: first in order, then without waiting for the target."""

@@ -34,18 +34,18 @@ class OffsetLedger:
         max_messages: int | None = None,
     ) -> None:
         self._lock = threading.Lock()
-        self._accounts = PartitionTotals()
+        self._totals = PartitionTotals()
         self._file = offsets_file
         self._ends = ends
         self._left = max_messages
         self._reserved = 0
         for tp, end in {} if ends is None else ends.ends.items():
-            self._accounts.of(tp).end = end
+            self._totals.of(tp).end = end
 
-    def accounts(self) -> dict[TopicPartition, PartitionAccount]:
+    def totals(self) -> dict[TopicPartition, PartitionAccount]:
         """The counts of each partition as they are now; nobody changes these."""
         with self._lock:
-            return {tp: account.copy() for tp, account in self._accounts.partitions().items()}
+            return {tp: account.copy() for tp, account in self._totals.partitions().items()}
 
     # --- limits -----------------------------------------------------------------------------
 
@@ -94,8 +94,8 @@ class OffsetLedger:
         The offsets file gets where it began, before anything is written.
         """
         with self._lock:
-            is_new = self._accounts.of(source).read_until is None
-            jump = self._accounts.add_read(source, runs, start)
+            is_new = self._totals.of(source).read_until is None
+            jump = self._totals.add_read(source, runs, start)
         if is_new and self._file is not None:
             self._file.append([Began(source, runs[0][0] if start is None else start)])
         if jump and start is not None:
@@ -113,7 +113,7 @@ class OffsetLedger:
             self._file.append(landed)
         with self._lock:
             for one in landed:
-                self._accounts.add_acknowledged(one.source, one.count)
+                self._totals.add_acknowledged(one.source, one.count)
 
     def dropped(self, dropped: Dropped, reason: str) -> None:
         """See ``Heard``."""
@@ -125,12 +125,12 @@ class OffsetLedger:
             reason,
         )
         with self._lock:
-            self._accounts.add_dropped(dropped.source)
+            self._totals.add_dropped(dropped.source)
 
     def reached(self, source: TopicPartition, position: int) -> None:
         """Everything in front of this offset is in the target (or was dropped)."""
         with self._lock:
-            self._accounts.reached(source, position)
+            self._totals.reached(source, position)
             if self._ends is not None:
                 self._ends.reached(source, position)
 
@@ -152,7 +152,7 @@ class OffsetLedger:
         with self._lock:
             for tp, end in {} if self._ends is None else ends.items():
                 if self._ends is not None and self._ends.shorten(tp, end):
-                    self._accounts.of(tp).end = end
+                    self._totals.of(tp).end = end
 
     def sync(self) -> None:
         """Have everything on disk that was told so far; called before a commit."""
@@ -163,4 +163,4 @@ class OffsetLedger:
         """These were committed."""
         with self._lock:
             for tp, offset in offsets.items():
-                self._accounts.committed(tp, offset)
+                self._totals.committed(tp, offset)

@@ -43,7 +43,7 @@ class OffsetsFile:
             raise ConfigError(f"--offsets-file {path}: {error.strerror}") from error
         try:
             _lock(self._file, path)
-            _cut_torn_line(path)
+            _cut_partial_line(path)
         except BaseException:
             self._file.close()
             raise
@@ -108,7 +108,7 @@ def _lock(file: BinaryIO, path: Path) -> None:
         ) from error
 
 
-def _cut_torn_line(path: Path) -> None:
+def _cut_partial_line(path: Path) -> None:
     """Remove what stands behind the last line end, of a file that is ours.
 
     Raises:

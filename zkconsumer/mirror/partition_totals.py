@@ -101,10 +101,10 @@ class PartitionTotals:
         return summed(self._partitions.values())
 
 
-def summed(accounts: Iterable[PartitionAccount]) -> PartitionAccount:
+def summed(totals: Iterable[PartitionAccount]) -> PartitionAccount:
     """The counts of several partitions; what is an offset stays unknown."""
     total = PartitionAccount()
-    for one in accounts:
+    for one in totals:
         total.read += one.read
         total.acknowledged += one.acknowledged
         total.dropped += one.dropped

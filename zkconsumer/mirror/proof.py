@@ -52,7 +52,7 @@ class Lines:
         )
         self._firsts = [one.first_offset for one in self._landed]
 
-    def places(self, start: int, until: int) -> dict[int, list[Place]]:
+    def locations(self, start: int, until: int) -> dict[int, list[Place]]:
         """Where the messages of these offsets are, those that a line names."""
         found: dict[int, list[Place]] = {}
         for one in self._landed[bisect_left(self._firsts, start - self._longest) :]:
@@ -100,7 +100,7 @@ class MirroredPartition:
     def judge(
         self,
         source: Mapping[int, bytes],
-        places: Mapping[int, list[Place]],
+        locations: Mapping[int, list[Place]],
         target: Mapping[Place, bytes],
         target_starts: Mapping[TopicPartition, int],
     ) -> None:
@@ -108,13 +108,13 @@ class MirroredPartition:
 
         Args:
             source: the digest of each message that the source has.
-            places: where they should be.
+            locations: where they should be.
             target: the digest of what is there.
             target_starts: where the target's logs begin now.
         """
         for offset, digest in source.items():
             self.messages += 1
-            named = places.get(offset, [])
+            named = locations.get(offset, [])
             if not named:
                 self.missing += 1
                 self._note(f"offset {offset} is in no line")
@@ -144,10 +144,10 @@ def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:
     return {tp: Lines(of_tp) for tp, of_tp in sorted(found.items())}
 
 
-def ranges_of(places: Iterable[Place], *, gap: int) -> Iterator[tuple[TopicPartition, Run]]:
+def ranges_of(locations: Iterable[Place], *, gap: int) -> Iterator[tuple[TopicPartition, Run]]:
     """What to read of the target to see these places: what is nearly together is one range."""
     by_target: dict[TopicPartition, list[int]] = {}
-    for target, offset in places:
+    for target, offset in locations:
         by_target.setdefault(target, []).append(offset)
     for target, offsets in sorted(by_target.items()):
         offsets.sort()

@@ -46,7 +46,7 @@ class Router:
         """The name that a topic has in the target."""
         return f"{self._prefix}{source}"
 
-    def place(self, source: TopicPartition, partitions: Sequence[int]) -> TopicPartition | None:
+    def location(self, source: TopicPartition, partitions: Sequence[int]) -> TopicPartition | None:
         """Where all messages of a partition go; None where each of them has to be asked for.
 
         Args:
@@ -67,7 +67,7 @@ class Router:
             return TopicPartition(topic, source.partition)
         return TopicPartition(topic, partitions[0]) if len(partitions) == 1 else None
 
-    def places(
+    def locations(
         self, source: TopicPartition, keys: Sequence[bytes | None], partitions: Sequence[int]
     ) -> dict[TopicPartition, list[int]]:
         """Where messages of one partition go: of each place their indexes, ascending.
@@ -80,17 +80,17 @@ class Router:
         Raises:
             MirrorError: the target has no partition of the same number.
         """
-        whole = self.place(source, partitions)
+        whole = self.location(source, partitions)
         if whole is not None:
             return {whole: list(range(len(keys)))}
         topic = self.topic(source.topic)
         chooser = self._chooser(topic, partitions)
         keyed = self._partitioning is Partitioning.KEY
-        places: dict[TopicPartition, list[int]] = {}
+        locations: dict[TopicPartition, list[int]] = {}
         for index, key in enumerate(keys):
             chosen = chooser.choose(key if keyed else None)
-            places.setdefault(TopicPartition(topic, chosen), []).append(index)
-        return places
+            locations.setdefault(TopicPartition(topic, chosen), []).append(index)
+        return locations
 
     def _chooser(self, topic: str, partitions: Sequence[int]) -> Chooser:
         known = self._choosers.get(topic)

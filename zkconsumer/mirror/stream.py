@@ -64,7 +64,7 @@ class MirrorStream(ConsumerRebalanceListener):
     Args:
         settings: of the mirror.
         consumer: settings of its ``KafkaConsumer``.
-        books: what all streams share.
+        ledger: what all streams share.
         supervisor: hears that everything is done.
         clock: tells when to commit.
         consume: opens the consumer.
@@ -76,7 +76,7 @@ class MirrorStream(ConsumerRebalanceListener):
         settings: MirrorSettings,
         consumer: Mapping[str, object],
         *,
-        books: OffsetLedger,
+        ledger: OffsetLedger,
         supervisor: StreamSupervisor,
         clock: Clock,
         consume: Callable[[Mapping[str, object]], SliceConsumer] = open_consumer,
@@ -84,7 +84,7 @@ class MirrorStream(ConsumerRebalanceListener):
     ) -> None:
         self._settings = settings
         self._consumer_settings = consumer
-        self._books = books
+        self._ledger = ledger
         self._supervisor = supervisor
         self._clock = clock
         self._repeats = Repeats(log, clock)
@@ -100,7 +100,7 @@ class MirrorStream(ConsumerRebalanceListener):
         self._due: dict[TopicPartition, int] = {}
         self._lock = threading.Lock()
         self._pipeline: Pipeline | None = None
-        self._looked_ms = 0
+        self._last_read_ms = 0
 
     def stop(self) -> None:
         """Write what is in hand, commit, and end. Thread: any, also a signal handler."""
@@ -147,7 +147,7 @@ class MirrorStream(ConsumerRebalanceListener):
         settings = self._settings
         writer = Writer(
             target.producer,
-            self._books,
+            self._ledger,
             is_stopping=self._giving_up.is_set,
             pause=lambda: self._pause(settings.target.backoff_ms),
             retries=settings.target.retries,
@@ -168,20 +168,20 @@ class MirrorStream(ConsumerRebalanceListener):
         committed_ms = self._clock.now_ms()
         while not self._stopping.is_set():
             pipeline.check()
-            if pipeline.wait_for_room(self._patience_ms):
+            if pipeline.wait_for_room(self._limit_ms):
                 self._turn(consumer, target, pipeline)
             now_ms = self._clock.now_ms()
             if now_ms - committed_ms >= self._settings.commit_interval_ms:
                 committed_ms = now_ms
                 self._commit(self._all_due())
-            if self._books.missing():
+            if self._ledger.missing():
                 self._look_at_ends(consumer, pipeline, now_ms)
-            if self._books.is_complete:
+            if self._ledger.is_complete:
                 self._supervisor.wake()
 
     def _turn(self, consumer: SliceConsumer, target: Target, pipeline: Pipeline) -> None:
         """Poll, and have written what that gives."""
-        reserved = self._books.reserve(pipeline.room)
+        reserved = self._ledger.reserve(pipeline.room)
         used = 0
         try:
             if reserved:
@@ -193,18 +193,18 @@ class MirrorStream(ConsumerRebalanceListener):
                 self._stopping.wait(_QUOTA_PAUSE_S)
         finally:
             # What is in hand is settled when it is written.
-            self._books.settle(reserved - used, 0)
-        if reserved and not used and self._books.is_limited:
+            self._ledger.settle(reserved - used, 0)
+        if reserved and not used and self._ledger.is_limited:
             # Who waits for its share of the limit takes it now: it may be the one that reads.
             self._stopping.wait(2 * _QUOTA_PAUSE_S)
 
     @property
-    def _patience_ms(self) -> int:
+    def _limit_ms(self) -> int:
         return min(_PATIENCE_MS, self._settings.commit_interval_ms)
 
     def _poll(self, consumer: SliceConsumer, most: int) -> Found:
         try:
-            return consumer.poll_slices(timeout_ms=self._patience_ms, max_records=most)
+            return consumer.poll_slices(timeout_ms=self._limit_ms, max_records=most)
         except Woken:
             return {}
 
@@ -216,7 +216,7 @@ class MirrorStream(ConsumerRebalanceListener):
             count = self._source_count(consumer, source)
             partitions = self._partitions(target, topic, count)
             runs = self._add(batch, source, piece, partitions, consumer.position(source))
-            self._books.read(source, runs, self._starts.pop(source, None))
+            self._ledger.read(source, runs, self._starts.pop(source, None))
         return batch
 
     def _add(
@@ -229,12 +229,14 @@ class MirrorStream(ConsumerRebalanceListener):
     ) -> Sequence[Run]:
         """Add what was read of a partition; gives its offsets."""
         with_headers = self._settings.with_headers
-        place = self._router.place(source, partitions)
-        if place is not None:
-            return batch.add_slice(source, piece, place, behind=behind, with_headers=with_headers)
+        location = self._router.location(source, partitions)
+        if location is not None:
+            return batch.add_slice(
+                source, piece, location, behind=behind, with_headers=with_headers
+            )
         records = records_of(source, piece)
-        places = self._router.places(source, [record.key for record in records], partitions)
-        batch.add(source, records, places, behind=behind, with_headers=with_headers)
+        locations = self._router.locations(source, [record.key for record in records], partitions)
+        batch.add(source, records, locations, behind=behind, with_headers=with_headers)
         return runs_of([record.offset for record in records])
 
     def _written(self, batch: MirrorBatch) -> None:
@@ -242,9 +244,9 @@ class MirrorStream(ConsumerRebalanceListener):
         for source, position in batch.positions().items():
             with self._lock:
                 self._due[source] = position
-            self._books.reached(source, position)
-        self._books.settle(batch.count, batch.count)
-        if self._books.is_complete:
+            self._ledger.reached(source, position)
+        self._ledger.settle(batch.count, batch.count)
+        if self._ledger.is_complete:
             self._supervisor.wake()
 
     def _partitions(self, target: Target, topic: str, wanted: int) -> Sequence[int]:
@@ -281,28 +283,28 @@ class MirrorStream(ConsumerRebalanceListener):
 
     def _look_at_ends(self, consumer: SliceConsumer, pipeline: Pipeline, now_ms: int) -> None:
         """Where we stand at the end without a message there; and how far others are."""
-        if now_ms - self._looked_ms < _LOOK_AT_OTHERS_MS:
+        if now_ms - self._last_read_ms < _LOOK_AT_OTHERS_MS:
             return
-        self._looked_ms = now_ms
+        self._last_read_ms = now_ms
         is_idle = pipeline.is_idle
         ours = consumer.assignment()
-        for tp in self._books.missing():
+        for tp in self._ledger.missing():
             try:
                 if tp in ours:
                     # If all that was handed out is written, what lies in front of it is done.
                     position = consumer.position(tp, timeout_ms=_PATIENCE_MS)
                     if position is not None and is_idle:
-                        self._books.reached(tp, position)
+                        self._ledger.reached(tp, position)
                 else:
                     committed = consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS)
-                    self._books.reached_by_others(tp, committed or 0)
+                    self._ledger.reached_by_others(tp, committed or 0)
             except ZkConsumerError as error:
                 log.info("%s: %s", f"{tp}", error)
         with suppress(ZkConsumerError):
-            self._books.forget(consumer.topics())
+            self._ledger.forget(consumer.topics())
         with suppress(ZkConsumerError):
             # A log may have been cut, or its topic made anew: it never gets that long again.
-            self._books.ends_now(consumer.end_offsets(list(self._books.missing())))
+            self._ledger.ends_now(consumer.end_offsets(list(self._ledger.missing())))
 
     def _all_due(self) -> Collection[TopicPartition]:
         with self._lock:
@@ -313,7 +315,7 @@ class MirrorStream(ConsumerRebalanceListener):
             due = {tp: self._due[tp] for tp in partitions if tp in self._due}
         if not due or self._consumer is None:
             return
-        self._books.sync()
+        self._ledger.sync()
         try:
             self._consumer.commit(
                 {tp: OffsetAndMetadata(offset) for tp, offset in due.items()},
@@ -324,7 +326,7 @@ class MirrorStream(ConsumerRebalanceListener):
             self._repeats.happened("committing", text)
             return
         self._repeats.works("committing")
-        self._books.committed(due)
+        self._ledger.committed(due)
         with self._lock:
             for tp, offset in due.items():
                 if self._due.get(tp) == offset:

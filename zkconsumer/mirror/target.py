@@ -64,7 +64,7 @@ class Target:
         )
         self._closing.callback(self._client.stop)
         self._partitions: dict[str, tuple[int, ...]] = {}
-        self._asked_for: dict[str, int] = {}
+        self._requested_topics: dict[str, int] = {}
 
     def partitions(self, topic: str, wanted: int) -> Sequence[int]:
         """The partitions of a topic, which is made where it is missing and that is wished.
@@ -78,9 +78,9 @@ class Target:
             TransportError, BrokerError: the target does not say.
         """
         known = self._partitions.get(topic, ())
-        if len(known) < wanted and self._asked_for.get(topic, 0) < wanted:
+        if len(known) < wanted and self._requested_topics.get(topic, 0) < wanted:
             known = self._look(topic) or self._make(topic, wanted)
-            self._partitions[topic], self._asked_for[topic] = known, wanted
+            self._partitions[topic], self._requested_topics[topic] = known, wanted
         return known
 
     def stop(self) -> None:
@@ -93,7 +93,7 @@ class Target:
         self._closing.close()
 
     def _look(self, topic: str) -> tuple[int, ...]:
-        view = self._client.view([topic], timeout_ms=self._patience_ms)
+        view = self._client.view([topic], timeout_ms=self._limit_ms)
         found = {tp.partition for tp in (*view.leaders, *view.leaderless) if tp.topic == topic}
         return tuple(sorted(found))
 
@@ -108,8 +108,8 @@ class Target:
                 self._client,
                 self._dialer,
                 {topic: wanted},
-                timeout_ms=self._patience_ms,
-                wishes=TopicCreationOptions(replication_factor=self._settings.replication),
+                timeout_ms=self._limit_ms,
+                options=TopicCreationOptions(replication_factor=self._settings.replication),
             )
         except ConfigError as error:
             # Other topics are on their way by now: it is not as if nothing had been done.
@@ -117,5 +117,5 @@ class Target:
         return self._look(topic)
 
     @property
-    def _patience_ms(self) -> int:
+    def _limit_ms(self) -> int:
         return _PATIENCE * self._settings.target.client.timeout_ms

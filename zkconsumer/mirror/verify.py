@@ -146,7 +146,7 @@ class _Comparison:
         # What the source has no more can't be compared; how many messages it was, the lines say.
         for gone, behind in ((lines.start, min(start, until)), (max(end, lines.start), until)):
             for at in range(gone, behind, _WINDOW):
-                proof.unproven += len(lines.places(at, min(at + _WINDOW, behind)))
+                proof.unproven += len(lines.locations(at, min(at + _WINDOW, behind)))
         first, behind = max(lines.start, start), min(until, end)
         for at in range(first, behind, _WINDOW):
             self._prove_range(proof, lines, at, min(at + _WINDOW, behind))
@@ -157,18 +157,18 @@ class _Comparison:
             record.offset: digest_of(record.key, record.value)
             for record in self._read(self._source, proof.source, start, until)
         }
-        places = lines.places(start, until)
+        locations = lines.locations(start, until)
         wanted = {
-            place
-            for place in chain.from_iterable(places.values())
-            if self._target_starts[place[0]] <= place[1] < self.target_ends[place[0]]
+            location
+            for location in chain.from_iterable(locations.values())
+            if self._target_starts[location[0]] <= location[1] < self.target_ends[location[0]]
         }
         found: dict[Place, bytes] = {}
         for target, (first, behind) in ranges_of(wanted, gap=_NEAR):
             for record in self._read(self._target, target, first, behind):
                 if (target, record.offset) in wanted:
                     found[target, record.offset] = digest_of(record.key, record.value)
-        proof.judge(digests, places, found, self._target_starts)
+        proof.judge(digests, locations, found, self._target_starts)
         self._advance(len(digests))
 
     def _read(

@@ -42,7 +42,7 @@ class Writer:
 
     Args:
         sender: writes, with a few tries of its own.
-        heard: hears what becomes of messages.
+        received: hears what becomes of messages.
         is_stopping: whether to give up what does not come through.
         pause: waits a little before the next try.
         retries: how many rounds of tries a batch has beside the first; None: no end.
@@ -53,7 +53,7 @@ class Writer:
     def __init__(
         self,
         sender: Sender,
-        heard: DeliveryListener,
+        received: DeliveryListener,
         *,
         is_stopping: Callable[[], bool],
         pause: Callable[[], object],
@@ -61,7 +61,7 @@ class Writer:
         drops: bool = False,
     ) -> None:
         self._sender = sender
-        self._heard = heard
+        self._received = received
         self._is_stopping = is_stopping
         self._pause = pause
         self._retries = retries
@@ -116,7 +116,7 @@ class Writer:
             for one in batch.acknowledge(target, base_offset, count)
         ]
         if landed:
-            self._heard.landed(landed)
+            self._received.landed(landed)
 
     def _drop(self, batch: MirrorBatch, error: WriteFailed) -> None:
         """A set that is refused was cut down to the message that is at fault.
@@ -125,7 +125,7 @@ class Writer:
         """
         for target in error.refused:
             dropped = batch.drop_next(target)
-            self._heard.dropped(dropped, error.failed[target])
+            self._received.dropped(dropped, error.failed[target])
 
     def _refused(self, batch: MirrorBatch, error: WriteFailed) -> MirrorError:
         target = min(error.refused or error.failed)

@@ -124,7 +124,7 @@ class BrokerConnection:
         """
         deadline_ms = self._clock.now_ms() + timeout_ms
         in_flight = self.begin(request, version=version, timeout_ms=timeout_ms)
-        return self._take_answer(in_flight, deadline_ms)
+        return self._take_response(in_flight, deadline_ms)
 
     def begin(
         self, request: Request[R], *, version: int, timeout_ms: int, most_in_flight: int = 1
@@ -160,13 +160,13 @@ class BrokerConnection:
             DecodeError: the answer is not one; the connection is closed.
             TransportError: no answer in time, or none at all; the connection is closed.
         """
-        return self._take_answer(in_flight, self._clock.now_ms() + timeout_ms)
+        return self._take_response(in_flight, self._clock.now_ms() + timeout_ms)
 
-    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
+    def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
         """Read on in the answer to what ``begin`` sent, as far as it comes within a time.
 
-        What came is kept: ``hear`` goes on behind it, and so does ``finish``. That nothing came is
-        no failure.
+        What came is kept: ``receive`` goes on after it, and so does ``finish``. That nothing came
+        is no failure.
 
         Args:
             in_flight: what ``begin`` gave.
@@ -185,7 +185,7 @@ class BrokerConnection:
         if self._frame is not None and self._frame.is_whole:
             return Received.ALL
         try:
-            self._hear_next(in_flight, self._clock.now_ms() + timeout_ms)
+            self._receive_next(in_flight, self._clock.now_ms() + timeout_ms)
         except RequestTimedOut:
             return Received.NOTHING
         except BaseException:
@@ -248,7 +248,7 @@ class BrokerConnection:
         return self._lendable is not None
 
     @contextlib.contextmanager
-    def lend(self) -> Iterator[RawStream]:
+    def delegate(self) -> Iterator[RawStream]:
         """Lend the connection out, between two requests; only where it ``has_descriptor``.
 
         Whoever borrowed it gives it back with nothing in flight, or closes it. Thread: as
@@ -258,7 +258,7 @@ class BrokerConnection:
             ConnectionLost: it is closed.
         """
         assert self._lendable is not None
-        with self._lendable.lend() as descriptor:
+        with self._lendable.delegate() as descriptor:
             line = RawStream(
                 descriptor,
                 self._correlation_id,
@@ -278,11 +278,11 @@ class BrokerConnection:
         if was_open:
             self._traffic.closed(self.broker)
 
-    def _take_answer(self, in_flight: InFlight[R], deadline_ms: int) -> R:
+    def _take_response(self, in_flight: InFlight[R], deadline_ms: int) -> R:
         self._require_in_flight(in_flight)
         try:
             while self._frame is None or not self._frame.is_whole:
-                self._hear_next(in_flight, deadline_ms)
+                self._receive_next(in_flight, deadline_ms)
             frame = self._frame.data()
             request = in_flight.request
             answered_id, response = decode_response(request, in_flight.version, frame)
@@ -298,7 +298,7 @@ class BrokerConnection:
         self._frame, self._length = None, _Incoming(LENGTH_BYTES)
         took_ms = self._clock.now_ms() - in_flight.sent_ms
         throttle_ms = getattr(response, "throttle_time_ms", 0)
-        self._traffic.answered(self.broker, request.API.key, len(frame), took_ms, throttle_ms)
+        self._traffic.on_response(self.broker, request.API.key, len(frame), took_ms, throttle_ms)
         return response
 
     def _require_in_flight(self, in_flight: InFlight[Any]) -> None:
@@ -335,7 +335,7 @@ class BrokerConnection:
         bound = response_bound(request, version, entry_bytes=self._max_entry_bytes)
         return min(bound, self._max_response_bytes)
 
-    def _hear_next(self, in_flight: InFlight[Any], deadline_ms: int) -> None:
+    def _receive_next(self, in_flight: InFlight[Any], deadline_ms: int) -> None:
         """Receive some more of the frame that answers, whose length comes first."""
         frame = self._frame
         self._receive(self._length if frame is None else frame, deadline_ms)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from zkconsumer.errors import AuthenticationFailed, ConfigError, ConnectFailed
 from zkconsumer.forking import ForkedLock
-from zkconsumer.net.kerberos import KerberosSettings, is_of, layer_answer, read_keytab
+from zkconsumer.net.kerberos import KerberosSettings, is_of, layer_response, read_keytab
 from zkconsumer.net.mechanism import Mechanism
 from zkconsumer.printable import printable
 
@@ -104,7 +104,7 @@ class KerberosLogin:
             if _seconds_of(credentials) <= 0:
                 raise AuthenticationFailed(_advised("the ticket expired", _EXPIRED, settings, ""))
         except library.exceptions.GSSError as error:
-            raise _told(error, settings, "") from error
+            raise _message(error, settings, "") from error
         return credentials
 
 
@@ -133,7 +133,7 @@ class _Gssapi:
                 ],
             )
         except library.exceptions.GSSError as error:
-            raise _told(error, settings, self._service) from error
+            raise _message(error, settings, self._service) from error
 
     @property
     def is_unanswered(self) -> bool:
@@ -144,7 +144,7 @@ class _Gssapi:
         """See ``Mechanism``."""
         return self._stepped(None)
 
-    def answer(self, challenge: bytes) -> bytes | None:
+    def response(self, challenge: bytes) -> bytes | None:
         """See ``Mechanism``."""
         if self._is_over:
             return None
@@ -152,19 +152,19 @@ class _Gssapi:
             return self._stepped(challenge)
         try:
             offer = self._context.unwrap(challenge).message
-            answer: bytes = self._context.wrap(
-                layer_answer(offer, self._name), encrypt=False
+            response: bytes = self._context.wrap(
+                layer_response(offer, self._name), encrypt=False
             ).message
         except self._library.exceptions.GSSError as error:
-            raise _told(error, self._settings, self._service) from error
+            raise _message(error, self._settings, self._service) from error
         self._is_over = True
-        return answer
+        return response
 
     def _stepped(self, challenge: bytes | None) -> bytes:
         try:
             token: bytes | None = self._context.step(challenge)
         except self._library.exceptions.GSSError as error:
-            raise _told(error, self._settings, self._service) from error
+            raise _message(error, self._settings, self._service) from error
         return token or b""
 
 
@@ -208,7 +208,7 @@ def _seconds_of(credentials: Any) -> int:
     return 86_400 if left_s is None else left_s
 
 
-def _told(error: Any, settings: KerberosSettings, service: str) -> Exception:
+def _message(error: Any, settings: KerberosSettings, service: str) -> Exception:
     """One line of what the library says, with the setting that helps."""
     # Of an expired ticket the table says nothing; or, as of all that is well, "Success".
     is_expired = error.maj_code & _ROUTINE_ERROR == _CREDENTIALS_EXPIRED

@@ -53,7 +53,7 @@ class HedgePace:
         """Note that the first one was answered all the same."""
         self.quiet_ms = min(self.quiet_ms * 2, self._most_ms)
 
-    def answered(self) -> None:
+    def on_response(self) -> None:
         """Note an answer that needed no second request."""
         self.quiet_ms = max(self._first_ms, self.quiet_ms // 2)
 
@@ -61,8 +61,8 @@ class HedgePace:
 class PendingRequest(Protocol):
     """A request under way."""
 
-    def hear(self, timeout_ms: int) -> Received:
-        """Read on in its answer; see ``BrokerConnection.hear``."""
+    def receive(self, timeout_ms: int) -> Received:
+        """Read on in its answer; see ``BrokerConnection.receive``."""
         ...
 
     def close(self) -> None:
@@ -73,8 +73,8 @@ class PendingRequest(Protocol):
 class HedgedConnection(Protocol):
     """A connection that a request can be sent on ahead of waiting: either kind of this package."""
 
-    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
-        """See ``BrokerConnection.hear``."""
+    def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
+        """See ``BrokerConnection.receive``."""
         ...
 
     def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
@@ -101,11 +101,11 @@ class Sent(Generic[C, R]):
         self.connection = connection
         self.in_flight = in_flight
 
-    def hear(self, timeout_ms: int) -> Received:
+    def receive(self, timeout_ms: int) -> Received:
         """See ``PendingRequest``."""
-        return self.connection.hear(self.in_flight, timeout_ms=timeout_ms)
+        return self.connection.receive(self.in_flight, timeout_ms=timeout_ms)
 
-    def answer(self) -> R:
+    def response(self) -> R:
         """Return the answer that has come.
 
         Raises:
@@ -121,7 +121,7 @@ class Sent(Generic[C, R]):
 A = TypeVar("A", bound=PendingRequest)
 
 
-def first_to_answer(
+def first_response(
     first: A | None,
     start_next: Callable[[ZkConsumerError | None], A | None],
     *,
@@ -174,19 +174,19 @@ class _Race(Generic[A]):
         self._clock = clock
         self._running: list[A] = []
         self._has_more = True
-        self._heard_ms = clock.now_ms()
+        self._last_response_ms = clock.now_ms()
         self._failure: ZkConsumerError | None = None
 
     def run(self, first: A | None) -> A:
         self._running = [] if first is None else [first]
-        answered: A | None = None
+        responder: A | None = None
         try:
-            while answered is None:
+            while responder is None:
                 self._start()
-                answered = self._listen()
-            return answered
+                responder = self._listen()
+            return responder
         finally:
-            self._close_but(answered)
+            self._close_but(responder)
 
     def _start(self) -> None:
         """Send another request if it is time to."""
@@ -195,7 +195,9 @@ class _Race(Generic[A]):
             if not self._running and self._failure is not None:
                 raise self._failure
             raise RequestTimedOut(f"{self._whom}: no answer in time")
-        if not self._has_more or (self._running and now_ms < self._heard_ms + self._quiet_ms):
+        if not self._has_more or (
+            self._running and now_ms < self._last_response_ms + self._quiet_ms
+        ):
             return
         started: A | None = None
         try:
@@ -209,7 +211,7 @@ class _Race(Generic[A]):
             self._has_more = False
         else:
             self._running.append(started)
-        self._heard_ms = self._clock.now_ms()
+        self._last_response_ms = self._clock.now_ms()
 
     def _listen(self) -> A | None:
         """Listen to each for a moment; give one that is answered."""
@@ -219,17 +221,17 @@ class _Race(Generic[A]):
             return None
         for runner in list(self._running):
             try:
-                heard = runner.hear(self._turn_ms())
+                received = runner.receive(self._turn_ms())
             except (TransportError, ProtocolError) as error:
                 self._running.remove(runner)
                 self._failure = error
                 runner.close()
                 continue
-            if heard is Received.ALL:
+            if received is Received.ALL:
                 return runner
-            if heard is Received.PART:
+            if received is Received.PART:
                 # It is alive: the others would only share the way with it.
-                self._heard_ms = self._clock.now_ms()
+                self._last_response_ms = self._clock.now_ms()
                 self._close_but(runner)
                 self._running = [runner]
                 break
@@ -239,10 +241,12 @@ class _Race(Generic[A]):
         now_ms = self._clock.now_ms()
         left_ms = self._deadline_ms - now_ms
         if len(self._running) > 1:
-            turn_ms = min(_LONGEST_TURN_MS, max(_LEAST_TURN_MS, (now_ms - self._heard_ms) // 10))
+            turn_ms = min(
+                _LONGEST_TURN_MS, max(_LEAST_TURN_MS, (now_ms - self._last_response_ms) // 10)
+            )
             return max(1, min(left_ms, turn_ms))
         if self._has_more:
-            left_ms = min(left_ms, self._heard_ms + self._quiet_ms - now_ms)
+            left_ms = min(left_ms, self._last_response_ms + self._quiet_ms - now_ms)
         return max(1, left_ms)
 
     def _close_but(self, kept: A | None) -> None:

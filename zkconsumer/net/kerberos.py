@@ -124,7 +124,7 @@ def is_of(principal: str, wanted: str) -> bool:
     return wanted in (principal, principal.rpartition("@")[0])
 
 
-def layer_answer(offer: bytes, authorization_id: str) -> bytes:
+def layer_response(offer: bytes, authorization_id: str) -> bytes:
     """What to say to the broker's offer of security layers: none, and as whom we act.
 
     Args:

@@ -23,7 +23,7 @@ class Mechanism(Protocol):
         """
         ...
 
-    def answer(self, challenge: bytes) -> bytes | None:
+    def response(self, challenge: bytes) -> bytes | None:
         """What to send next; None when all is said.
 
         Raises:

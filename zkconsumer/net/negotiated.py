@@ -306,7 +306,7 @@ class BrokerDialer:
         connection = self._held(broker, tls)
         try:
             left_ms = max(1, deadline_ms - self._clock.now_ms())
-            tls.shake_hands(timeout_ms=min(left_ms, self._request_timeout_ms))
+            tls.handshake(timeout_ms=min(left_ms, self._request_timeout_ms))
         except ConnectFailed as error:
             connection.close()
             self._check_no_plain_port(broker, deadline_ms, error)
@@ -340,7 +340,7 @@ class BrokerDialer:
         try:
             # A port with SASL answers what may come before that only; a 0.9 never answers that.
             is_plain = any(
-                self._answers(
+                self._responses(
                     VersionSearch(
                         broker=broker,
                         connect=connect,
@@ -368,7 +368,7 @@ class BrokerDialer:
             ) from closed
 
     @staticmethod
-    def _answers(search: VersionSearch) -> bool:
+    def _responses(search: VersionSearch) -> bool:
         try:
             search.run()
         except ZkConsumerError:

@@ -135,10 +135,10 @@ class NegotiatedConnection:
         with self._watched():
             return self._connection.finish(in_flight, timeout_ms=timeout_ms)
 
-    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
-        """Read on in the answer to what ``begin`` sent; see ``BrokerConnection.hear``."""
+    def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
+        """Read on in the answer to what ``begin`` sent; see ``BrokerConnection.receive``."""
         with self._watched():
-            return self._connection.hear(in_flight, timeout_ms=timeout_ms)
+            return self._connection.receive(in_flight, timeout_ms=timeout_ms)
 
     def send_only(self, request: Request[R], *, timeout_ms: int, at_least: int = 0) -> None:
         """Send a request that the broker does not answer (Produce with acks 0).
@@ -158,15 +158,15 @@ class NegotiatedConnection:
         return self._connection.has_descriptor
 
     @contextlib.contextmanager
-    def lend(self) -> Iterator[RawStream]:
-        """Lend the connection out, between two requests; see ``BrokerConnection.lend``.
+    def delegate(self) -> Iterator[RawStream]:
+        """Lend the connection out, between two requests; see ``BrokerConnection.delegate``.
 
         A failure of the network that is raised inside counts as one of this connection.
 
         Raises:
             ConnectionLost: it is closed.
         """
-        with self._watched(), self._connection.lend() as line:
+        with self._watched(), self._connection.delegate() as line:
             yield line
 
     def version_of(

@@ -68,13 +68,13 @@ class FetchedTokens:
         """
         with self._lock:
             if not self._token or self._clock.now_ms() >= self._until_ms:
-                asked_ms = self._clock.now_ms()
-                token, lifetime_s = self._read(self._asked())
+                sent_ms = self._clock.now_ms()
+                token, lifetime_s = self._read(self._requested())
                 self._token = token
-                self._until_ms = asked_ms + int(lifetime_s * 1000 * _USED_FOR)
+                self._until_ms = sent_ms + int(lifetime_s * 1000 * _USED_FOR)
             return self._token
 
-    def _asked(self) -> bytes:
+    def _requested(self) -> bytes:
         credentials = self._credentials
         form = {"grant_type": "client_credentials"}
         if credentials.scope is not None:
@@ -98,8 +98,8 @@ class FetchedTokens:
                     # Of an answer that breaks off nothing is said where a size is given.
                     raise http.client.IncompleteRead(data, response.length)
         except urllib.error.HTTPError as error:
-            said = printable(_beginning(error))
-            reason = f"{credentials.endpoint_url} answers {error.code}: {said}"
+            message = printable(_beginning(error))
+            reason = f"{credentials.endpoint_url} answers {error.code}: {message}"
             if error.code in _REFUSALS:
                 raise AuthenticationFailed(
                     f"no token for {credentials.client_id}: {reason}"
@@ -115,13 +115,13 @@ class FetchedTokens:
         if len(data) > _MOST_BYTES:
             raise AuthenticationFailed(f"{where}: its answer is longer than {_MOST_BYTES} bytes")
         try:
-            answer = json.loads(data)
+            response = json.loads(data)
         except (ValueError, RecursionError) as error:
             raise AuthenticationFailed(f"{where}: its answer is no JSON") from error
-        token = answer.get("access_token") if isinstance(answer, dict) else None
+        token = response.get("access_token") if isinstance(response, dict) else None
         if not isinstance(token, str) or not token:
             raise AuthenticationFailed(f"{where}: its answer holds no access_token")
-        lifetime_s = answer.get("expires_in", 0)
+        lifetime_s = response.get("expires_in", 0)
         if isinstance(lifetime_s, bool) or not isinstance(lifetime_s, int | float):
             lifetime_s = 0
         return token, min(max(0.0, float(lifetime_s)), 86_400.0)

@@ -84,18 +84,18 @@ class SaslSession:
                 raise RequestTimedOut(f"{connection.broker}: no authentication in time")
             return left
 
-        in_requests = self._shakes_hands() and self._shake_hands(connection, left_ms)
+        in_requests = self._needs_handshake() and self._handshake(connection, left_ms)
         said_ms = self.clock.now_ms()
-        say = self._in_request if in_requests else self._bare
+        write = self._in_request if in_requests else self._bare
         mechanism, token = self._begun(connection)
         lifetime_ms = 0
         while token is not None:
             if mechanism.is_unanswered and not in_requests:
                 connection.send_bytes(_framed(token), timeout_ms=left_ms())
                 break
-            challenge, lifetime_ms = say(connection, token, left_ms())
+            challenge, lifetime_ms = write(connection, token, left_ms())
             try:
-                token = mechanism.answer(challenge)
+                token = mechanism.response(challenge)
             except AuthenticationFailed as error:
                 raise self._failed(connection, str(error)) from error
         self._due_ms = said_ms + _renewed_after_ms(lifetime_ms) if lifetime_ms > 0 else None
@@ -114,12 +114,12 @@ class SaslSession:
         except AuthenticationFailed as error:
             raise self._failed(connection, str(error)) from error
 
-    def _shakes_hands(self) -> bool:
+    def _needs_handshake(self) -> bool:
         """Whether the broker is one that wants to hear which mechanism comes."""
         old = self.versions.generation is BrokerGeneration.V0_9
         return not (old and self.security.sasl_mechanism == GSSAPI)
 
-    def _shake_hands(self, connection: BrokerConnection, left_ms: Callable[[], int]) -> bool:
+    def _handshake(self, connection: BrokerConnection, left_ms: Callable[[], int]) -> bool:
         """Agree on the mechanism; whether its bytes are to travel in requests."""
         in_requests = self.versions.has(ApiKey.SASL_HANDSHAKE, at_least=1) and self.versions.has(
             ApiKey.SASL_AUTHENTICATE
@@ -132,12 +132,12 @@ class SaslSession:
             raise self._failed(connection, str(error)) from error
         mechanism = self.security.sasl_mechanism or ""
         request = SaslHandshakeRequest(mechanism=mechanism)
-        answer = connection.request(request, version=version, timeout_ms=left_ms())
-        match answer.error_code:
+        response = connection.request(request, version=version, timeout_ms=left_ms())
+        match response.error_code:
             case ErrorCode.NONE:
                 return in_requests
             case ErrorCode.UNSUPPORTED_SASL_MECHANISM:
-                known = ", ".join(answer.mechanisms) or "none"
+                known = ", ".join(response.mechanisms) or "none"
                 raise self._failed(
                     connection,
                     f"the broker has {known} (sasl_mechanism)",
@@ -155,25 +155,25 @@ class SaslSession:
     def _in_request(
         self, connection: BrokerConnection, token: bytes, timeout_ms: int
     ) -> tuple[bytes, int]:
-        answer = connection.request(
+        response = connection.request(
             SaslAuthenticateRequest(auth_bytes=token),
             version=self.versions.version_for(ApiKey.SASL_AUTHENTICATE),
             timeout_ms=timeout_ms,
         )
-        if answer.error_code != ErrorCode.NONE:
-            reason = answer.error_message or error_name(answer.error_code)
+        if response.error_code != ErrorCode.NONE:
+            reason = response.error_message or error_name(response.error_code)
             raise self._failed(connection, reason)
-        return bytes(answer.auth_bytes), answer.session_lifetime_ms
+        return bytes(response.auth_bytes), response.session_lifetime_ms
 
     def _bare(
         self, connection: BrokerConnection, token: bytes, timeout_ms: int
     ) -> tuple[bytes, int]:
         try:
-            answer = connection.exchange(_framed(token), timeout_ms=timeout_ms)
+            response = connection.exchange(_framed(token), timeout_ms=timeout_ms)
         except ConnectionLost as error:
             reason = "the broker closed the connection instead of an answer"
             raise ClosedUnbelieved(str(self._failed(connection, reason))) from error
-        return bytes(answer), 0
+        return bytes(response), 0
 
     def _failed(
         self,

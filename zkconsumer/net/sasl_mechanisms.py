@@ -26,7 +26,7 @@ class Plain:
         """See ``Mechanism``."""
         return self._token
 
-    def answer(self, challenge: bytes) -> None:  # noqa: ARG002 - an acceptance has no content
+    def response(self, challenge: bytes) -> None:  # noqa: ARG002 - an acceptance has no content
         """See ``Mechanism``."""
         return
 
@@ -44,7 +44,7 @@ class Scram:
         """See ``Mechanism``."""
         return self._conversation.first()
 
-    def answer(self, challenge: bytes) -> bytes | None:
+    def response(self, challenge: bytes) -> bytes | None:
         """See ``Mechanism``."""
         if not self._proved:
             self._proved = True
@@ -74,11 +74,11 @@ class OAuthBearer:
         """See ``Mechanism``."""
         return f"n,,\1auth=Bearer {self._token}\1\1".encode()
 
-    def answer(self, challenge: bytes) -> None:
+    def response(self, challenge: bytes) -> None:
         """See ``Mechanism``; whoever believes a token has nothing to say."""
         if challenge:
-            told = printable(challenge[:_SHOWN_BYTES].decode("utf-8", "replace"))
-            raise AuthenticationFailed(f"the broker does not take the token: {told}")
+            reported = printable(challenge[:_SHOWN_BYTES].decode("utf-8", "replace"))
+            raise AuthenticationFailed(f"the broker does not take the token: {reported}")
 
 
 _SHOWN_BYTES = 200

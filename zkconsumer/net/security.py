@@ -247,8 +247,8 @@ def _credentials(text: Callable[[str], str | None], protocol: str) -> ClientCred
 def _tickets(text: Callable[[str], str | None], protocol: str) -> KerberosSettings | None:
     """Who we are in a realm; None where nothing asks for it."""
     keytab, principal = text("sasl.kerberos.keytab"), text("sasl.kerberos.principal")
-    is_told = keytab is not None or principal is not None
-    if not protocol.startswith("SASL") or not (text("sasl.mechanism") == GSSAPI or is_told):
+    is_reported = keytab is not None or principal is not None
+    if not protocol.startswith("SASL") or not (text("sasl.mechanism") == GSSAPI or is_reported):
         return None
     return KerberosSettings(
         service_name=text("sasl.kerberos.service.name") or "",

@@ -57,7 +57,7 @@ class TcpTransport:
             return count
 
     @contextlib.contextmanager
-    def lend(self) -> Iterator[int]:
+    def delegate(self) -> Iterator[int]:
         """Lend the descriptor to somebody who works with it without blocking in it.
 
         It counts as in use meanwhile: ``close`` shuts the socket down, which the borrower sees as

@@ -65,9 +65,9 @@ def context_of(
             # A key that wants a password must not ask the terminal for one.
             context.load_cert_chain(certfile, keyfile, files.password or "")
         except (OSError, ssl.SSLError) as error:
-            told = f"{names.certificate}={str(certfile)!r}"
-            told += f", {names.key}={str(keyfile)!r}" if keyfile is not None else ""
-            raise ConfigError(f"{told}: {error}") from error
+            reported = f"{names.certificate}={str(certfile)!r}"
+            reported += f", {names.key}={str(keyfile)!r}" if keyfile is not None else ""
+            raise ConfigError(f"{reported}: {error}") from error
     elif keyfile is not None:
         raise ConfigError(
             f"{names.key}={str(keyfile)!r} needs its certificate: {names.certificate}"
@@ -104,7 +104,7 @@ def _restrict(context: ssl.SSLContext, files: TlsSettings) -> None:
 
 
 class TlsTransport:
-    """A transport that encrypts; ``shake_hands`` before anything else.
+    """A transport that encrypts; ``handshake`` before anything else.
 
     Args:
         inner: connected; this object owns it.
@@ -135,7 +135,7 @@ class TlsTransport:
         """See ``Transport``."""
         return self._inner.address
 
-    def shake_hands(self, *, timeout_ms: int) -> None:
+    def handshake(self, *, timeout_ms: int) -> None:
         """Agree on keys, and check who the peer is.
 
         Raises:
@@ -146,7 +146,7 @@ class TlsTransport:
         self._timeout_ms = timeout_ms
         deadline_ms = self._clock.now_ms() + timeout_ms
         try:
-            while not self._shook_hands():
+            while not self._handshaken():
                 self._flush()
                 self._receive_more(deadline_ms)
             self._flush()
@@ -176,7 +176,7 @@ class TlsTransport:
         try:
             self._flush()
         except ConnectionLost:
-            self._hear_why()
+            self._failure_reason()
             raise
 
     def receive_into(self, buffer: memoryview) -> int:
@@ -200,7 +200,7 @@ class TlsTransport:
         self._closed = True
         self._inner.close()
 
-    def _shook_hands(self) -> bool:
+    def _handshaken(self) -> bool:
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
@@ -223,7 +223,7 @@ class TlsTransport:
             self._inner.set_timeout_ms(self._timeout_ms)
             self._inner.send(self._outgoing.read())
 
-    def _hear_why(self) -> None:
+    def _failure_reason(self) -> None:
         """Let a peer that refuses us say so, if that is what it said before it closed."""
         with contextlib.suppress(TransportError), self._mapped():
             self._receive_more(self._clock.now_ms() + _LAST_WORD_MS)

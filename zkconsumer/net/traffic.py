@@ -21,7 +21,7 @@ class Traffic(Protocol):
         """A request was sent, of so many bytes."""
         ...
 
-    def answered(
+    def on_response(
         self, broker: Broker, api: ApiKey, size_bytes: int, took_ms: int, throttle_ms: int
     ) -> None:
         """Its answer came, of so many bytes.
@@ -48,7 +48,7 @@ class NoTraffic:
     def sent(self, broker: Broker, size_bytes: int) -> None:
         """See ``Traffic``."""
 
-    def answered(
+    def on_response(
         self, broker: Broker, api: ApiKey, size_bytes: int, took_ms: int, throttle_ms: int
     ) -> None:
         """See ``Traffic``."""

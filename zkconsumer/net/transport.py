@@ -37,7 +37,7 @@ class Transport(Protocol):
 class HasDescriptor(Protocol):
     """A transport with a descriptor that it can lend; ``TcpTransport`` is one."""
 
-    def lend(self) -> AbstractContextManager[int]:
+    def delegate(self) -> AbstractContextManager[int]:
         """The descriptor, for as long as the context lasts."""
         ...
 

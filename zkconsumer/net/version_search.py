@@ -30,7 +30,7 @@ from zkconsumer.wire.negotiation import (
     Probe,
     after_close,
     after_frame,
-    question_bytes,
+    request_bytes,
 )
 
 
@@ -109,7 +109,7 @@ class VersionSearch:
             probe = found
             connection = self.connect()
             try:
-                found = self._ask(connection, probe)
+                found = self._request(connection, probe)
             except ConnectionLost:
                 self._check_running()
                 found = self._after_close(probe)
@@ -123,21 +123,21 @@ class VersionSearch:
                     connection.close()
         return found
 
-    def _ask(self, connection: BrokerConnection, probe: Probe) -> NegotiatedVersions | Probe:
-        frame = connection.exchange(self._question(probe), timeout_ms=self._left_ms())
+    def _request(self, connection: BrokerConnection, probe: Probe) -> NegotiatedVersions | Probe:
+        frame = connection.exchange(self._lookup(probe), timeout_ms=self._left_ms())
         try:
-            answer = after_frame(probe, frame)
+            response = after_frame(probe, frame)
         except BrokerError as error:
             raise BrokerError(error.code, error.api, f"{self.broker}: {error}") from error
-        if isinstance(answer, Probe):
-            return answer
-        if answer.generation is not None:
+        if isinstance(response, Probe):
+            return response
+        if response.generation is not None:
             # A 0.9 proves itself by what it answers; the others only by closing connections.
-            found = NegotiatedVersions(answer, answer, None)
+            found = NegotiatedVersions(response, response, None)
             return found if probe.proves is None else self._confirmed(found)
-        if not self.before_sasl and not self._is_open_behind(connection, answer):
+        if not self.before_sasl and not self._is_open_behind(connection, response):
             raise _ClosedBehind
-        return NegotiatedVersions(answer, probe, connection)
+        return NegotiatedVersions(response, probe, connection)
 
     def _is_open_behind(self, connection: BrokerConnection, versions: BrokerVersions) -> bool:
         """Whether the Heartbeat is answered, too."""
@@ -155,9 +155,9 @@ class VersionSearch:
             return False
         return True
 
-    def _question(self, probe: Probe) -> bytes:
+    def _lookup(self, probe: Probe) -> bytes:
         if not self.before_sasl:
-            return question_bytes(probe, client_id=self.client_id)
+            return request_bytes(probe, client_id=self.client_id)
         # Nothing else may come before the handshake.
         return encode_request(
             probe.request,
@@ -195,7 +195,7 @@ class VersionSearch:
         probe = PROBES[1]
         connection = self.connect()
         try:
-            again = self._ask(connection, probe)
+            again = self._request(connection, probe)
         except (ConnectionLost, _ClosedBehind):
             self._check_running()
             return found

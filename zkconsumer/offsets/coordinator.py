@@ -112,24 +112,24 @@ class _Running:
         self.pool = pool
         self.fetching = fetching
         self.stop = StopFlag()
-        self.patience = CallDeadline(clock, self.stop, limit_ms=settings.limit_ms, backoff_ms=0)
+        self.deadline = CallDeadline(clock, self.stop, limit_ms=settings.limit_ms, backoff_ms=0)
         self._settings = settings
         self._clock = clock
 
     @property
     def timeout_ms(self) -> int:
         """How long the next step may take."""
-        return max(1, min(self._settings.timeout_ms, self.patience.left_ms))
+        return max(1, min(self._settings.timeout_ms, self.deadline.left_ms))
 
     def round(
-        self, question: RoundRequest[T], brokers: Sequence[Broker], reasons: dict[Broker, str]
+        self, lookup: RoundRequest[T], brokers: Sequence[Broker], reasons: dict[Broker, str]
     ) -> RequestRound[T]:
         """A question to some brokers."""
         return RequestRound(
-            question,
+            lookup,
             pool=self.pool,
             brokers=brokers,
-            patience=self.patience,
+            deadline=self.deadline,
             request_timeout_ms=self.timeout_ms,
             clock=self._clock,
             reasons=reasons,
@@ -170,12 +170,12 @@ class Asking:
         Raises:
             ZkConsumerError: as ``request``.
         """
-        question: RoundRequest[R] = RoundRequest(
-            what="offsets", request=request, read=lambda _, answer: answer
+        lookup: RoundRequest[R] = RoundRequest(
+            what="offsets", request=request, read=lambda _, response: response
         )
-        asking = self._running.round(question, [self.broker], {})
+        asking = self._running.round(lookup, [self.broker], {})
         try:
-            return asking.ask()
+            return asking.request()
         except (TransportError, ProtocolError) as error:
             raise asking.failures.get(self.broker, error) from None
 
@@ -183,11 +183,11 @@ class Asking:
         """What the coordinator serves."""
         return self._over(lambda one: one.versions)
 
-    def _over(self, ask: Callable[[NegotiatedConnection], T]) -> T:
+    def _over(self, request: Callable[[NegotiatedConnection], T]) -> T:
         pool = self._running.pool
         connection = pool.take(self.broker, timeout_ms=self._running.timeout_ms)
         try:
-            return ask(connection)
+            return request(connection)
         finally:
             pool.give_back(connection)
 
@@ -195,7 +195,7 @@ class Asking:
 class Exchange(Protocol):
     """What a call does with the channel: asks, takes the answer, and judges it."""
 
-    def __call__(self, ask: Asking, /) -> st.ResponseOutcome:
+    def __call__(self, request: Asking, /) -> st.ResponseOutcome:
         """Ask. May be called again, with another coordinator."""
         ...
 
@@ -298,7 +298,7 @@ class CoordinatorChannel:
             inherited=self._coordinator is not None,
             tries=tries,
             backoff_ms=self._settings.backoff_ms,
-            deadline_ms=self._clock.now_ms() + running.patience.left_ms,
+            deadline_ms=self._clock.now_ms() + running.deadline.left_ms,
         )
         action: st.Pause | st.End | None = None
         while action is None:
@@ -307,7 +307,7 @@ class CoordinatorChannel:
             if isinstance(action, st.Pause):
                 running.stop.wait(action.delay_ms)
                 action = call.after_pause(self._clock.now_ms())
-            if running.stop.is_set and tried.verdict is not st.ResponseOutcome.DONE:
+            if running.stop.is_set and tried.outcome is not st.ResponseOutcome.DONE:
                 raise ConnectionLost(f"group {self.group_id}: the offset call was broken off")
         if isinstance(action, st.RequestFailed):
             raise self._given_up(action)
@@ -319,13 +319,13 @@ class CoordinatorChannel:
             if isinstance(found, st.Tried):
                 return found
             try:
-                verdict = exchange(Asking(found, running))
+                outcome = exchange(Asking(found, running))
             except (TransportError, RemoteProtocolError) as error:
                 closed = isinstance(error, ConnectionLost | ConnectFailed)
-                return st.Tried(reason=_told(found, error), closed=closed)
-            if verdict is not st.ResponseOutcome.LOOK_UP:
+                return st.Tried(reason=_described(found, error), closed=closed)
+            if outcome is not st.ResponseOutcome.LOOK_UP:
                 self._coordinator = found
-            return st.Tried(verdict=verdict)
+            return st.Tried(outcome=outcome)
         finally:
             running.pool.keep(self._coordinator)
 
@@ -341,20 +341,22 @@ class CoordinatorChannel:
         reasons: dict[Broker, str] = {}
         asking = running.round(who_coordinates(self.group_id), brokers, reasons)
         try:
-            told = asking.ask()
+            reported = asking.request()
         except (TransportError, RemoteProtocolError):
             failures = asking.failures.values()
             hung_up = sum(isinstance(one, ConnectionLost) for one in failures)
             reason = f"asked {_some(sorted(reasons.values()))}"
             return st.Tried(reason=reason, all_hung_up=hung_up == len(brokers))
-        if isinstance(told.coordinator, Broker):
-            log.debug("group %s: offsets are with %s", self.group_id, told.coordinator)
+        if isinstance(reported.coordinator, Broker):
+            log.debug("group %s: offsets are with %s", self.group_id, reported.coordinator)
             # As it was listed, where it was: then the connection of this question is used again.
-            return next((one for one in brokers if _is_at(one, told.coordinator)), told.coordinator)
-        reason = f"{told.by} says {explained(told.coordinator)}"
-        if told.coordinator in st.FINAL_AT_LOOK_UP:
+            return next(
+                (one for one in brokers if _is_at(one, reported.coordinator)), reported.coordinator
+            )
+        reason = f"{reported.by} says {explained(reported.coordinator)}"
+        if reported.coordinator in st.FINAL_AT_LOOK_UP:
             about = f"group {self.group_id}: {reason}"
-            raise BrokerError(told.coordinator, "FindCoordinator", about)
+            raise BrokerError(reported.coordinator, "FindCoordinator", about)
         return st.Tried(reason=reason)
 
     def _given_up(self, end: st.RequestFailed) -> TransportError | UnsupportedVersion:
@@ -375,7 +377,7 @@ def _is_at(listed: Broker, named: Broker) -> bool:
     return (listed.host, listed.port) == (named.host, named.port)
 
 
-def _told(broker: Broker, error: Exception) -> str:
+def _described(broker: Broker, error: Exception) -> str:
     text = str(error)
     return text if str(broker) in text else f"{broker}: {text}"
 

@@ -73,14 +73,14 @@ class Tried:
     """What came of one try: a look for the coordinator where it is not known, and a question to it.
 
     Attributes:
-        verdict: on the coordinator's answer; None: there was none.
+        outcome: on the coordinator's answer; None: there was none.
         reason: why there was none.
         closed: the coordinator closed the connection, or had, or could not be connected to.
         all_hung_up: it was looked for, there were brokers, and each closed the connection instead
             of answering.
     """
 
-    verdict: ResponseOutcome | None = None
+    outcome: ResponseOutcome | None = None
     reason: str = ""
     closed: bool = False
     all_hung_up: bool = False
@@ -138,11 +138,11 @@ class CoordinatorCall:
         """Say what to do after a try."""
         inherited, self._inherited = self._inherited, False
         self._rounds_hung_up = self._rounds_hung_up + 1 if tried.all_hung_up else 0
-        if tried.verdict is ResponseOutcome.DONE:
+        if tried.outcome is ResponseOutcome.DONE:
             return Finish()
         if self._rounds_hung_up >= TOO_OLD_ROUNDS:
             return RequestFailed(tried.reason, too_old=True)
-        self._too_late = Finish() if tried.verdict is not None else RequestFailed(tried.reason)
+        self._too_late = Finish() if tried.outcome is not None else RequestFailed(tried.reason)
         if inherited and tried.closed:
             return Pause(0)
         if self._tries_left is not None:

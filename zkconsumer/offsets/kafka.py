@@ -126,11 +126,11 @@ class KafkaOffsetStore:
         try:
             self._channel.call(commit, tries=1 + (self._commit_max_retries if retry else 0))
         except TransportError as error:
-            if not commit.answers:
+            if not commit.responses:
                 raise
             # A first try had told of some; of the others nothing new is known.
             failed = dict.fromkeys(filter(commit.is_unsettled, wanted), str(error))
-        codes = commit.answers
+        codes = commit.responses
         return outcome | {tp: result(codes.get(tp), _ADVICE) for tp in wanted} | failed
 
     def _refusal(self, tp: TopicPartition, it: OffsetAndMetadata) -> str | None:
@@ -164,17 +164,17 @@ class FetchExchange:
         self._read = Positions()
         self._broker = ""
 
-    def __call__(self, ask: Asking) -> ResponseOutcome:
+    def __call__(self, exchange: Asking) -> ResponseOutcome:
         """See ``Exchange``."""
-        self._read = positions(ask.request_hedged(self._request))
-        self._broker = str(ask.broker)
+        self._read = positions(exchange.request_hedged(self._request))
+        self._broker = str(exchange.broker)
         codes = self._read.all_codes
-        verdict = judge(codes)
-        if verdict is ResponseOutcome.DONE and ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes:
+        outcome = judge(codes)
+        if outcome is ResponseOutcome.DONE and ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes:
             self._unknown_tries += 1
             if self._unknown_tries < UNKNOWN_TRIES:
                 return ResponseOutcome.ASK_AGAIN
-        return verdict
+        return outcome
 
     def positions(self) -> Positions:
         """The last answer.
@@ -204,28 +204,28 @@ class CommitExchange:
         offsets: what to write.
 
     Attributes:
-        answers: the last error code of each partition.
+        responses: the last error code of each partition.
     """
 
     def __init__(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         self._group_id = group_id
         self._offsets = offsets
-        self.answers: dict[TopicPartition, int] = {}
+        self.responses: dict[TopicPartition, int] = {}
 
-    def __call__(self, ask: Asking) -> ResponseOutcome:
+    def __call__(self, exchange: Asking) -> ResponseOutcome:
         """Write all, or what failed before for a reason that passes."""
         due = {
             tp: it
             for tp, it in self._offsets.items()
-            if tp not in self.answers or self.is_unsettled(tp)
+            if tp not in self.responses or self.is_unsettled(tp)
         }
         request = commit_request(self._group_id, due)
-        self.answers |= commit_codes(ask.request(request, at_least=IN_KAFKA_SINCE))
-        return judge(self.answers.get(tp, ErrorCode.NONE) for tp in due)
+        self.responses |= commit_codes(exchange.request(request, at_least=IN_KAFKA_SINCE))
+        return judge(self.responses.get(tp, ErrorCode.NONE) for tp in due)
 
     def is_unsettled(self, tp: TopicPartition) -> bool:
         """Whether the last answer about it may be another one later."""
-        return passes(self.answers.get(tp, ErrorCode.NONE))
+        return passes(self.responses.get(tp, ErrorCode.NONE))
 
 
 def fetched(read: Positions, tp: TopicPartition, about: str) -> FetchedOffset:
@@ -242,5 +242,5 @@ def result(code: int | None, advice: Mapping[ErrorCode, str] | None = None) -> s
     if code is None:
         return LEFT_OUT
     what_to_do = (advice or {}).get(ErrorCode.of(code))
-    told = f"{explained(code)}: {what_to_do}" if what_to_do else explained(code)
-    return told if code else None
+    reported = f"{explained(code)}: {what_to_do}" if what_to_do else explained(code)
+    return reported if code else None

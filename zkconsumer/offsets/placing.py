@@ -21,7 +21,7 @@ from zkconsumer.offsets.store import FetchedOffset
 Stored = Mapping[TopicPartition, FetchedOffset]
 
 
-def places_in_use(stored: Mapping[OffsetStorage, Stored]) -> tuple[OffsetStorage, ...]:
+def stores_in_use(stored: Mapping[OffsetStorage, Stored]) -> tuple[OffsetStorage, ...]:
     """The places in which the group has anything, even if it can't be read."""
     return tuple(
         place
@@ -44,7 +44,7 @@ def merged(stored: Mapping[OffsetStorage, Stored]) -> dict[TopicPartition, Fetch
     return found
 
 
-def plan_of_place(overall: OffsetPlan, stored: Stored, *, leads: bool) -> OffsetPlan:
+def plan_of_store(overall: OffsetPlan, stored: Stored, *, leads: bool) -> OffsetPlan:
     """The part of a plan that is carried out in one place.
 
     Args:
@@ -55,14 +55,14 @@ def plan_of_place(overall: OffsetPlan, stored: Stored, *, leads: bool) -> Offset
     return replace(
         overall,
         plan=MigrationPlan(
-            moves=tuple(_in_place(move, stored) for move in overall.plan.moves),
+            moves=tuple(_of_store(move, stored) for move in overall.plan.moves),
             refusals=overall.plan.refusals if leads else (),
         ),
         notes=overall.notes if leads else (),
     )
 
 
-def _in_place(move: PartitionMove, stored: Stored) -> PartitionMove:
+def _of_store(move: PartitionMove, stored: Stored) -> PartitionMove:
     before = offset_in(stored.get(move.topic_partition))
     if move.fate in {Fate.NO_SUCH_PARTITION, Fate.KEEP}:
         return replace(move, before=before)

@@ -129,14 +129,14 @@ def former_topic_warnings(
         by_topic.setdefault(tp.topic, []).append(f"partition {tp.partition}: {offset}")
     return {
         topic: "was deleted and created again since it was read, so what is known of it is of the "
-        f"former topic ({_listed(told)}): {follows}"
-        for topic, told in by_topic.items()
+        f"former topic ({_listed(names)}): {follows}"
+        for topic, names in by_topic.items()
     }
 
 
-def _listed(told: Sequence[str]) -> str:
-    more = f", ... ({len(told)} in all)" if len(told) > _MOST else ""
-    return ", ".join(told[:_MOST]) + more
+def _listed(names: Sequence[str]) -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
 
 
 def _refused(tp: TopicPartition) -> str:

@@ -68,11 +68,11 @@ class ZookeeperOffsetStore:
         large = [topic for topic, count in counts.items() if count > _FEW]
         listed = self._store.children_many([self._paths.offsets(topic) for topic in large])
         names = {topic: set(found or ()) for topic, found in zip(large, listed, strict=True)}
-        asked = [
+        requested = [
             tp for tp in partitions if tp.topic not in names or str(tp.partition) in names[tp.topic]
         ]
-        nodes = self._store.get_many([self._paths.offset(tp) for tp in asked])
-        return dict.fromkeys(partitions) | dict(zip(asked, nodes, strict=True))
+        nodes = self._store.get_many([self._paths.offset(tp) for tp in requested])
+        return dict.fromkeys(partitions) | dict(zip(requested, nodes, strict=True))
 
     def commit(
         self,

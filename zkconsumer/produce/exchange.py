@@ -63,11 +63,11 @@ def outcomes_of(
         tp: RemoteProtocolError(f"{leader}: no word about {tp} in its answer") for tp in sets
     }
     for topic in response.topics:
-        for answer in topic.partitions:
-            tp = TopicPartition(topic.topic, answer.partition)
+        for produced in topic.partitions:
+            tp = TopicPartition(topic.topic, produced.partition)
             if tp in sets:
-                refused = answer.error_code != ErrorCode.NONE
-                outcomes[tp] = _refusal(leader, tp, answer) if refused else answer.base_offset
+                refused = produced.error_code != ErrorCode.NONE
+                outcomes[tp] = _refusal(leader, tp, produced) if refused else produced.base_offset
     return outcomes
 
 
@@ -93,17 +93,17 @@ def may_pass(error: ZkConsumerError) -> bool:
     )
 
 
-def _refusal(leader: Broker, tp: TopicPartition, answer: ProducedPartition) -> BrokerError:
-    told = [one.batch_index_error_message for one in answer.record_errors]
-    words = [answer.error_message, *told]
-    if answer.error_code == ErrorCode.CORRUPT_MESSAGE:
+def _refusal(leader: Broker, tp: TopicPartition, produced: ProducedPartition) -> BrokerError:
+    reported = [one.batch_index_error_message for one in produced.record_errors]
+    words = [produced.error_message, *reported]
+    if produced.error_code == ErrorCode.CORRUPT_MESSAGE:
         words.append(_NO_KEY)
     # The message of a whole batch often repeats those of its records.
-    said = "; ".join(dict.fromkeys(word for word in words if word))
-    code = error_name(answer.error_code)
+    message = "; ".join(dict.fromkeys(word for word in words if word))
+    code = error_name(produced.error_code)
     return BrokerError(
-        answer.error_code,
+        produced.error_code,
         "Produce",
-        f"{leader} refused a set for {tp}: {code}{': ' if said else ''}{said}",
+        f"{leader} refused a set for {tp}: {code}{': ' if message else ''}{message}",
         tp,
     )

@@ -103,11 +103,11 @@ def build_set(
     has_time = version >= FIRST_WITH_TIMESTAMPS
     chosen: list[Record] = []
     headers: dict[int, Headers] = {}
-    for place, one in enumerate(records):
+    for position, one in enumerate(records):
         record, its_headers = (one, ()) if type(one) is Record else parts_of(one)
         if its_headers:
-            headers[place] = its_headers
-        chosen.append(_numbered(record, place, now_ms, has_time=has_time))
+            headers[position] = its_headers
+        chosen.append(_numbered(record, position, now_ms, has_time=has_time))
     if version >= FIRST_WITH_BATCHES:
         producer_id, epoch, first = sequence
         traits = BatchTraits(producer_id=producer_id, producer_epoch=epoch, base_sequence=first)
@@ -117,15 +117,15 @@ def build_set(
     return build_message_set(chosen, magic=int(version >= FIRST_WITH_TIMESTAMPS), codec=codec)
 
 
-def headers_refused(place: int, version: int) -> LocalProtocolError:
+def headers_refused(position: int, version: int) -> LocalProtocolError:
     """The error of a set whose record at this place has headers, for a broker before 0.11."""
     return LocalProtocolError(
-        f"record {place} of the set has headers, which brokers before Kafka 0.11 can't "
+        f"record {position} of the set has headers, which brokers before Kafka 0.11 can't "
         f"keep (Produce version {version}): write it without them"
     )
 
 
-def _numbered(record: Record, place: int, now_ms: int, *, has_time: bool) -> Record:
+def _numbered(record: Record, position: int, now_ms: int, *, has_time: bool) -> Record:
     """The record as a producer writes it: counted from 0, its time its creator's."""
     _, key, value, stamp, kind = record
     if not has_time:
@@ -133,4 +133,4 @@ def _numbered(record: Record, place: int, now_ms: int, *, has_time: bool) -> Rec
     else:
         stamp, kind = now_ms if stamp == _NO_TIME else stamp, TimestampType.CREATE_TIME
     # A third of the time that the call of its class takes.
-    return tuple.__new__(Record, (place, key, value, stamp, kind))
+    return tuple.__new__(Record, (position, key, value, stamp, kind))

@@ -74,7 +74,7 @@ def ensure_topics(
     wanted: Mapping[str, int],
     *,
     timeout_ms: int,
-    wishes: TopicCreationOptions | None = None,
+    options: TopicCreationOptions | None = None,
     clock: Clock | None = None,
 ) -> dict[str, EnsuredTopic]:
     """Create those of these topics that are missing; come back when all can be written to.
@@ -84,7 +84,7 @@ def ensure_topics(
         dialer: opens connections.
         wanted: with how many partitions each is to be created.
         timeout_ms: for all of it.
-        wishes: how, beside that.
+        options: how, beside that.
         clock: for deadlines.
 
     Raises:
@@ -95,11 +95,11 @@ def ensure_topics(
     """
     if not wanted:
         return {}
-    creation = _Creation(client, dialer, dict(wanted), wishes or TopicCreationOptions())
-    patience = CallDeadline(
+    creation = _Creation(client, dialer, dict(wanted), options or TopicCreationOptions())
+    deadline = CallDeadline(
         clock or SystemClock(), StopFlag(), limit_ms=timeout_ms, backoff_ms=_BACKOFF_MS
     )
-    return creation.run(patience)
+    return creation.run(deadline)
 
 
 class _Creation:
@@ -110,22 +110,22 @@ class _Creation:
         client: ClusterClient,
         dialer: BrokerDialer,
         wanted: Mapping[str, int],
-        wishes: TopicCreationOptions,
+        options: TopicCreationOptions,
     ) -> None:
         self._client = client
         self._dialer = dialer
         self._wanted = wanted
-        self._wishes = wishes
+        self._options = options
 
-    def run(self, patience: CallDeadline) -> dict[str, EnsuredTopic]:
-        view = self._client.view(self._wanted, timeout_ms=patience.left_ms)
+    def run(self, deadline: CallDeadline) -> dict[str, EnsuredTopic]:
+        view = self._client.view(self._wanted, timeout_ms=deadline.left_ms)
         missing = set(_missing(view, self._wanted))
-        asked = False
+        requested = False
         while True:
             _check_allowed(view)
             absent = sorted(_missing(view, missing))
-            if absent and not asked:
-                asked = self._create(view, absent, patience)
+            if absent and not requested:
+                requested = self._create(view, absent, deadline)
             waiting = [topic for topic in self._wanted if not _can_be_written(view, topic)]
             if not waiting:
                 return {
@@ -134,32 +134,34 @@ class _Creation:
                     )
                     for topic in self._wanted
                 }
-            if not patience.pause():
+            if not deadline.pause():
                 raise RequestTimedOut(
                     f"{_all(waiting)}: no leader for every partition in time: see whether enough "
                     "brokers are up"
                 )
-            view = self._client.view(self._wanted, timeout_ms=max(1, patience.left_ms))
+            view = self._client.view(self._wanted, timeout_ms=max(1, deadline.left_ms))
 
-    def _create(self, view: ClusterView, topics: Collection[str], patience: CallDeadline) -> bool:
+    def _create(self, view: ClusterView, topics: Collection[str], deadline: CallDeadline) -> bool:
         """Ask for them; False where the question has to be asked again."""
         if not view.brokers:
             # Only a cluster of 0.8 without topics says so.
-            self._create_on_demand(topics, patience)
+            self._create_on_demand(topics, deadline)
             return True
         try:
-            connection = self._dialer.dial(_whom_to_ask(view), timeout_ms=max(1, patience.left_ms))
+            connection = self._dialer.dial(
+                _brokers_to_try(view), timeout_ms=max(1, deadline.left_ms)
+            )
         except TransportError:
-            if patience.left_ms <= 0:
+            if deadline.left_ms <= 0:
                 raise
             return False
         try:
             if not connection.versions.has(ApiKey.CREATE_TOPICS):
-                self._create_on_demand(topics, patience)
+                self._create_on_demand(topics, deadline)
                 return True
-            return self._request(connection, view, topics, patience)
+            return self._request(connection, view, topics, deadline)
         except TransportError:
-            if patience.left_ms <= 0:
+            if deadline.left_ms <= 0:
                 raise
             return False
         finally:
@@ -170,14 +172,14 @@ class _Creation:
         connection: NegotiatedConnection,
         view: ClusterView,
         topics: Collection[str],
-        patience: CallDeadline,
+        deadline: CallDeadline,
     ) -> bool:
         takes_defaults = connection.version_of(CreateTopicsRequest) >= FIRST_WITH_DEFAULTS
-        replicas = self._wishes.replication_factor
+        replicas = self._options.replication_factor
         if replicas is None:
             replicas = BROKER_DEFAULT if takes_defaults else min(_MOST_REPLICAS, len(view.brokers))
-        settings = tuple(TopicSetting(name=k, value=v) for k, v in self._wishes.settings.items())
-        left_ms = max(1, patience.left_ms)
+        settings = tuple(TopicSetting(name=k, value=v) for k, v in self._options.settings.items())
+        left_ms = max(1, deadline.left_ms)
         request = CreateTopicsRequest(
             topics=tuple(
                 NewTopic(
@@ -192,10 +194,10 @@ class _Creation:
         )
         return _all_accepted(connection.call(request, timeout_ms=left_ms))
 
-    def _create_on_demand(self, topics: Collection[str], patience: CallDeadline) -> None:
+    def _create_on_demand(self, topics: Collection[str], deadline: CallDeadline) -> None:
         """Name them to brokers that can't be asked to create."""
         view = self._client.view(
-            topics, timeout_ms=max(1, patience.left_ms), allow_auto_create=True
+            topics, timeout_ms=max(1, deadline.left_ms), allow_auto_create=True
         )
         refused = sorted(_missing(view, topics))
         if refused:
@@ -217,15 +219,17 @@ def _all_accepted(response: CreateTopicsResponse) -> bool:
         if code in _THERE or code == _PERHAPS_THERE:
             continue
         if not ErrorCode.of(code).retriable:
-            told = f": {topic.error_message}" if topic.error_message else ""
+            reported = f": {topic.error_message}" if topic.error_message else ""
             raise BrokerError(
-                code, "CreateTopics", f"topic {topic.name} is not created: {error_name(code)}{told}"
+                code,
+                "CreateTopics",
+                f"topic {topic.name} is not created: {error_name(code)}{reported}",
             )
         settled = False
     return settled
 
 
-def _whom_to_ask(view: ClusterView) -> Broker:
+def _brokers_to_try(view: ClusterView) -> Broker:
     """The controller; any broker where it is not told, or is none of them (Kafka 4)."""
     controller = view.brokers.get(-1 if view.controller_id is None else view.controller_id)
     return controller or next(iter(view.brokers.values()))

@@ -327,8 +327,10 @@ class Writing:
         ):
             return False
         if not identity.is_known:
-            answer = connection.call(InitProducerIdRequest(), timeout_ms=self._producer.timeout_ms)
-            code = answer.error_code
+            response = connection.call(
+                InitProducerIdRequest(), timeout_ms=self._producer.timeout_ms
+            )
+            code = response.error_code
             if code != ErrorCode.NONE:
                 text = f"{connection.broker} gives no producer id: {error_name(code)}"
                 if ErrorCode.of(code).retriable:
@@ -336,7 +338,7 @@ class Writing:
                 log.info("%s; writing without one", text)
                 identity.give_up()
                 return False
-            identity.give(answer.producer_id, answer.producer_epoch)
+            identity.give(response.producer_id, response.producer_epoch)
         return True
 
     def _change_identity(self, change: Callable[[], None]) -> None:

@@ -19,17 +19,17 @@ class BoundedOutput:
         max_bytes: the most that may come.
     """
 
-    __slots__ = ("_first", "_max_bytes", "_rest", "_room_bytes")
+    __slots__ = ("_first", "_free_bytes", "_max_bytes", "_rest")
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._room_bytes = max_bytes
+        self._free_bytes = max_bytes
         self._first = b""
         self._rest: BytesIO | None = None
 
     def step_bytes(self, most: int = STEP_BYTES) -> int:
         """How much to ask for next: one byte beyond the bound at most, which tells of more."""
-        return min(most, self._room_bytes + 1)
+        return min(most, self._free_bytes + 1)
 
     def expect(self, size_bytes: int) -> None:
         """Refuse what is going to come, if it is too much.
@@ -37,7 +37,7 @@ class BoundedOutput:
         Raises:
             OverBound: it is; what came before is let go of.
         """
-        if size_bytes > self._room_bytes:
+        if size_bytes > self._free_bytes:
             self._first, self._rest = b"", None
             reason = f"decompresses to more than {self._max_bytes} bytes"
             raise OverBound(
@@ -54,7 +54,7 @@ class BoundedOutput:
             OverBound: it is beyond the bound; it and all before it are let go of.
         """
         self.expect(len(piece))
-        self._room_bytes -= len(piece)
+        self._free_bytes -= len(piece)
         if self._rest is not None:
             self._rest.write(piece)
         elif not self._first:

@@ -35,11 +35,11 @@ def deserialized(
     """
     if make is None:
         return data
-    ask = partial(make, headers()) if getattr(make, "takes_headers", False) is True else make
+    request = partial(make, headers()) if getattr(make, "takes_headers", False) is True else make
     if data is not None:
-        return ask(data)
+        return request(data)
     try:
-        return ask(None)
+        return request(None)
     except (TypeError, AttributeError):
         return None
 

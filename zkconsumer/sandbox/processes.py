@@ -15,7 +15,7 @@ from pathlib import Path
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox import supervisor
-from zkconsumer.sandbox.waiting import await_answer
+from zkconsumer.sandbox.waiting import await_result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class ChildProcess:
         """
         sent = self.send_signal(signal.SIGSTOP)
         if sent:
-            await_answer(
+            await_result(
                 lambda: is_frozen(self.pid),
                 timeout_ms=10_000,
                 complaint=lambda: f"process {self.pid} does not stop, though it was told to",
@@ -161,14 +161,14 @@ class SupervisedProcesses:
         ended, theirs = socket.socketpair()
         try:
             with theirs:
-                answer = self._ask(request, [theirs.fileno()])
+                response = self._request(request, [theirs.fileno()])
         except SandboxError:
             ended.close()
             raise
-        if "error" in answer:
+        if "error" in response:
             ended.close()
-            raise SandboxError(f"can't start {argv[0]}: {answer['error']}")
-        child = ChildProcess(self, int(str(answer["pid"])), ended)
+            raise SandboxError(f"can't start {argv[0]}: {response['error']}")
+        child = ChildProcess(self, int(str(response["pid"])), ended)
         with self._lock:
             self._children = [one for one in self._children if one.poll() is None]
             self._children.append(child)
@@ -177,13 +177,13 @@ class SupervisedProcesses:
     def send_signal(self, pid: int, number: int) -> bool:
         """Send a signal to a child; False where it has ended."""
         try:
-            return bool(self._ask({"op": "signal", "pid": pid, "signal": int(number)})["sent"])
+            return bool(self._request({"op": "signal", "pid": pid, "signal": int(number)})["sent"])
         except SandboxError:
             return False  # with the supervisor gone so is the child
 
     def remove_at_end(self, folder: Path) -> None:
         """Have the folder removed when all is over, even if this process is killed."""
-        self._ask({"op": "remove", "path": str(folder)})
+        self._request({"op": "remove", "path": str(folder)})
 
     def close(self) -> None:
         """Kill every child, remove the folders, and wait until that is done.
@@ -203,7 +203,7 @@ class SupervisedProcesses:
         for child in children:
             child.poll()
 
-    def _ask(self, request: Mapping[str, object], fds: Sequence[int] = ()) -> dict[str, object]:
+    def _request(self, request: Mapping[str, object], fds: Sequence[int] = ()) -> dict[str, object]:
         try:
             with self._lock:
                 socket.send_fds(self._control, [json.dumps(request).encode()], fds)
@@ -212,5 +212,5 @@ class SupervisedProcesses:
             raise SandboxError(f"the sandbox's supervisor process is gone: {error}") from error
         if not data:
             raise SandboxError("the sandbox's supervisor process was killed")
-        answer: dict[str, object] = json.loads(data)
-        return answer
+        response: dict[str, object] = json.loads(data)
+        return response

@@ -104,10 +104,10 @@ def broker_properties(
 
 
 def _address(version: KafkaVersion, layout: BrokerLayout) -> dict[str, str]:
-    told = layout.listen_host != LOOPBACK  # what clients are told differs
+    reported = layout.listen_host != LOOPBACK  # what clients are told differs
     if version.listeners:
         address = {"listeners": f"PLAINTEXT://{layout.listen_host}:{layout.port}"}
-        if told:
+        if reported:
             address["advertised.listeners"] = f"PLAINTEXT://{LOOPBACK}:{layout.port}"
         if layout.secured is not None:
             protocol, port = layout.secured
@@ -117,7 +117,7 @@ def _address(version: KafkaVersion, layout: BrokerLayout) -> dict[str, str]:
             )
         return address
     address = {"host.name": layout.listen_host, "port": str(layout.port)}
-    if told:
+    if reported:
         address["advertised.host.name"] = LOOPBACK
     return address
 

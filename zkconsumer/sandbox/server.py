@@ -9,7 +9,7 @@ from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox.processes import ChildFiles, ChildProcess, SupervisedProcesses
 from zkconsumer.sandbox.rendering import java_command, log4j_properties, render_properties
 from zkconsumer.sandbox.versions import KafkaVersion
-from zkconsumer.sandbox.waiting import await_answer
+from zkconsumer.sandbox.waiting import await_result
 
 _SHOWN_LINES = 3
 
@@ -134,13 +134,13 @@ class Server:
             SandboxError: it ended or the time is over; with the last lines of its log.
         """
 
-        def ask() -> bool:
+        def request() -> bool:
             if not self.running:
                 raise SandboxError(f"{self.name} did not start: {self._last_words()}")
             return self._ready()
 
-        await_answer(
-            ask,
+        await_result(
+            request,
             timeout_ms=timeout_ms,
             complaint=lambda: (
                 f"{self.name} is not ready after {timeout_ms} ms: {self._last_words()}"
@@ -181,7 +181,7 @@ class Server:
         self._running().send_signal(signal.SIGCONT)
         self._paused = False
 
-    def said(self, text: str) -> bool:
+    def message(self, text: str) -> bool:
         """Whether a line that it logged or printed holds a text."""
         return any(text in line for line in self._lines())
 
@@ -203,12 +203,12 @@ class Server:
 
     def _last_words(self) -> str:
         lines = self._lines()
-        telling = [line for line in lines if _tells(line)] or lines
+        telling = [line for line in lines if _prints(line)] or lines
         shown = " | ".join(line[:300] for line in telling[-_SHOWN_LINES:])
         return shown or "it said nothing"
 
 
-def _tells(line: str) -> bool:
+def _prints(line: str) -> bool:
     return any(word in line for word in ("ERROR", "FATAL", "Exception", "Error:"))
 
 

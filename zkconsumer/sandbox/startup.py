@@ -193,7 +193,7 @@ def _await_server(
         try:
             server.await_ready(settings.start_timeout_ms)
         except SandboxError:
-            if not server.said(_PORT_TAKEN):
+            if not server.message(_PORT_TAKEN):
                 raise
             if port_is_given:
                 raise SandboxError(f"the port given for {server.name} is taken") from None

@@ -91,8 +91,8 @@ class Supervisor:
             if not data:
                 return False
             request = json.loads(data)
-            answer = self._operations[request["op"]](request, fds)
-            self._control.sendall(json.dumps(answer).encode())
+            response = self._operations[request["op"]](request, fds)
+            self._control.sendall(json.dumps(response).encode())
         except ConnectionError:
             return False
         return True
@@ -136,18 +136,18 @@ class Supervisor:
             status = child.process.poll()
             if status is not None:
                 del self._children[pid]
-                _tell(child.notify, status)
+                _notify(child.notify, status)
 
     def _end(self) -> None:
         for child in self._children.values():
             child.process.kill()
         for child in self._children.values():
-            _tell(child.notify, child.process.wait())
+            _notify(child.notify, child.process.wait())
         for path in self._remove:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _tell(notify: socket.socket, status: int) -> None:
+def _notify(notify: socket.socket, status: int) -> None:
     with notify, contextlib.suppress(OSError):  # an owner that closed its end does not care
         notify.sendall(str(status).encode())
 

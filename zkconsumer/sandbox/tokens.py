@@ -74,12 +74,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Give a token."""
         length = self.headers.get("Content-Length", "0")
         self.rfile.read(min(int(length), _MOST_BYTES) if length.isdecimal() else 0)
-        answer = {
+        response = {
             "access_token": self.server.grant(),
             "token_type": "Bearer",
             "expires_in": LIFETIME_S,
         }
-        data = json.dumps(answer).encode()
+        data = json.dumps(response).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))

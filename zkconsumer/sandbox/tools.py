@@ -11,7 +11,7 @@ from typing import Self
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox.processes import ChildFiles, ChildProcess
 from zkconsumer.sandbox.server import Launcher
-from zkconsumer.sandbox.waiting import await_answer
+from zkconsumer.sandbox.waiting import await_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class ScalaTool:
                 raise SandboxError(f"{self.main_class} ended without {what}: {self._end()}")
             return None
 
-        return await_answer(
+        return await_result(
             found,
             timeout_ms=timeout_ms,
             complaint=lambda: f"{self.main_class} did not print {what} within {timeout_ms} ms",

@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.sandbox.broker_probe import BrokerKnowledge, ask_knowledge, leads
+from zkconsumer.sandbox.broker_probe import BrokerKnowledge, leads, request_versions
 from zkconsumer.sandbox.versions import KafkaVersion
-from zkconsumer.sandbox.waiting import await_answer
+from zkconsumer.sandbox.waiting import await_result
 from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
 
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -142,7 +142,7 @@ class TopicAdmin:
                     and all(topic not in one.topics for one in self._all_knowledge())
                 )
 
-            await_answer(
+            await_result(
                 gone,
                 timeout_ms=self._timeout_ms,
                 complaint=lambda: f"topic {topic} is still there after {self._timeout_ms} ms",
@@ -172,7 +172,7 @@ class TopicAdmin:
                     return False
             return True
 
-        await_answer(
+        await_result(
             led,
             timeout_ms=self._timeout_ms,
             complaint=lambda: f"topic {topic} not ready after {self._timeout_ms} ms: {missing}",
@@ -195,7 +195,7 @@ class TopicAdmin:
                 missing = self._unsettled(client, brokers)
                 return not missing
 
-            await_answer(
+            await_result(
                 settled,
                 timeout_ms=self._timeout_ms,
                 complaint=lambda: f"not ready after {self._timeout_ms} ms: {missing}",
@@ -209,7 +209,7 @@ class TopicAdmin:
         topics -= set(client.children(self._path("/admin/delete_topics")))
         first: BrokerKnowledge | None = None
         for broker in brokers:
-            view = ask_knowledge(broker)
+            view = request_versions(broker)
             if view is None:
                 return f"{broker} does not answer"
             if complaint := _unled(view, topics, {one.id for one in brokers}):
@@ -221,8 +221,8 @@ class TopicAdmin:
         return ""
 
     def _all_knowledge(self) -> list[BrokerKnowledge]:
-        asked = [ask_knowledge(one) for one in self._live_brokers()]
-        return [one for one in asked if one is not None]
+        requested = [request_versions(one) for one in self._live_brokers()]
+        return [one for one in requested if one is not None]
 
     def _path(self, path: str) -> str:
         return self._chroot + path

@@ -12,8 +12,8 @@ T = TypeVar("T")
 _PAUSE_S = 0.03
 
 
-def await_answer(
-    ask: Callable[[], T | None],
+def await_result(
+    request: Callable[[], T | None],
     *,
     timeout_ms: int,
     complaint: Callable[[], str],
@@ -22,7 +22,7 @@ def await_answer(
     """Ask until the answer is neither None nor False, and return it.
 
     Args:
-        ask: one question to a server; it must not block for long.
+        request: one question to a server; it must not block for long.
         timeout_ms: how long to go on asking.
         complaint: what to say when the time is over.
         clock: where times come from.
@@ -34,9 +34,9 @@ def await_answer(
     deadline_ms = clock.now_ms() + timeout_ms
     pause = threading.Event()
     while True:
-        answer = ask()
-        if answer is not None and answer is not False:
-            return answer
+        response = request()
+        if response is not None and response is not False:
+            return response
         if clock.now_ms() >= deadline_ms:
             raise SandboxError(complaint())
         pause.wait(_PAUSE_S)

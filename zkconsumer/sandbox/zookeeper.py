@@ -48,13 +48,13 @@ class ZooKeeperServer(Server):
             ]
             return launcher.launch_server(folder, ZOOKEEPER_MAIN, rendered, flags=flags)
 
-        super().__init__("ZooKeeper", folder, launch=launch, ready=self._answers)
+        super().__init__("ZooKeeper", folder, launch=launch, ready=self._responses)
 
     def client(self, session: tuple[int, bytes] | None = None) -> ZooKeeperClient:
         """A client of our own; see ``ZooKeeperClient``."""
         return ZooKeeperClient(LOOPBACK, self.port, session=session)
 
-    def _answers(self) -> bool:
+    def _responses(self) -> bool:
         """Whether it serves.
 
         A connection that comes and goes while the server is still loading its data sends 3.4.10

@@ -55,7 +55,7 @@ class ZooKeeperClient:
         except OSError as error:
             raise SandboxError(f"{self._where} can't be reached: {error}") from error
         try:
-            self.session_id = self._shake_hands(session or (0, bytes(16)), timeout_ms)
+            self.session_id = self._handshake(session or (0, bytes(16)), timeout_ms)
         except BaseException:
             self._socket.close()
             raise
@@ -119,7 +119,7 @@ class ZooKeeperClient:
             names.append(name.decode())
         return names if as_listed else sorted(names)
 
-    def _shake_hands(self, session: tuple[int, bytes], timeout_ms: int) -> int:
+    def _handshake(self, session: tuple[int, bytes], timeout_ms: int) -> int:
         session_id, password = session
         # protocol version, last transaction seen, time-out, session id, password
         hello = struct.pack(">iqiq", 0, 0, timeout_ms, session_id) + _buffer(password)

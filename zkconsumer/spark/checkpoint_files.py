@@ -87,8 +87,8 @@ class SparkCheckpointFiles:
         try:
             yield
         except Py4JJavaError as error:
-            said = error.java_exception.toString()
-            raise ConfigError(f"checkpoint {self._what}: {said}") from error
+            message = error.java_exception.toString()
+            raise ConfigError(f"checkpoint {self._what}: {message}") from error
         except (Py4JError, OSError) as error:
             raise ConfigError(f"checkpoint {self._what}: Spark's JVM: {error}") from error
 

@@ -66,7 +66,7 @@ class ClusterReader:
         retry_interval_ms: the pause before asking again.
         isolation: whose end of the logs is asked for: with ``READ_COMMITTED`` they end in front of
             the first transaction that is open.
-        patience_ms: for how long to ask, whatever ``retries`` says, where brokers have answered
+        grace_ms: for how long to ask, whatever ``retries`` says, where brokers have answered
             before and one is missing or does not lead any more.
         connector: makes the transports; TCP if not given.
         clock: for that patience.
@@ -81,14 +81,14 @@ class ClusterReader:
         retries: int = 3,
         retry_interval_ms: int = 1_000,
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
-        patience_ms: int = 0,
+        grace_ms: int = 0,
         connector: Connector | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._retries = max(1, retries)
         self._retry_interval_ms = retry_interval_ms
-        self._patience_ms = patience_ms
-        self._doubt_ms = min(patience_ms, timeout_ms)
+        self._limit_ms = grace_ms
+        self._doubt_ms = min(grace_ms, timeout_ms)
         self._clock = clock or SystemClock()
         self._address = address
         self._client_id = client_id
@@ -98,7 +98,7 @@ class ClusterReader:
         self._finder = BrokerFinder(address)
         self._creations = TopicCreations(address, view_of=self._view_of, clock=clock)
         self._open: tuple[BrokerDialer, ClusterClient] | None = None
-        self._answered_by_old = False
+        self._served_by_old = False
         self._view: ClusterView | None = None
         self._was_there = False
         self._seen: frozenset[TopicPartition] = frozenset()
@@ -114,7 +114,7 @@ class ClusterReader:
             retries=options.retries,
             retry_interval_ms=options.retry_interval_ms,
             isolation=options.range_settings().isolation,
-            patience_ms=options.poll_timeout_ms,
+            grace_ms=options.poll_timeout_ms,
             connector=connector,
         )
 
@@ -142,7 +142,7 @@ class ClusterReader:
         Their registrations say so; or the one that told last who leads is, and what such a broker
         understands, all others do that can be in one cluster with it.
         """
-        return self._finder.are_old or self._answered_by_old
+        return self._finder.are_old or self._served_by_old
 
     def brokers(self) -> tuple[Broker, ...]:
         """All live brokers, as one of them tells; those to ask where it does not know yet."""
@@ -258,7 +258,7 @@ class ClusterReader:
     ) -> Offsets:
         """Where these times lie; the end of the log where nothing is as new."""
 
-        def ask() -> Offsets:
+        def request() -> Offsets:
             leaders = self._led(tuple(times))
             lookup = TimeLookup(
                 self._client(), timeout_ms=self._timeout_ms, isolation=self._isolation
@@ -268,25 +268,25 @@ class ClusterReader:
                 raise self._failure(tp, code, leaders[tp])
             return found.offsets
 
-        found = self._retrying(ask) if times else {}
+        found = self._retrying(request) if times else {}
         return found | self.latest([tp for tp, offset in found.items() if offset < 0])
 
     def _ends(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        def ask() -> Offsets:
+        def request() -> Offsets:
             leaders = self._led(tuple(times))
             found: Offsets = {}
-            for tp, told in (
+            for tp, reported in (
                 self._client()
                 .list_offsets(times, timeout_ms=self._timeout_ms, isolation=self._isolation)
                 .items()
             ):
-                if not isinstance(told, TimedOffset) or told.offset < 0:
-                    code = ErrorCode.UNKNOWN if isinstance(told, TimedOffset) else told
+                if not isinstance(reported, TimedOffset) or reported.offset < 0:
+                    code = ErrorCode.UNKNOWN if isinstance(reported, TimedOffset) else reported
                     raise self._failure(tp, code, leaders[tp])
-                found[tp] = told.offset
+                found[tp] = reported.offset
             return found
 
-        return self._retrying(ask) if times else {}
+        return self._retrying(request) if times else {}
 
     def _failure(self, tp: TopicPartition, code: int, leader: Broker) -> ZkConsumerError:
         """Why there is no offset of a partition."""
@@ -313,7 +313,7 @@ class ClusterReader:
         """All topics of the cluster, as one broker knows them now."""
         client = self._client()
         view = client.view(None, timeout_ms=self._timeout_ms)
-        self._answered_by_old = is_old(client.release)
+        self._served_by_old = is_old(client.release)
         if view.brokers:
             self._finder.learn(view.brokers.values())
             self._was_there = True
@@ -355,12 +355,12 @@ class ClusterReader:
             opened[1].stop()
             opened[0].stop()
 
-    def _retrying(self, ask: Callable[[], T]) -> T:
+    def _retrying(self, request: Callable[[], T]) -> T:
         began_ms, left = self._clock.now_ms(), self._retries
         while True:
             left -= 1
             try:
-                return ask()
+                return request()
             except (TransportError, ProtocolError, BrokerError) as error:
                 self._view = None
                 self._finder.doubt()
@@ -368,7 +368,7 @@ class ClusterReader:
                 is_patient = (
                     self._was_there
                     and _heals(error)
-                    and self._clock.now_ms() - began_ms < self._patience_ms
+                    and self._clock.now_ms() - began_ms < self._limit_ms
                 )
                 if self._closed.is_set() or (left <= 0 and not is_patient):
                     raise

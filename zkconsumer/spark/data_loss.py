@@ -34,7 +34,8 @@ class OffsetsLost(ZkConsumerError):
 
     def __init__(self, losses: Sequence["Loss"]) -> None:
         super().__init__(
-            f"failOnDataLoss: {tell(losses)}. The query stops so that this does not go unnoticed: "
+            f"failOnDataLoss: {describe(losses)}. The query stops so that this does not go "
+            "unnoticed: "
             "set failOnDataLoss=false to go on behind the gap, or start anew from other offsets"
         )
         self.losses = tuple(losses)
@@ -118,7 +119,7 @@ def readable(
     return Readable(tuple(ranges), tuple(losses))
 
 
-def tell(losses: Iterable[Loss]) -> str:
+def describe(losses: Iterable[Loss]) -> str:
     """All losses in one text; of many only some."""
     listed = list(losses)
     more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""

@@ -91,7 +91,7 @@ class GroupProgress:
         self._paths = GroupPaths(group_id)
         self._written: dict[TopicPartition, int] = {}
         self._renewed_ms = self._clock.now_ms()
-        self._told: dict[TopicPartition, int] = {}
+        self._reported: dict[TopicPartition, int] = {}
         self._topics: set[str] = set()
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
@@ -141,7 +141,7 @@ class GroupProgress:
                 "allowLiveGroup=true if that is what you want"
             )
 
-    def has_news(self, offsets: Mapping[TopicPartition, int]) -> bool:
+    def has_changes(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Whether ``commit`` would write any of these."""
         return bool(self._due(offsets))
 
@@ -210,8 +210,8 @@ class GroupProgress:
             there = found[tp].offset
             if there is None or there <= offset or there > log_ends.get(tp, there):
                 wanted[tp] = offset
-            elif self._told.get(tp) != there:
-                self._told[tp] = there
+            elif self._reported.get(tp) != there:
+                self._reported[tp] = there
                 log.warning(
                     "group %s: somebody else has committed %d for %s, this query is at %d: kept",
                     *(self.group_id, there, f"{tp}", offset),

@@ -42,7 +42,7 @@ class ZkInputPartition(InputPartition):
         return TopicPartition(self.topic, self.partition)
 
     @property
-    def stretch(self) -> OffsetRange:
+    def range_(self) -> OffsetRange:
         """The range."""
         return OffsetRange(
             topic_partition=self.topic_partition,

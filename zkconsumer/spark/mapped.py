@@ -88,14 +88,14 @@ def mapped_write(rows: DataFrame, options: Mapping[str, str]) -> None:
 
     def write_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tally = write_rows(plan, iter(batches))
-        told = [(*tp, part.count) for tp, part in tally.partitions.items()]
-        columns = list(zip(*told, strict=True)) or [(), (), ()]
+        reported = [(*tp, part.count) for tp, part in tally.partitions.items()]
+        columns = list(zip(*reported, strict=True)) or [(), (), ()]
         kinds = (pa.string(), pa.int32(), pa.int64())
         made = [pa.array(list(one), kind) for one, kind in zip(columns, kinds, strict=True)]
         yield pa.record_batch(made, names=["topic", "partition", "count"])
 
     try:
-        told = chosen.mapInArrow(write_task, _WRITTEN).collect()
+        reported = chosen.mapInArrow(write_task, _WRITTEN).collect()
     except BaseException:
         log.warning(
             "the write failed; rows of the tasks that finished stay where they are, and writing "
@@ -104,6 +104,6 @@ def mapped_write(rows: DataFrame, options: Mapping[str, str]) -> None:
         raise
     tallies = [
         WrittenCounts({TopicPartition(row[0], row[1]): PartitionTally(count=row[2])})
-        for row in told
+        for row in reported
     ]
     log.info("wrote %s", in_words(tallies))

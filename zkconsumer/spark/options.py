@@ -303,10 +303,10 @@ def _group_offsets_in(
 ) -> Storage:
     if target != "none":
         return target
-    said = read_offsets_storage(given)
-    if said == "zookeeper" and address.zookeeper_connect is None:
+    message = read_offsets_storage(given)
+    if message == "zookeeper" and address.zookeeper_connect is None:
         raise ConfigError("kafka.offsets.storage is zookeeper: that needs zookeeper.connect")
-    return said or ("kafka" if address.zookeeper_connect is None else "zookeeper")
+    return message or ("kafka" if address.zookeeper_connect is None else "zookeeper")
 
 
 def _check_group(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker, OffsetRange, TopicPartition
 from zkconsumer.spark.creations import Creations
-from zkconsumer.spark.data_loss import LogBounds, Loss, OffsetsLost, readable, tell
+from zkconsumer.spark.data_loss import LogBounds, Loss, OffsetsLost, describe, readable
 from zkconsumer.spark.offset_limits import (
     ENDING,
     STARTING,
@@ -177,7 +177,7 @@ def report(options: SourceOptions, losses: Sequence[Loss]) -> None:
         return
     if options.fail_on_data_loss:
         raise OffsetsLost(losses)
-    log.warning("%s (failOnDataLoss is false: going on)", tell(losses))
+    log.warning("%s (failOnDataLoss is false: going on)", describe(losses))
 
 
 def input_partitions(

@@ -184,8 +184,8 @@ def _headers(columns: RecordColumns, part: RangePart, nulls: "_Repeated") -> pa.
     if not headers:
         return nulls.times(len(columns))
     found = [headers.get(offset) for offset in columns.offsets.to_pylist()]
-    told = [one and [{"key": name, "value": value} for name, value in one] for one in found]
-    return pa.array(told, nulls.value.type)
+    reported = [one and [{"key": name, "value": value} for name, value in one] for one in found]
+    return pa.array(reported, nulls.value.type)
 
 
 class _Repeated:

@@ -118,7 +118,7 @@ def check_java(environ: Mapping[str, str]) -> None:
 
 def _version_of(program: str) -> int | None:
     try:
-        said = subprocess.run(  # noqa: S603 - the Java that Spark itself would start
+        message = subprocess.run(  # noqa: S603 - the Java that Spark itself would start
             [program, "-version"],
             capture_output=True,
             text=True,
@@ -127,8 +127,8 @@ def _version_of(program: str) -> int | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = _VERSION.search(said.stderr + said.stdout)
-    return int(found[1]) if found and said.returncode == 0 else None
+    found = _VERSION.search(message.stderr + message.stdout)
+    return int(found[1]) if found and message.returncode == 0 else None
 
 
 def _runs_inside_spark() -> bool:

@@ -186,9 +186,9 @@ class StreamPlan:
         known = set(self._look_for_partitions())
         # Of a topic that was created again after the batch was planned, nothing of it is there.
         gone = created_again(end.created, self._created(sorted(known)))
-        asked = [tp for tp in end.offsets if tp in known and tp.topic not in gone]
+        requested = [tp for tp in end.offsets if tp in known and tp.topic not in gone]
         bounds = LogBounds(
-            self._cluster.earliest(asked), self._cluster.latest(asked, known=end.offsets)
+            self._cluster.earliest(requested), self._cluster.latest(requested, known=end.offsets)
         )
         recreated = created_again(start.created, end.created)
         ranges = ranges_to_read(self._options, begin, end.offsets, bounds, recreated)
@@ -232,13 +232,13 @@ class StreamPlan:
 
     def _begins(self, start: Offsets, ends: Offsets) -> Offsets:
         """Where new partitions begin; and others, if batches are not to crawl over what is lost."""
-        asked = [tp for tp in ends if tp not in start]
+        requested = [tp for tp in ends if tp not in start]
         if (
             self._options.max_offsets_per_trigger is not None
             and not self._options.fail_on_data_loss
         ):
-            asked += [tp for tp, end in ends.items() if end > start.get(tp, end)]
-        return self._cluster.earliest(asked) if asked else {}
+            requested += [tp for tp, end in ends.items() if end > start.get(tp, end)]
+        return self._cluster.earliest(requested) if requested else {}
 
     def _is_fixed_start(self) -> bool:
         """Whether a query that starts anew from these options starts at the same offsets."""
@@ -249,7 +249,7 @@ class StreamPlan:
 
     def _commit(self, offsets: Offsets, ends: Offsets) -> None:
         target = self._target
-        if target is None or not target.has_news(offsets):
+        if target is None or not target.has_changes(offsets):
             return
         for left in reversed(range(self._options.retries)):
             try:

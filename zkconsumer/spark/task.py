@@ -77,7 +77,7 @@ def read_partition(partition: ZkInputPartition, schema: pa.Schema) -> Iterator[p
     """
     reader = reader_for(partition)
     batches = RowBatches(schema, partition.topic_partition)
-    with closing(reader.read(partition.stretch, leader=partition.leader)) as parts:
+    with closing(reader.read(partition.range_, leader=partition.leader)) as parts:
         for part in parts:
             if isinstance(part, RangePart):
                 yield batches.batch(part)

@@ -46,8 +46,8 @@ class Reason:
     before: str | None = None
 
     def __str__(self) -> str:
-        said = self.cause.value.format(self.what)
-        return said if self.before is None else f"{said} (was {self.before})"
+        message = self.cause.value.format(self.what)
+        return message if self.before is None else f"{message} (was {self.before})"
 
 
 def reasons_between(before: ObservedGroup, after: ObservedGroup) -> tuple[Reason, ...]:
@@ -66,7 +66,7 @@ def _comings_and_goings(before: GroupStatus, after: GroupStatus) -> Iterator[Rea
     joined = [one for one in after.members if one.member_id not in was]
     left = [one for one in before.members if one.member_id not in now]
     for member in joined:
-        earlier = next((one for one in left if _same_place(one, member)), None)
+        earlier = next((one for one in left if _is_same_range(one, member)), None)
         if earlier is None:
             yield Reason(RebalanceReason.JOINED, member.member_id)
         else:
@@ -97,7 +97,7 @@ def _read_of(member: MemberStatus, topics: Set[str]) -> dict[str, int]:
     return {topic: count for topic, count in member.streams.items() if topic in topics}
 
 
-def _same_place(one: MemberStatus, other: MemberStatus) -> bool:
+def _is_same_range(one: MemberStatus, other: MemberStatus) -> bool:
     """Whether the second can be the first, started anew."""
     if one.instance_id is not None or other.instance_id is not None:
         return one.instance_id == other.instance_id

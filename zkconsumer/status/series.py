@@ -190,11 +190,13 @@ class Commits:
             log_end: as it was seen then; None where it is not known.
             skew_ms: how far the clock of ``committed_ms`` is ahead of ours.
         """
-        told = committed.committed_ms
-        at_ms = committed.seen_ms if told is None else told - skew_ms
+        reported = committed.committed_ms
+        at_ms = committed.seen_ms if reported is None else reported - skew_ms
         first = not self._offsets
         if not first:
-            if self._offsets[-1] == committed.offset and (told is None or at_ms <= self._times[-1]):
+            if self._offsets[-1] == committed.offset and (
+                reported is None or at_ms <= self._times[-1]
+            ):
                 return
             at_ms = max(at_ms, self._times[-1])
         lag = _UNKNOWN if log_end is None else max(0, log_end - committed.offset)

@@ -175,10 +175,10 @@ class Timelines:
         }
         self._timelines = kept
         skew_ms = 0 if snapshot.clock_skew_ms is None else snapshot.clock_skew_ms.value
-        news = (
+        events = (
             kept[key].receive(one, partition_ids, skew_ms) for key, one in snapshot.groups.items()
         )
-        return tuple(one for one in news if one is not None)
+        return tuple(one for one in events if one is not None)
 
     def of(self, key: GroupKey) -> GroupTimeline | None:
         """The rebalances of one group; None where there is no such group."""

@@ -25,7 +25,7 @@ _LOOK_AROUND_S: Final = 0.5
 
 
 class _Wait:
-    """One task's wait for one stream. All but ``ring`` belongs to the loop's thread."""
+    """One task's wait for one stream. All but ``signal`` belongs to the loop's thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -33,13 +33,13 @@ class _Wait:
         self._has_rung = False
         self._sleeper: asyncio.Future[None] | None = None
 
-    def ring(self) -> None:
+    def signal(self) -> None:
         """Something changed: look again. Thread: any."""
         if self._is_called:
             return
         self._is_called = True
         try:
-            self.loop.call_soon_threadsafe(self._hear)
+            self.loop.call_soon_threadsafe(self._on_notice)
         except RuntimeError:
             # The loop was closed under its task; whoever comes next looks for itself.
             self._is_called = False
@@ -56,7 +56,7 @@ class _Wait:
                 self._sleeper = None
         self._has_rung = False
 
-    def _hear(self) -> None:
+    def _on_notice(self) -> None:
         # First: a ring from here on calls again, one before it is seen by who looks now.
         self._is_called = False
         self._has_rung = True
@@ -140,7 +140,7 @@ class AsyncReader(Generic[K, V]):
                 raise StopAsyncIteration
             elif need is not Need.NOTHING and not is_listening:
                 # And look once more, for what came before anyone listened.
-                self._queue.listen(wait.ring)
+                self._queue.listen(wait.signal)
                 is_listening = True
             elif need is not Need.NOTHING:
                 await self._rest(wait, deadline_s)
@@ -154,9 +154,9 @@ class AsyncReader(Generic[K, V]):
         await wait.rest(nap_s)
         self._burst_ends_s = wait.loop.time() + _BURST_S
 
-    async def _run(self, errand: BlockingTask, loop: asyncio.AbstractEventLoop) -> None:
+    async def _run(self, task: BlockingTask, loop: asyncio.AbstractEventLoop) -> None:
         """Run it in the executor; a task that is cancelled leaves it to the next one."""
-        errand, future = self._take_flight(errand, loop)
+        task, future = self._take_flight(task, loop)
         try:
             go_on = await asyncio.shield(future)
         except asyncio.CancelledError:
@@ -166,26 +166,26 @@ class AsyncReader(Generic[K, V]):
         except Exception as error:
             self._flight = None
             if isinstance(error, ZkConsumerError):
-                self._reader.settle_error(errand, error)
+                self._reader.settle_error(task, error)
             raise
         self._flight = None
-        self._reader.settle(errand, go_on=go_on)
+        self._reader.settle(task, go_on=go_on)
 
     def _take_flight(
-        self, errand: BlockingTask, loop: asyncio.AbstractEventLoop
+        self, task: BlockingTask, loop: asyncio.AbstractEventLoop
     ) -> tuple[BlockingTask, asyncio.Future[bool]]:
         if self._flight is not None:
             before, future = self._flight
-            is_same = before.chunk is errand.chunk and before.behind is errand.behind
+            is_same = before.chunk is task.chunk and before.behind is task.behind
             if is_same and future.get_loop() is loop:
                 return self._flight
-        future = loop.run_in_executor(None, errand.run)
+        future = loop.run_in_executor(None, task.run)
         # Were nobody to come back for it, its error need not be said again.
-        future.add_done_callback(_hear_out)
-        self._flight = errand, future
+        future.add_done_callback(_drain)
+        self._flight = task, future
         return self._flight
 
 
-def _hear_out(future: asyncio.Future[bool]) -> None:
+def _drain(future: asyncio.Future[bool]) -> None:
     if not future.cancelled():
         future.exception()

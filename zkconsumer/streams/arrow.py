@@ -99,25 +99,25 @@ class ArrowBatches(Generic[K, V]):
 
     def __next__(self) -> pa.RecordBatch:
         self._refuse_others()
-        patience = self._waiting.begin(self._idle_since_ms, self._timeout_ms)
+        deadline = self._waiting.begin(self._idle_since_ms, self._timeout_ms)
         self._idle_since_ms = None
         while True:
             need = self._reader.turn()
-            hand = self._reader.ready_hand() if need is Need.NOTHING else None
-            if hand is not None:
-                batch, place, behind = _batch_of(hand, self._most, self.schema)
+            cursor = self._reader.ready_cursor() if need is Need.NOTHING else None
+            if cursor is not None:
+                batch, place, behind = _batch_of(cursor, self._most, self.schema)
                 # Behind the last call: it is handed over with its offsets, or neither is.
-                if self._reader.hand_over_part(hand, place, behind):
+                if self._reader.transfer_part(cursor, place, behind):
                     return batch
             elif isinstance(need, BlockingTask):
                 self._waiting.run(need)
             elif need is Need.END:
                 raise StopIteration
             elif need is not Need.NOTHING:
-                is_due = self._waiting.is_due(patience)
-                self._waiting.rest(need, patience)
+                is_due = self._waiting.is_due(deadline)
+                self._waiting.rest(need, deadline)
                 if is_due:
-                    self._idle_since_ms = patience.idle_since_ms
+                    self._idle_since_ms = deadline.idle_since_ms
                     return pa.RecordBatch.from_pylist([], schema=self.schema)
 
     def _read_on(self, schema: pa.Schema) -> "_UntilQuiet[K, V]":
@@ -163,13 +163,13 @@ def column_of(name: str, columns: RecordColumns, tp: TopicPartition) -> pa.Array
 
 
 def _batch_of(
-    hand: ChunkCursor[K, V], most: int, schema: pa.Schema
+    cursor: ChunkCursor[K, V], most: int, schema: pa.Schema
 ) -> tuple[pa.RecordBatch, Any, int]:
     """The next messages of a hand, the place behind them, and the offset."""
-    assert hand.chunk is not None
-    tp = hand.chunk.claim.topic_partition
+    assert cursor.chunk is not None
+    tp = cursor.chunk.claim.topic_partition
     # Any: one of two classes, which are told apart here only.
-    one: Any = hand
+    one: Any = cursor
     if isinstance(one, PythonChunkCursor):
         rows, place = one.look_rows(most)
         while len(rows) > 1 and row_bytes(rows) > MOST_BYTES:

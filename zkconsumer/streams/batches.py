@@ -73,37 +73,37 @@ class BatchReader(ChunkReader[K, V]):
         if passage is not None:
             for progress in passage.progresses:
                 progress.consumed_offset = progress.delivered_offset
-            hand, before = self._hands.of(passage.chunk), self._hand
-            if hand is not before:
+            cursor, before = self._cursors.of(passage.chunk), self._cursor
+            if cursor is not before:
                 before.chunk = None
             # Plain stores from here on: what is in hand now is what the batch came to.
-            hand.chunk = passage.chunk
+            cursor.chunk = passage.chunk
             # What was given up may have been emptied: then the place is in nothing.
             if passage.chunk.claim.active:
-                hand.place = passage.place
-            self._hand = hand
+                cursor.place = passage.place
+            self._cursor = cursor
             self._passage = None
-        chunk = self._hand.chunk
+        chunk = self._cursor.chunk
         if chunk is not None:
             chunk.claim.consumed_offset = chunk.claim.delivered_offset
 
-    def ready_hand(self) -> ChunkCursor[K, V] | None:
+    def ready_cursor(self) -> ChunkCursor[K, V] | None:
         """Behind a ``turn`` that needs nothing: the hand, if it has messages to look at."""
-        chunk = self._hand.chunk
-        is_ready = chunk is not None and chunk.claim.active and not self._hand.is_through
-        return self._hand if is_ready else None
+        chunk = self._cursor.chunk
+        is_ready = chunk is not None and chunk.claim.active and not self._cursor.is_through
+        return self._cursor if is_ready else None
 
-    def hand_over_part(self, hand: ChunkCursor[K, V], place: Any, behind: int) -> bool:
+    def transfer_part(self, cursor: ChunkCursor[K, V], place: Any, behind: int) -> bool:
         """Hand over what was seen in the hand, up to this place and offset; False if none may be.
 
         Raises:
             ConsumerForked: this is a forked child.
         """
-        chunk = hand.chunk
+        chunk = cursor.chunk
         if chunk is None or self._gate.is_shut() or not chunk.claim.active:
             return False
         # Plain stores from here on, as in the hand.
-        hand.place = place
+        cursor.place = place
         chunk.claim.delivered_offset = behind
         if self._consumes_in_hand:
             chunk.claim.consumed_offset = behind
@@ -112,11 +112,11 @@ class BatchReader(ChunkReader[K, V]):
     def first_piece(self, most: int) -> BatchPiece[K, V] | Need | BlockingTask:
         """Begin a batch with what is in hand, or go one step towards that, as ``turn`` does."""
         need = self.turn()
-        hand = self.ready_hand()
-        if need is not Need.NOTHING or hand is None or hand.chunk is None:
+        cursor = self.ready_cursor()
+        if need is not Need.NOTHING or cursor is None or cursor.chunk is None:
             return need
-        found, place = hand.look(most)
-        return BatchPiece(hand.chunk, found, place)
+        found, place = cursor.look(most)
+        return BatchPiece(cursor.chunk, found, place)
 
     def add_pieces(self, pieces: list[BatchPiece[K, V]], most: int, max_bytes: int) -> Need:
         """Add what is queued to a batch; NOTHING where it is to be handed over as it is.
@@ -135,13 +135,13 @@ class BatchReader(ChunkReader[K, V]):
                 return Need.ITEM
             if not isinstance(item, Chunk):
                 break
-            found, place = self._hands.another(item).look(most - count)
+            found, place = self._cursors.another(item).look(most - count)
             pieces.append(BatchPiece(item, found, place))
             count += len(found)
             size_bytes += item.size_bytes
         return Need.NOTHING
 
-    def hand_over(self, pieces: list[BatchPiece[K, V]]) -> list[MessageAndMetadata[K, V]]:
+    def transfer(self, pieces: list[BatchPiece[K, V]]) -> list[MessageAndMetadata[K, V]]:
         """Hand over what is still ours of a batch; nothing where that is nothing, or none may be.
 
         Raises:
@@ -176,16 +176,16 @@ class BatchReader(ChunkReader[K, V]):
         # Nothing is called from here on by Python, so that no signal handler runs: the batch and
         # its offsets are handed over together.
         _ = [*stores, *more_stores] if self._consumes_in_hand else [*stores]
-        self._hand.place = pieces[0].place
+        self._cursor.place = pieces[0].place
         self._ahead = ahead
         self._passage = passage
         return messages
 
-    def _at_hand(self) -> tuple[Chunk, ...]:
+    def _available(self) -> tuple[Chunk, ...]:
         """See ``ChunkReader``."""
         passage = self._passage
         last = () if passage is None else (passage.chunk,)
-        return tuple(dict.fromkeys((*super()._at_hand(), *last, *list(self._ahead))))
+        return tuple(dict.fromkeys((*super()._available(), *last, *list(self._ahead))))
 
     def _count_out(self, pieces: list[BatchPiece[K, V]]) -> None:
         """Those that were given up are not handed over."""
@@ -280,15 +280,15 @@ class Batches(Generic[K, V]):
 
     def __next__(self) -> list[MessageAndMetadata[K, V]]:
         self._refuse_others()
-        patience = self._waiting.begin(self._idle_since_ms, self._timeout_ms)
+        deadline = self._waiting.begin(self._idle_since_ms, self._timeout_ms)
         self._idle_since_ms = None
         pieces: list[BatchPiece[K, V]] = []
         self._reader.settle_batch()
         while True:
             need = self._grow(pieces)
-            is_due = self._waiting.is_due(patience)
+            is_due = self._waiting.is_due(deadline)
             if pieces and (need is Need.NOTHING or is_due):
-                batch = self._reader.hand_over(pieces)
+                batch = self._reader.transfer(pieces)
                 if batch:
                     return batch
                 pieces = []
@@ -297,9 +297,9 @@ class Batches(Generic[K, V]):
             elif need is Need.END:
                 raise StopIteration
             elif need is not Need.NOTHING:
-                self._waiting.rest(need, patience, has_some=bool(pieces))
+                self._waiting.rest(need, deadline, has_some=bool(pieces))
                 if is_due:
-                    self._idle_since_ms = patience.idle_since_ms
+                    self._idle_since_ms = deadline.idle_since_ms
                     return []
 
     def _grow(self, pieces: list[BatchPiece[K, V]]) -> Need | BlockingTask:

@@ -57,7 +57,7 @@ class ChunkQueue:
         self._max_chunks = max_chunks
         self._budget = budget
         self._items: deque[Item] = deque()
-        self._in_hand: Chunk | None = None
+        self._pending: Chunk | None = None
         self._tokens: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._woken = False
         self._on_change: Callable[[], None] | None = None
@@ -72,10 +72,10 @@ class ChunkQueue:
         with self._producers:
             while can_cut(chunk, half_bytes):
                 part_bytes = max(half_bytes, records_bytes(chunk.records[:1]))
-                if not self._room_for(part_bytes, on_room):
+                if not self._capacity_for(part_bytes, on_room):
                     return False
                 self._put(cut_head(chunk, half_bytes))
-            if not self._room_for(chunk.size_bytes, on_room):
+            if not self._capacity_for(chunk.size_bytes, on_room):
                 return False
             self._put(chunk)
         return True
@@ -84,7 +84,7 @@ class ChunkQueue:
         """See ``ChunkSink``: what is free, up to half the share; an eighth of it counts as none."""
         half_bytes = self._half_share_bytes()
         with self._producers:
-            if not self._room_for(max(1, half_bytes // 4), on_room):
+            if not self._capacity_for(max(1, half_bytes // 4), on_room):
                 return 0
             if self._budget is None:
                 return half_bytes
@@ -156,16 +156,16 @@ class ChunkQueue:
         if isinstance(item, Closed):
             return
         if isinstance(item, Chunk):
-            self._in_hand = item
+            self._pending = item
         self._items.popleft()
         self._token_came(0)
-        self._make_room()
+        self._make_space()
 
     def done_with(self, chunk: Chunk) -> None:
         """Give the bytes of a removed chunk back; twice does no harm. Thread: the stream's."""
-        if self._in_hand is chunk:
-            self._in_hand = None
-            self._make_room()
+        if self._pending is chunk:
+            self._pending = None
+            self._make_space()
 
     def discard_inactive(self) -> None:
         """Free what is queued for claims that were given up. Thread: any."""
@@ -174,7 +174,7 @@ class ChunkQueue:
                 item.records = ()
                 item.poison = None
                 item.size_bytes = 0
-        self._make_room()
+        self._make_space()
 
     def chunk_count(self) -> int:
         """How many chunks wait that will be delivered. Thread: any."""
@@ -184,13 +184,13 @@ class ChunkQueue:
         """The memory of all chunks here and of the one in the stream's hands. Thread: any."""
         # In this order: a chunk that moves from the one to the other meanwhile counts twice.
         queued = sum(one.size_bytes for one in list(self._items) if isinstance(one, Chunk))
-        in_hand = self._in_hand
-        return queued + (in_hand.size_bytes if in_hand is not None else 0)
+        pending = self._pending
+        return queued + (pending.size_bytes if pending is not None else 0)
 
     def _half_share_bytes(self) -> int:
         return sys.maxsize if self._budget is None else max(1, self._budget.share_bytes // 2)
 
-    def _room_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
+    def _capacity_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
         """Whether so much fits; if not, ``on_room`` waits."""
         if self._fits(size_bytes):
             return True
@@ -225,7 +225,7 @@ class ChunkQueue:
             return False
         return True
 
-    def _make_room(self) -> None:
+    def _make_space(self) -> None:
         while True:
             try:
                 waiter = self._waiters.popleft()

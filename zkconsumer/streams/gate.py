@@ -35,11 +35,11 @@ _LEAST_INTERVALS: Final = 2
 class _Pause:
     """What became of one pause. It takes no lock: a stream's thread may be interrupted."""
 
-    __slots__ = ("met_ms", "over", "said", "unsaid")
+    __slots__ = ("message", "met_ms", "over", "unsaid")
 
     def __init__(self) -> None:
         self.unsaid = deque([None])
-        self.said: deque[None] = deque()
+        self.message: deque[None] = deque()
         self.met_ms: int | None = None
         self.over = False
 
@@ -71,7 +71,7 @@ class DeliveryGate:
         self._allowed_silence_ms = allowed_silence_ms
         self._observation = observation
         self._guard = ForkGuard("this consumer stream") if guard is None else guard
-        self._heard_ms: int | None = None
+        self._last_response_ms: int | None = None
         self._allowed_unheard_ms = allowed_silence_ms
         self._until_ms: int | None = None
         self._pause = _Pause()
@@ -82,7 +82,7 @@ class DeliveryGate:
         """Call this when delivery may go on; it must only put. Thread: any."""
         self._wakers.append(wake)
 
-    def heard(self, sent_ms: int, interval_ms: int) -> None:
+    def received(self, sent_ms: int, interval_ms: int) -> None:
         """ZooKeeper has answered a request. Thread: the one that calls ``trust``.
 
         Without a connection that counts only once ``trust`` says that there is one.
@@ -91,9 +91,9 @@ class DeliveryGate:
             sent_ms: when that request was sent, by the clock of the gate.
             interval_ms: so often at least there is an answer while all is well.
         """
-        if self._heard_ms is not None and sent_ms <= self._heard_ms:
+        if self._last_response_ms is not None and sent_ms <= self._last_response_ms:
             return
-        self._heard_ms = sent_ms
+        self._last_response_ms = sent_ms
         self._allowed_unheard_ms = max(self._allowed_silence_ms, _LEAST_INTERVALS * interval_ms)
         if self.suspect_since_ms is None and self._open():
             self._wake()
@@ -132,7 +132,7 @@ class DeliveryGate:
 
     def _open(self) -> bool:
         """Begin anew to count; says whether somebody met it shut."""
-        heard_ms = self._heard_ms
+        heard_ms = self._last_response_ms
         self._set(None if heard_ms is None else heard_ms + self._allowed_unheard_ms)
         pause, self._pause = self._pause, _Pause()
         pause.over = True
@@ -155,18 +155,20 @@ class DeliveryGate:
             pause.unsaid.pop()
         except IndexError:
             return
-        since_ms = self.suspect_since_ms if self._heard_ms is None else self._heard_ms
+        since_ms = (
+            self.suspect_since_ms if self._last_response_ms is None else self._last_response_ms
+        )
         silent_ms = 0 if since_ms is None else now_ms - since_ms
         log.warning("delivery pauses: ZooKeeper has been silent for %d ms", silent_ms)
         self._observation.report(DeliveryPaused(silent_ms))
-        pause.said.append(None)
+        pause.message.append(None)
         # It may have ended while its begin was being told.
         if pause.over:
             self._report_end(pause)
 
     def _report_end(self, pause: _Pause) -> None:
         try:
-            pause.said.pop()
+            pause.message.pop()
         except IndexError:
             return
         log.info("delivery goes on: ZooKeeper answers again")

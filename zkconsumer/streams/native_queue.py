@@ -36,7 +36,7 @@ class NativeChunkQueue:
         """See ``ChunkSink``."""
         half_bytes = self.native.half_share_bytes
         while can_cut(chunk, half_bytes):
-            if not self._room_for(max(half_bytes, _least_bytes(chunk)), on_room):
+            if not self._capacity_for(max(half_bytes, _least_bytes(chunk)), on_room):
                 return False
             # The native loops may be quicker; then the chunk is to be what it was.
             whole = (chunk.fetch_offset, chunk.records, chunk.size_bytes)
@@ -57,17 +57,17 @@ class NativeChunkQueue:
     def fail(self, error: ZkConsumerError) -> None:
         """Have the stream raise this, behind what is queued. Thread: any."""
         self.native.add(Failed(error), None, 0)
-        self._tell()
+        self._notify()
 
     def close(self) -> None:
         """End the stream, behind what is queued. Thread: any."""
         self.native.add(CLOSED, None, 0)
-        self._tell()
+        self._notify()
 
     def wake(self) -> None:
         """Have a waiting stream look around, now or at its next wait. Thread: any."""
         self.native.wake()
-        self._tell()
+        self._notify()
 
     def listen(self, on_change: Callable[[], None] | None) -> None:
         """Call this after every put and wake; None: no more."""
@@ -134,17 +134,17 @@ class NativeChunkQueue:
             self.native.wait_for_room(on_room)
             if not self.native.add(chunk, chunk.claim, chunk.size_bytes):
                 return False
-        self._tell()
+        self._notify()
         return True
 
-    def _room_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
+    def _capacity_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
         """Whether so much fits; if not, ``on_room`` waits."""
         if self.native.has_room(size_bytes):
             return True
         self.native.wait_for_room(on_room)
         return self.native.has_room(size_bytes)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         on_change = self._on_change
         if on_change is not None:
             on_change()

@@ -81,13 +81,13 @@ class ChunkReader(Generic[K, V]):
         self._gate = parts.gate
         self._poison = parts.poison
         self._commit_ahead = parts.commit_ahead if parts.delivery.commits_ahead else None
-        self._hands = StreamCursors(
+        self._cursors = StreamCursors(
             consumes_in_hand=parts.delivery.consumes_in_hand,
             lease=parts.gate.lease,
             key_decoder=parts.key_decoder,
             value_decoder=parts.value_decoder,
         )
-        self._hand = self._hands.first
+        self._cursor = self._cursors.first
         self._consumes_in_hand = parts.delivery.consumes_in_hand
         # What is done for the chunk in hand, or at the head of the queue.
         self._committed: Chunk | None = None
@@ -106,7 +106,7 @@ class ChunkReader(Generic[K, V]):
         is left of the chunk in hand is an estimate.
         """
         # What is at hand first: what comes to it meanwhile counts as handed over for a moment.
-        at_hand = self._at_hand()
+        at_hand = self._available()
         counts = dict(self._counts)
         for chunk in at_hand:
             topic = chunk.claim.topic_partition.topic
@@ -116,7 +116,7 @@ class ChunkReader(Generic[K, V]):
     def step(self) -> MessageAndMetadata[K, V] | None:
         """The next message of the chunk in hand, if any: what is in hand now is done with."""
         # In a for, no signal handler runs between the hand and us.
-        for message in self._hand:
+        for message in self._cursor:
             return message
         return None
 
@@ -124,7 +124,7 @@ class ChunkReader(Generic[K, V]):
         self, slow: Callable[[], MessageAndMetadata[K, V]]
     ) -> Iterator[MessageAndMetadata[K, V]]:
         """Give what ``step`` would, or ``slow`` where that has none; see ``Hand.iterate``."""
-        return self._hands.first.iterate(slow)
+        return self._cursors.first.iterate(slow)
 
     def turn(self) -> Need | BlockingTask:
         """Go one step towards the next message, where ``step`` gave none.
@@ -136,14 +136,14 @@ class ChunkReader(Generic[K, V]):
         is_shut = self._gate.is_shut()
         if self._owed is not None:
             self._give_back(self._owed)
-        chunk = self._hand.chunk
+        chunk = self._cursor.chunk
         if chunk is not None:
             if not chunk.claim.active:
                 self._count(chunk, -_left(chunk))
                 self._let_go(chunk)
             elif is_shut:
                 return Need.TRUST
-            elif not self._hand.is_through:
+            elif not self._cursor.is_through:
                 return Need.NOTHING
             elif (poison := chunk.poison) is not None and self._met is not chunk:
                 return BlockingTask(chunk=chunk, behind=True, run=partial(self._meet, poison))
@@ -159,25 +159,25 @@ class ChunkReader(Generic[K, V]):
         """
         self._gate.is_shut()
 
-    def settle(self, errand: BlockingTask, *, go_on: bool) -> None:
+    def settle(self, task: BlockingTask, *, go_on: bool) -> None:
         """An errand of the last turn came to its end."""
-        chunk = errand.chunk
-        if errand.behind:
+        chunk = task.chunk
+        if task.behind:
             self._met = chunk
         elif go_on:
             self._committed = chunk
         else:
             self._drop_head(chunk)
 
-    def settle_error(self, errand: BlockingTask, error: ZkConsumerError) -> None:
+    def settle_error(self, task: BlockingTask, error: ZkConsumerError) -> None:
         """An errand failed; the caller of the stream is going to hear of it."""
-        chunk = errand.chunk
+        chunk = task.chunk
         poison = chunk.poison
         if poison is not None and error is poison.error:
             # The partition stands still in front of it: neither consumed nor met again. The next
             # turn tells the queue: no call here, or an interruption could swallow the error.
             self._owed = chunk
-            self._hand.chunk = None
+            self._cursor.chunk = None
             chunk.records = ()
 
     def _look(self, *, is_shut: bool) -> Need | BlockingTask:
@@ -211,19 +211,19 @@ class ChunkReader(Generic[K, V]):
         topic = chunk.claim.topic_partition.topic
         self._counts[topic] = self._counts.get(topic, 0) + messages
 
-    def _at_hand(self) -> tuple[Chunk, ...]:
+    def _available(self) -> tuple[Chunk, ...]:
         """Chunks that were counted, of which messages may be left. Thread: any."""
-        chunk = self._hand.chunk
+        chunk = self._cursor.chunk
         return () if chunk is None else (chunk,)
 
     def _start(self, chunk: Chunk) -> None:
         claim = chunk.claim
         self._note_jump(chunk, claim.consumed_offset)
         claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
-        hand = self._hands.of(chunk)
+        cursor = self._cursors.of(chunk)
         # Plain stores from here on: what is in hand is to be taken from the queue.
-        hand.chunk = chunk
-        self._hand = hand
+        cursor.chunk = chunk
+        self._cursor = cursor
         self._taken = chunk
 
     def _note_jump(self, chunk: Chunk, position: int | None) -> None:
@@ -243,7 +243,7 @@ class ChunkReader(Generic[K, V]):
 
     def _let_go(self, chunk: Chunk) -> None:
         self._owed = chunk
-        self._hand.chunk = None
+        self._cursor.chunk = None
         chunk.records = ()
         self._give_back(chunk)
 

@@ -210,7 +210,7 @@ class KafkaStream(Generic[K, V]):
 
     def _wait_for_next(self) -> MessageAndMetadata[K, V]:
         self._refuse_others()
-        patience = self._waiting.begin()
+        deadline = self._waiting.begin()
         while True:
             message = self._reader.step()
             if message is not None:
@@ -221,4 +221,4 @@ class KafkaStream(Generic[K, V]):
             elif need is Need.END:
                 raise StopIteration
             elif need is not Need.NOTHING:
-                self._waiting.rest(need, patience)
+                self._waiting.rest(need, deadline)

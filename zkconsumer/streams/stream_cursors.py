@@ -54,9 +54,9 @@ class StreamCursors(Generic[K, V]):
 
     def another(self, chunk: Chunk) -> ChunkCursor[K, V]:
         """A new one with this chunk in it, to look at what the stream has not come to yet."""
-        hand: ChunkCursor[K, V] = self._make_native() if _is_native(chunk) else self._make_pure()
-        hand.chunk = chunk
-        return hand
+        cursor: ChunkCursor[K, V] = self._make_native() if _is_native(chunk) else self._make_pure()
+        cursor.chunk = chunk
+        return cursor
 
     def _make_pure(self) -> PythonChunkCursor[K, V]:
         return PythonChunkCursor(
@@ -67,14 +67,14 @@ class StreamCursors(Generic[K, V]):
         )
 
     def _make_native(self) -> ChunkCursor[K, V]:
-        hand = _core.Hand(
+        cursor = _core.Hand(
             consumes_in_hand=self._consumes_in_hand,
             lease=self._lease,
             key_decoder=self._key_decoder,
             value_decoder=self._value_decoder,
         )
         # Its messages are what ours are, but for their class.
-        return cast("ChunkCursor[K, V]", hand)
+        return cast("ChunkCursor[K, V]", cursor)
 
 
 def _is_native(chunk: Chunk) -> bool:

@@ -41,31 +41,31 @@ class Waiting(Generic[K, V]):
         end_ms = idle_since_ms + self._timeout_ms if self._timeout_ms >= 0 else None
         return WaitLimit(idle_since_ms, end_ms, None if due_in_ms is None else now_ms + due_in_ms)
 
-    def run(self, errand: BlockingTask) -> None:
+    def run(self, task: BlockingTask) -> None:
         """Run it here and settle it.
 
         Raises:
             ZkConsumerError: it failed.
         """
         try:
-            go_on = errand.run()
+            go_on = task.run()
         except ZkConsumerError as error:
-            self._reader.settle_error(errand, error)
+            self._reader.settle_error(task, error)
             raise
-        self._reader.settle(errand, go_on=go_on)
+        self._reader.settle(task, go_on=go_on)
 
-    def is_due(self, patience: "WaitLimit") -> bool:
+    def is_due(self, deadline: "WaitLimit") -> bool:
         """Whether a batch has to do with what it has."""
-        return patience.due_ms is not None and self._clock.now_ms() >= patience.due_ms
+        return deadline.due_ms is not None and self._clock.now_ms() >= deadline.due_ms
 
-    def rest(self, need: Need, patience: "WaitLimit", *, has_some: bool = False) -> None:
+    def rest(self, need: Need, deadline: "WaitLimit", *, has_some: bool = False) -> None:
         """Wait until there may be what is needed, until it is due, or for a while.
 
         Raises:
             ConsumerTimeout: nothing came in time, unless the caller has some.
         """
-        end_ms = None if has_some else patience.end_ms
-        ends_ms = [one for one in (end_ms, patience.due_ms) if one is not None]
+        end_ms = None if has_some else deadline.end_ms
+        ends_ms = [one for one in (end_ms, deadline.due_ms) if one is not None]
         now_ms = self._clock.now_ms()
         nap_ms = max(0, min([_LOOK_AROUND_MS, *(one - now_ms for one in ends_ms)]))
         if need is Need.TRUST:

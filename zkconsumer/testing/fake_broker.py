@@ -98,7 +98,7 @@ class BrokerConversation:
     def __init__(self, broker: FakeBroker) -> None:
         self._broker = broker
         self._cluster = broker.cluster
-        self._answers = FakeResponses(broker.cluster, broker.id)
+        self._responses = FakeResponses(broker.cluster, broker.id)
         self._reader = FrameReader(_MAX_REQUEST_BYTES)
         self._waiting: deque[RequestFrame] = deque()
         self._parked: tuple[RequestFrame, int] | None = None
@@ -160,14 +160,14 @@ class BrokerConversation:
         if self._parked is not None and not self._over:
             frame, deadline_ms = self._parked
             self._parked = None
-            self._answer(frame, now_ms, deadline_ms)
+            self._respond(frame, now_ms, deadline_ms)
         while self._waiting and not (self._parked or self._hangs or self._over):
             self._handle(self._waiting.popleft(), now_ms)
 
     def _handle(self, frame: RequestFrame, now_ms: int) -> None:
         match self._broker.next_step(frame.api_key):
             case DefaultReply():
-                self._answer(frame, now_ms, None)
+                self._respond(frame, now_ms, None)
             case Fail(code):
                 self._send(frame, failure(frame.request, code))
             case ScriptedReply(response):
@@ -177,17 +177,17 @@ class BrokerConversation:
             case Hang():
                 self._hangs = True
             case Cut(count):
-                whole = _encoded(frame, self._answers.to(frame.request, frame.version))
+                whole = _encoded(frame, self._responses.to(frame.request, frame.version))
                 self._outgoing += whole[:count]
                 self._over = True
             case Close():
                 self._over = True
 
-    def _answer(self, frame: RequestFrame, now_ms: int, deadline_ms: int | None) -> None:
+    def _respond(self, frame: RequestFrame, now_ms: int, deadline_ms: int | None) -> None:
         if not _is_known(frame):
             self._over = True
             return
-        response = self._answers.to(frame.request, frame.version)
+        response = self._responses.to(frame.request, frame.version)
         if isinstance(frame.request, FetchRequest) and isinstance(response, FetchResponse):
             if deadline_ms is None:
                 deadline_ms = now_ms + frame.request.max_wait_ms
@@ -251,7 +251,7 @@ def _encoded(frame: RequestFrame, response: Response) -> bytes:
 
 def _is_too_little(request: FetchRequest, response: FetchResponse) -> bool:
     """Whether a broker would still wait: no error, and less than was asked for."""
-    answers = [one for topic in response.topics for one in topic.partitions]
-    if any(one.error_code for one in answers):
+    responses = [one for topic in response.topics for one in topic.partitions]
+    if any(one.error_code for one in responses):
         return False
-    return sum(len(one.records) for one in answers) < request.min_bytes
+    return sum(len(one.records) for one in responses) < request.min_bytes

@@ -111,8 +111,8 @@ class FakeGroupCoordinator:
     ) -> Iterator[Addressed]:
         code, member_id = self._identify(request, terms)
         if code != ErrorCode.NONE:
-            answer = ev.JoinCompleted(round=request.round, code=code, member_id=member_id)
-            yield connection, answer
+            response = ev.JoinCompleted(round=request.round, code=code, member_id=member_id)
+            yield connection, response
             return
         returned = not request.member_id and member_id in self.members
         request = replace(request, member_id=member_id)

@@ -62,7 +62,7 @@ class MemoryClient:
         """See ``RawClient``."""
         self.listeners.append(listener)
 
-    def on_heard(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: HeardListener) -> None:
         """See ``RawClient``: its connection stands or is known to be broken."""
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
@@ -146,11 +146,11 @@ class MemoryClient:
             raise RegistryError("no connection to ZooKeeper (in-memory, disconnected)")
         self.requests[kind] += count
 
-    def _reply(self, answer: T) -> T:
+    def _reply(self, response: T) -> T:
         if self.lost_replies:
             self.lost_replies -= 1
             raise RegistryError("connection to ZooKeeper lost before the answer came")
-        return answer
+        return response
 
     @staticmethod
     def _leave(

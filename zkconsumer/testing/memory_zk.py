@@ -56,7 +56,7 @@ class MemoryZkServer:
         self.lock = threading.RLock()
         self.tree = MemoryTree(wall_ms)
         self._queued = delivery == "queued"
-        self._news: list[PendingDelivery] = []
+        self._events: list[PendingDelivery] = []
         self._clients: list[MemoryClient] = []
         self._session_ids = itertools.count(FIRST_SESSION_ID)
 
@@ -71,15 +71,15 @@ class MemoryZkServer:
     def pending(self) -> tuple[PendingDelivery, ...]:
         """The news that waits, in the order in which it came up."""
         with self.lock:
-            return tuple(self._news)
+            return tuple(self._events)
 
     def deliver(self, index: int = 0) -> bool:
         """Hand out one piece of news; False where there is none at that place."""
         with self.lock:
-            if index >= len(self._news):
+            if index >= len(self._events):
                 return False
-            news = self._news.pop(index)
-        news.call()
+            events = self._events.pop(index)
+        events.call()
         return True
 
     def deliver_all(self) -> int:
@@ -131,7 +131,7 @@ class MemoryZkServer:
                     for watch in client.take_watches(event)
                 ]
             for client, watch in calls:
-                self._tell(client, f"{event.event} {event.path}", _watch_call(watch, event))
+                self._notify(client, f"{event.event} {event.path}", _watch_call(watch, event))
 
     def _client_of(self, session_id: int) -> MemoryClient:
         with self.lock:
@@ -168,14 +168,14 @@ class MemoryZkServer:
 
     def _announce(self, client: MemoryClient, event: SessionEvent) -> None:
         for listener in list(client.listeners):
-            self._tell(client, event.state, _listener_call(listener, event))
+            self._notify(client, event.state, _listener_call(listener, event))
 
-    def _tell(self, client: MemoryClient, what: str, call: Callable[[], None]) -> None:
+    def _notify(self, client: MemoryClient, what: str, call: Callable[[], None]) -> None:
         if not self._queued:
             call()
             return
         with self.lock:
-            self._news.append(PendingDelivery(client.session_id, what, call))
+            self._events.append(PendingDelivery(client.session_id, what, call))
 
 
 class MemoryZkStore(CompoundStore):

@@ -51,7 +51,7 @@ def groups_json(state: ClusterState) -> Json:
 def group_json(state: ClusterState, key: GroupKey) -> Json:
     """A group in short."""
     group = state.snapshot.groups[key]
-    lag, verdict = state.lag(key), state.verdict(key)
+    lag, outcome = state.lag(key), state.outcome(key)
     slowest = lag.worst_time
     return {
         "kind": str(key.kind),
@@ -67,7 +67,7 @@ def group_json(state: ClusterState, key: GroupKey) -> Json:
         "lag_ms_estimated": (
             None if slowest is None or slowest.time is None else slowest.time.estimated
         ),
-        "burrow": verdict.status.name,
+        "burrow": outcome.status.name,
     }
 
 

@@ -69,7 +69,7 @@ class ApiResponses:
         measures = ClusterMeasures(
             snapshot=state.snapshot if state.ready else None,
             lag=state.lag,
-            verdict=state.verdict,
+            outcome=state.outcome,
             now_ms=self._site.clock.wall_ms(),
             problem=state.problem or _absence(state.snapshot),
             read_ms=state.read_duration_ms if state.ready else None,
@@ -82,10 +82,10 @@ class ApiResponses:
         """``/healthz``: 200 where what is shown is young, else 503; the reason to who may know."""
         now_ms = self._site.clock.wall_ms()
         health = health_of(self._site.source.current, now_ms)
-        told = {"healthy": health.well, "age_ms": health.age_ms, "reason": health.reason}
+        reported = {"healthy": health.well, "age_ms": health.age_ms, "reason": health.reason}
         if health.well or self._site.tokens.admits(dict(request.headers), now_ms):
-            return AsciiJson(told, 200 if health.well else 503)
-        return AsciiJson({**told, "reason": "not told without the token"}, 503)
+            return AsciiJson(reported, 200 if health.well else 503)
+        return AsciiJson({**reported, "reason": "not told without the token"}, 503)
 
 
 def _absence(snapshot: ClusterSnapshot) -> str | None:

@@ -66,15 +66,21 @@ ASKING_ZOOKEEPER: Final = 4
 
 def build_app(site: Site) -> ASGIApp:
     """The application, guarded."""
-    answers, programs = _Pages(site), ApiResponses(site)
+    responses, programs = _Pages(site), ApiResponses(site)
     app = Starlette(
         routes=[
-            Route("/", answers.page(lambda asked, state, _: cluster_page(state, asked))),
-            Route("/topics", answers.page(lambda asked, state, _: topics_page(state, asked))),
-            Route("/topics/{name}", answers.page(_topic)),
-            Route("/groups", answers.page(answers.all_groups)),
-            Route("/groups/zookeeper/{id}/znodes", answers.page(answers.znodes)),
-            Route("/groups/{kind}/{id:path}", answers.page(answers.group)),
+            Route(
+                "/",
+                responses.page(lambda page_request, state, _: cluster_page(state, page_request)),
+            ),
+            Route(
+                "/topics",
+                responses.page(lambda page_request, state, _: topics_page(state, page_request)),
+            ),
+            Route("/topics/{name}", responses.page(_topic)),
+            Route("/groups", responses.page(responses.all_groups)),
+            Route("/groups/zookeeper/{id}/znodes", responses.page(responses.znodes)),
+            Route("/groups/{kind}/{id:path}", responses.page(responses.group)),
             Route("/api/state", programs.state),
             Route("/api/groups", programs.groups),
             Route("/api/groups/{kind}/{id:path}/lag", programs.lag),
@@ -82,30 +88,30 @@ def build_app(site: Site) -> ASGIApp:
             Route("/events", _Events(site)),
             Route("/metrics", programs.metrics),
             Route("/healthz", _at_once(programs.healthz)),
-            Route("/login", answers.login, methods=["GET", "POST"]),
-            Route("/logout", answers.logout, methods=["POST"]),
+            Route("/login", responses.login, methods=["GET", "POST"]),
+            Route("/logout", responses.logout, methods=["POST"]),
             Mount("/static", PageFiles()),
         ],
         exception_handlers={
-            HTTPException: answers.refused,
-            ZkConsumerError: answers.away,
-            Exception: answers.broken,
+            HTTPException: responses.refused,
+            ZkConsumerError: responses.away,
+            Exception: responses.broken,
         },
     )
     return Guard(app, site.tokens, site.hosts, site.clock)
 
 
-def _at_once(answer: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+def _at_once(response: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
     """An endpoint on the event loop: all threads of the pool may be taken."""
 
     async def endpoint(request: Request) -> Response:
-        return answer(request)
+        return response(request)
 
     return endpoint
 
 
-def _topic(asked: PageRequest, state: ClusterState, request: Request) -> View:
-    return topic_page(state, asked, request.path_params["name"])
+def _topic(page_request: PageRequest, state: ClusterState, request: Request) -> View:
+    return topic_page(state, page_request, request.path_params["name"])
 
 
 class _Pages:
@@ -121,35 +127,35 @@ class _Pages:
     ) -> Callable[[Request], Response]:
         """An endpoint that shows a page; it runs on a thread of the pool."""
 
-        def answer(request: Request) -> Response:
-            asked, state = self._asked(request), self._site.source.current
-            return _html(make(asked, state, request), asked, state)
+        def response(request: Request) -> Response:
+            page_request, state = self._requested(request), self._site.source.current
+            return _html(make(page_request, state, request), page_request, state)
 
-        return answer
+        return response
 
-    def all_groups(self, asked: PageRequest, state: ClusterState, request: Request) -> View:
+    def all_groups(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
         """The list of groups, with how each got on in the last hour."""
         del request
 
         def trends(keys: Sequence[GroupKey]) -> Mapping[GroupKey, tuple[int | None, ...]]:
-            since_ms = asked.now_ms - HOUR_MS
-            return self._site.past.trends(keys, since_ms, asked.now_ms, TREND_POINTS)
+            since_ms = page_request.now_ms - HOUR_MS
+            return self._site.past.trends(keys, since_ms, page_request.now_ms, TREND_POINTS)
 
-        return groups_page(state, asked, trends)
+        return groups_page(state, page_request, trends)
 
-    def group(self, asked: PageRequest, state: ClusterState, request: Request) -> View:
+    def group(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
         """The page of a group."""
         key = key_of(request)
-        past = self._site.past.rebalances(key, asked.now_ms - PAST_REBALANCES_MS)
-        return group_page(state, asked, key, past)
+        past = self._site.past.rebalances(key, page_request.now_ms - PAST_REBALANCES_MS)
+        return group_page(state, page_request, key, past)
 
-    def znodes(self, asked: PageRequest, state: ClusterState, request: Request) -> View:
+    def znodes(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
         """The nodes of a ZooKeeper group."""
         group_id = request.path_params["id"]
         key = GroupKey(GroupKind.ZOOKEEPER, group_id)
         if state.group(key) is None:
             return sorry_page(404, absent_text(state, key))
-        path = asked.query.get("path") or GroupPaths(group_id).root
+        path = page_request.query.get("path") or GroupPaths(group_id).root
         store = self._site.store()
         if store is None:
             nodes: tuple[ZnodeView, ...] = (
@@ -162,35 +168,35 @@ class _Pages:
                 self._asking.release()
         else:
             nodes = (ZnodeView(path=path, problem="too many look at nodes now: try again"),)
-        return znodes_page(asked, key, nodes)
+        return znodes_page(page_request, key, nodes)
 
     async def login(self, request: Request) -> Response:
         """The form that asks for the token, and what it sends."""
-        asked = self._asked(request)
+        page_request = self._requested(request)
         onward = safe_onward(request.query_params.get("next", "/"))
         tokens = self._site.tokens
         if not tokens.wanted:
             return RedirectResponse("/", 303)
         if request.method != "POST":
-            return await run_in_threadpool(_html, login_page(onward=onward), asked, None)
+            return await run_in_threadpool(_html, login_page(onward=onward), page_request, None)
         form = await _form(request)
         onward = safe_onward(form.get("next", onward))
         host, now_ms = client_host(request.scope), self._site.clock.now_ms()
         wait_ms = self._throttle.wait_ms(host, now_ms)
         if wait_ms:
             view = login_page(refused=TOO_MANY_GUESSES, onward=onward)
-            response = await run_in_threadpool(_html, view, asked, None)
+            response = await run_in_threadpool(_html, view, page_request, None)
             response.status_code = 429
             response.headers.update(retry_after(wait_ms))
             return response
         if not tokens.accepts(form.get("token", "").strip()):
             note_wrong_token(self._throttle, host, now_ms)
             view = login_page(refused="That is not the token.", onward=onward)
-            return await run_in_threadpool(_html, view, asked, None)
+            return await run_in_threadpool(_html, view, page_request, None)
         response = RedirectResponse(onward, 303)
         response.set_cookie(
             tokens.cookie_name,
-            tokens.cookie(asked.now_ms),
+            tokens.cookie(page_request.now_ms),
             max_age=SESSION_MS // 1000,
             httponly=True,
             samesite="strict",
@@ -207,13 +213,13 @@ class _Pages:
 
     async def refused(self, request: Request, error: Exception) -> Response:
         """What can't be answered, told to people as a page, to programs as JSON."""
-        status, said = 500, str(error)
+        status, message = 500, str(error)
         headers: Mapping[str, str] | None = None
         if isinstance(error, HTTPException):
-            status, said, headers = error.status_code, error.detail, error.headers
-        if said == HTTPStatus(status).phrase and status == 404:
-            said = "There is nothing at this address."
-        return await self._sorry(request, status, said, headers)
+            status, message, headers = error.status_code, error.detail, error.headers
+        if message == HTTPStatus(status).phrase and status == 404:
+            message = "There is nothing at this address."
+        return await self._sorry(request, status, message, headers)
 
     async def away(self, request: Request, error: Exception) -> Response:
         """A server of the cluster that does not answer."""
@@ -221,23 +227,23 @@ class _Pages:
 
     async def broken(self, request: Request, error: Exception) -> Response:
         """A fault of ours; the log has it all."""
-        said = f"Something went wrong here: {type(error).__name__}. The server's log says more."
-        return await self._sorry(request, 500, said, None)
+        message = f"Something went wrong here: {type(error).__name__}. The server's log says more."
+        return await self._sorry(request, 500, message, None)
 
     async def _sorry(
-        self, request: Request, status: int, said: str, headers: Mapping[str, str] | None
+        self, request: Request, status: int, message: str, headers: Mapping[str, str] | None
     ) -> Response:
         if "text/html" not in request.headers.get("accept", ""):
-            return AsciiJson({"error": said}, status, headers=dict(headers or {}))
-        asked, state = self._asked(request), self._site.source.current
-        admitted = self._site.tokens.admits(dict(request.headers), asked.now_ms)
+            return AsciiJson({"error": message}, status, headers=dict(headers or {}))
+        page_request, state = self._requested(request), self._site.source.current
+        admitted = self._site.tokens.admits(dict(request.headers), page_request.now_ms)
         response = await run_in_threadpool(
-            _html, sorry_page(status, said), asked, state if admitted else None
+            _html, sorry_page(status, message), page_request, state if admitted else None
         )
         response.headers.update(headers or {})
         return response
 
-    def _asked(self, request: Request) -> PageRequest:
+    def _requested(self, request: Request) -> PageRequest:
         raw: bytes = request.scope.get("raw_path", request.scope["path"].encode())
         return PageRequest(
             path=raw.decode("latin-1"),
@@ -269,9 +275,9 @@ class _Events:
             await full(scope, receive, send)
 
 
-def _html(view: View, asked: PageRequest, state: ClusterState | None) -> Response:
+def _html(view: View, page_request: PageRequest, state: ClusterState | None) -> Response:
     # JSON of members and brokers can hold halves of characters, which nothing can encode.
-    page = render(view, asked, state).encode(errors="backslashreplace")
+    page = render(view, page_request, state).encode(errors="backslashreplace")
     return HTMLResponse(page, view.status)
 
 

@@ -26,23 +26,23 @@ class PageConnection(H11Protocol, Watched):
     Args:
         config: uvicorn's.
         state: uvicorn's, of the whole server.
-        seat: its place at the gate.
+        session: its place at the gate.
         requests_max: how many requests of all connections may be worked on; those whose clients
             have gone count until they are done.
     """
 
     def __init__(
-        self, config: Config, state: ServerState, *, seat: ConnectionSlot, requests_max: int
+        self, config: Config, state: ServerState, *, session: ConnectionSlot, requests_max: int
     ) -> None:
         super().__init__(config, state, {})
         self._page = self.app
-        self.app = self._answer
-        self._seat = seat
+        self.app = self._respond
+        self._session = session
         self._requests_max = requests_max
         self._connected = False
         self._head_begun = True
         self._answering = False
-        self._has_room = True
+        self._has_capacity = True
         self._body_came = 0
         self._given = 0
 
@@ -56,7 +56,7 @@ class PageConnection(H11Protocol, Watched):
     def connection_lost(self, exc: Exception | None) -> None:
         """See ``H11Protocol``."""
         super().connection_lost(exc)
-        self._seat.leave()
+        self._session.leave()
 
     def data_received(self, data: bytes) -> None:
         """See ``H11Protocol``.
@@ -73,7 +73,7 @@ class PageConnection(H11Protocol, Watched):
             if self._body_came > _BODY_MAX:
                 # Read no more, so that the client can still read why; then its time is over.
                 self.transport.pause_reading()
-        self._tell()
+        self._notify()
 
     def handle_events(self) -> None:
         """See ``H11Protocol``."""
@@ -81,8 +81,8 @@ class PageConnection(H11Protocol, Watched):
         super().handle_events()
         if self.cycle is not before:
             self._answering, self._body_came = True, 0
-            self._has_room = self._seat.begin() and len(self.tasks) <= self._requests_max
-        self._tell()
+            self._has_capacity = self._session.begin() and len(self.tasks) <= self._requests_max
+        self._notify()
 
     def _should_upgrade(self) -> bool:
         """See ``H11Protocol``, which advises to install what nothing here would use."""
@@ -91,19 +91,19 @@ class PageConnection(H11Protocol, Watched):
     def pause_writing(self) -> None:
         """See ``H11Protocol``."""
         super().pause_writing()
-        self._tell()
+        self._notify()
 
     def resume_writing(self) -> None:
         """See ``H11Protocol``."""
         super().resume_writing()
-        self._tell()
+        self._notify()
 
     def on_response_complete(self) -> None:
         """See ``H11Protocol``."""
         self._answering = False
         self._head_begun = bool(self.conn.trailing_data[0])
         super().on_response_complete()
-        self._tell()
+        self._notify()
 
     def progress(self) -> ConnectionProgress:
         """See ``Watched``."""
@@ -126,8 +126,8 @@ class PageConnection(H11Protocol, Watched):
     def _body_open(self) -> bool:
         return self.conn.their_state is h11.SEND_BODY
 
-    def _tell(self) -> None:
-        self._seat.waits(self._waits())
+    def _notify(self) -> None:
+        self._session.waits(self._waits())
 
     def _waits(self) -> Waits | None:
         if self.flow.write_paused:
@@ -138,12 +138,12 @@ class PageConnection(H11Protocol, Watched):
             return None
         return Waits.HEAD if self._head_begun else Waits.NEXT
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        has_room = self._has_room
-        scope[HAS_ROOM], scope[PROVE] = has_room, self._seat.prove
+    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_capacity = self._has_capacity
+        scope[HAS_ROOM], scope[PROVE] = has_capacity, self._session.prove
 
         async def send_on(message: Message) -> None:
-            if message["type"] == "http.response.start" and not has_room:
+            if message["type"] == "http.response.start" and not has_capacity:
                 message["headers"] = [*message.get("headers", ()), _CLOSE]
             self._given += len(message.get("body", b""))
             await send(message)

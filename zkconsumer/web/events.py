@@ -59,8 +59,8 @@ class EventHub:
     def close(self) -> None:
         """Let all go, and take nobody any more. Safe in a signal handler of the loop's thread."""
         self._closed = True
-        for bell in list(self._bells):
-            bell.ring_from_afar()
+        for wakeup in list(self._bells):
+            wakeup.signal_from_thread()
 
     async def serve(
         self,
@@ -83,48 +83,48 @@ class EventHub:
         Returns:
             False where there is no room for one more, and nothing was sent.
         """
-        if self._closed or not self._has_room(address):
+        if self._closed or not self._has_capacity(address):
             return False
-        bell = _Listener(asyncio.get_running_loop(), address)
-        self._bells[bell] = None
+        wakeup = _Listener(asyncio.get_running_loop(), address)
+        self._bells[wakeup] = None
         unsubscribe = self._source.subscribe(
-            lambda state: bell.ring_from_afar() if _concerns(state, key) else None
+            lambda state: wakeup.signal_from_thread() if _concerns(state, key) else None
         )
         watching = nullcontext() if key is None else self._source.watch(key)
         try:
             with watching:
-                await _either(self._tell(bell, last_seen, send), _gone(receive))
+                await _either(self._notify(wakeup, last_seen, send), _gone(receive))
         except TimeoutError:
             log.debug("let a client go that took nothing for %d s", _PATIENCE_S)
         finally:
             unsubscribe()
-            self._bells.pop(bell, None)
+            self._bells.pop(wakeup, None)
         return True
 
-    def _has_room(self, address: str) -> bool:
+    def _has_capacity(self, address: str) -> bool:
         """Whether this address may have one more; the one that has most may lose one for it."""
         if len(self._bells) < self._clients_max:
             return True
-        counts = Counter(bell.address for bell in self._bells)
+        counts = Counter(wakeup.address for wakeup in self._bells)
         crowd, most = counts.most_common(1)[0]
         if most <= counts[address] + 1:
             return False
-        oldest = next(bell for bell in self._bells if bell.address == crowd)
+        oldest = next(wakeup for wakeup in self._bells if wakeup.address == crowd)
         del self._bells[oldest]
         oldest.let_go()
         return True
 
-    async def _tell(self, bell: "_Listener", last_seen: int | None, send: Send) -> None:
-        told = self._source.current.number if last_seen is None else last_seen
+    async def _notify(self, wakeup: "_Listener", last_seen: int | None, send: Send) -> None:
+        reported = self._source.current.number if last_seen is None else last_seen
         await _start(send)
         # Numbers begin anew with the server: a greater one is of an earlier life.
         rung = last_seen is not None
-        while not (self._closed or bell.let_gone):
+        while not (self._closed or wakeup.let_gone):
             state = self._source.current
-            if rung and state.number != told:
-                told = state.number
+            if rung and state.number != reported:
+                reported = state.number
                 await _send(send, event_text(state))
-            rung = await bell.heard(self._heartbeat_s)
+            rung = await wakeup.received(self._heartbeat_s)
             if not rung:
                 await _send(send, ": still here\n\n")
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -143,7 +143,7 @@ def event_text(state: ClusterState) -> str:
 
 
 def _concerns(state: ClusterState, key: GroupKey | None) -> bool:
-    return state.looked_at is None or key in state.looked_at
+    return state.covered is None or key in state.covered
 
 
 class _Listener:
@@ -155,7 +155,7 @@ class _Listener:
         self._loop = loop
         self._rung = asyncio.Event()
 
-    def ring_from_afar(self) -> None:
+    def signal_from_thread(self) -> None:
         """Ring from another thread."""
         try:
             self._loop.call_soon_threadsafe(self._rung.set)
@@ -168,7 +168,7 @@ class _Listener:
         self.let_gone = True
         self._rung.set()
 
-    async def heard(self, timeout_s: float) -> bool:
+    async def received(self, timeout_s: float) -> bool:
         """Wait for the bell; false where it stays silent."""
         try:
             await asyncio.wait_for(self._rung.wait(), timeout_s)

@@ -24,7 +24,7 @@ from zkconsumer.web.throttling import GuessThrottle
 log = logging.getLogger(__name__)
 
 TOO_MANY_GUESSES: Final = "Too many wrong tokens came from your address: try again in a minute."
-HAS_ROOM: Final = "zkconsumer.has_room"
+HAS_ROOM: Final = "zkconsumer.has_capacity"
 """Where a scope says whether there is room for more than ``/healthz``."""
 PROVE: Final = "zkconsumer.prove"
 """Where a scope has what is to be called once its client has shown the token."""
@@ -104,8 +104,8 @@ class Guard:
         if method in _SAFE_METHODS and "text/html" in headers.get("accept", ""):
             onward = scope.get("raw_path", path.encode()).decode("latin-1")
             query = scope.get("query_string", b"").decode("latin-1")
-            asked = f"{onward}?{query}" if query else onward
-            return RedirectResponse(f"/login?next={quote(asked, safe='')}", 303)
+            page_request = f"{onward}?{query}" if query else onward
+            return RedirectResponse(f"/login?next={quote(page_request, safe='')}", 303)
         if wait_ms:
             return PlainTextResponse(f"{TOO_MANY_GUESSES}\n", 429, retry_after(wait_ms))
         return PlainTextResponse(
@@ -133,7 +133,7 @@ class Guard:
                     note_wrong_token(self._throttle, host, now_ms)
                 scope["headers"] = [one for one in scope["headers"] if one[0] != _AUTHORIZATION]
         if admitted:
-            scope.get(PROVE, _nobody_asks)()
+            scope.get(PROVE, _no_credentials)()
         return admitted, wait_ms
 
 
@@ -163,7 +163,7 @@ def _of_a_size_no_page_needs(scope: Scope) -> Response | None:
     return None
 
 
-def _nobody_asks() -> None:
+def _no_credentials() -> None:
     """Do nothing: there is no server in between."""
 
 

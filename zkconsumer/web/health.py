@@ -40,8 +40,8 @@ def health_of(state: ClusterState, now_ms: int) -> Health:
     age_ms = max(0, now_ms - state.snapshot.taken_ms)
     if state.problem is not None:
         return Health(reason=f"the cluster can't be read: {state.problem}", age_ms=age_ms)
-    patience_ms = max(_LEAST_PATIENCE_MS, 3 * (state.interval_ms + 2 * state.read_duration_ms))
-    if age_ms > patience_ms:
+    grace_ms = max(_LEAST_PATIENCE_MS, 3 * (state.interval_ms + 2 * state.read_duration_ms))
+    if age_ms > grace_ms:
         return Health(
             reason=f"what is shown is {age_ms // 1000} s old: the cluster is no longer read",
             age_ms=age_ms,

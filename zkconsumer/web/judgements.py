@@ -77,7 +77,7 @@ class Judgements:
         """Take over lag and verdict of groups that have not changed since; for quick looks."""
         known, found = earlier.listed()
         same = {key for key, group in self._snapshot.groups.items() if known.get(key) == group}
-        self._found |= {place: answer for place, answer in found.items() if place[1] in same}
+        self._found |= {place: response for place, response in found.items() if place[1] in same}
 
     def listed(self) -> "tuple[Mapping[GroupKey, GroupStatus], dict[_Place, Any]]":
         """The groups, and what lists show of them as far as it was worked out."""
@@ -89,7 +89,7 @@ class Judgements:
         """Work out what lists show of every group."""
         for key in self._snapshot.groups:
             self.lag(key)
-            self.verdict(key)
+            self.outcome(key)
 
     @cached_property
     def topics(self) -> Mapping[str, TopicStatus]:
@@ -117,7 +117,7 @@ class Judgements:
 
         return self._once("lag", key, work_out)
 
-    def verdict(self, key: GroupKey) -> BurrowGroupStatus:
+    def outcome(self, key: GroupKey) -> BurrowGroupStatus:
         """See ``ClusterState``."""
 
         def work_out() -> BurrowGroupStatus:
@@ -189,5 +189,5 @@ class Judgements:
                 found = self._found.get((what, key))
                 if found is None:
                     found = self._found[what, key] = work_out()
-        answer: T = found
-        return answer
+        response: T = found
+        return response

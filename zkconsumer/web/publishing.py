@@ -30,7 +30,7 @@ class Publisher:
     Args:
         zookeeper_connect: as it is shown while nothing was read; None: see ``bootstrap_servers``.
         interval_ms: as states tell it.
-        on_news: told of each state in its turn, on the publishing thread; must not block.
+        on_change: told of each state in its turn, on the publishing thread; must not block.
         clock: for ages.
         bootstrap_servers: the brokers that a cluster is read through where there is no ZooKeeper.
     """
@@ -39,19 +39,19 @@ class Publisher:
         self,
         zookeeper_connect: str | None,
         interval_ms: int,
-        on_news: OnNews,
+        on_change: OnNews,
         clock: Clock,
         *,
         bootstrap_servers: str = "",
     ) -> None:
         self._clock = clock
-        self._on_news = on_news
+        self._on_change = on_change
         self._memory = Memory()
         self._earlier = _Earlier(EARLIER_MS)
         self._long_before = _Earlier(LONG_BEFORE_MS, unfinished)
         # Held while a state is made: each builds on the one before.
         self._making = threading.Lock()
-        self._news = threading.Condition()
+        self._events = threading.Condition()
         self._listeners: list[Callable[[ClusterState], None]] = []
         alone = None
         if zookeeper_connect is None:
@@ -83,32 +83,32 @@ class Publisher:
                 number=previous.number + 1,
                 published_ms=self._clock.wall_ms(),
                 problem=problem,
-                looked_at=None,
+                covered=None,
             )
-            self._tell(state, ())
+            self._notify(state, ())
 
     def subscribe(self, listener: Callable[[ClusterState], None]) -> Callable[[], None]:
         """See ``StateSource``."""
-        with self._news:
+        with self._events:
             self._listeners = [*self._listeners, listener]
 
         def end() -> None:
-            with self._news:
+            with self._events:
                 self._listeners = [one for one in self._listeners if one is not listener]
 
         return end
 
     def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
         """See ``StateSource``."""
-        with self._news:
-            came = self._news.wait_for(lambda: self._current.number > number, timeout_ms / 1000)
+        with self._events:
+            came = self._events.wait_for(lambda: self._current.number > number, timeout_ms / 1000)
         return self._current if came else None
 
     def _make(
         self,
         snapshot: ClusterSnapshot,
         read_ms: int | None,
-        looked_at: frozenset[GroupKey] | None,
+        covered: frozenset[GroupKey] | None,
     ) -> None:
         previous = self._current
         failed = [one for one in snapshot.failures if one.part in CLUSTER_PARTS]
@@ -118,7 +118,7 @@ class Publisher:
         judgements = Judgements(
             snapshot, before, self._memory, ready=ready, long_before=long_before
         )
-        if looked_at is not None:
+        if covered is not None:
             judgements.adopt(previous.judgements)
         judgements.prepare()
         state = replace(
@@ -129,17 +129,17 @@ class Publisher:
             published_ms=self._clock.wall_ms(),
             read_duration_ms=previous.read_duration_ms if read_ms is None else read_ms,
             problem=failed[0].reason if failed else None,
-            looked_at=looked_at,
+            covered=covered,
             judgements=judgements,
         )
-        self._tell(state, rebalances)
+        self._notify(state, rebalances)
 
-    def _tell(self, state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
-        with self._news:
+    def _notify(self, state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
+        with self._events:
             self._current = state
-            self._news.notify_all()
+            self._events.notify_all()
             listeners = self._listeners
-        self._on_news(state, rebalances)
+        self._on_change(state, rebalances)
         for listener in listeners:
             listener(state)
 

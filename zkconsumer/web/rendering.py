@@ -11,17 +11,17 @@ from zkconsumer.web.pages.words import FILTERS
 from zkconsumer.web.state import ClusterState
 
 
-def render(view: View, asked: PageRequest, state: ClusterState | None) -> str:
+def render(view: View, page_request: PageRequest, state: ClusterState | None) -> str:
     """The page as HTML.
 
     Args:
         view: what it shows.
-        asked: what was asked for.
+        page_request: what was asked for.
         state: what the frame around it tells of the cluster; None: nothing, as before a login.
     """
     template = _environment().get_template(view.template)
-    frame = None if state is None else frame_of(state, asked)
-    return template.render({**view.context, "view": view, "asked": asked, "frame": frame})
+    frame = None if state is None else frame_of(state, page_request)
+    return template.render({**view.context, "view": view, "asked": page_request, "frame": frame})
 
 
 @cache

@@ -158,11 +158,11 @@ class PageServer(uvicorn.Server):
         self._gate = Gate(self._limits, self._connection, paced=self._paced)
         self.ended_by: int | None = None
 
-    def _connection(self, seat: ConnectionSlot) -> PageConnection:
+    def _connection(self, session: ConnectionSlot) -> PageConnection:
         return PageConnection(
             self.config,
             self.server_state,
-            seat=seat,
+            session=session,
             requests_max=self._limits.connections,
         )
 

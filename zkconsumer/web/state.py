@@ -38,7 +38,7 @@ class ClusterState:
         interval_ms: how long after one whole reading the next begins.
         problem: why nothing could be read yet, or why nothing can be read any more; what is shown
             is as old as its parts say.
-        looked_at: the groups that were read for this state; None: all of the cluster was.
+        covered: the groups that were read for this state; None: all of the cluster was.
         judgements: works out what is derived; use the methods.
     """
 
@@ -50,7 +50,7 @@ class ClusterState:
     read_duration_ms: int
     interval_ms: int
     problem: str | None
-    looked_at: frozenset[GroupKey] | None = None
+    covered: frozenset[GroupKey] | None = None
     judgements: Judgements = field(repr=False, compare=False)
 
     @property
@@ -74,9 +74,9 @@ class ClusterState:
         """How far the group is behind, in records and time; made before the state is published."""
         return self.judgements.lag(key)
 
-    def verdict(self, key: GroupKey) -> BurrowGroupStatus:
+    def outcome(self, key: GroupKey) -> BurrowGroupStatus:
         """Burrow's word on the group; made before the state is published."""
-        return self.judgements.verdict(key)
+        return self.judgements.outcome(key)
 
     def verification(self, key: GroupKey) -> Verification:
         """Whether all is read by whom it should be."""

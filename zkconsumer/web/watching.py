@@ -91,7 +91,7 @@ class ClusterWatch:
         open_cluster: opens it, connecting to ZooKeeper if there is one; tried again where it raises
             anything but ConfigError.
         settings: what can be set.
-        on_news: told of each state, on the thread that made it; must not block.
+        on_change: told of each state, on the thread that made it; must not block.
         on_death: told what a thread died of, if one does.
         clock: for ages and the pace.
     """
@@ -101,7 +101,7 @@ class ClusterWatch:
         open_cluster: Callable[[], AbstractContextManager[OpenCluster]],
         settings: WatchSettings,
         *,
-        on_news: OnNews = lambda _state, _rebalances: None,
+        on_change: OnNews = lambda _state, _rebalances: None,
         on_death: Callable[[BaseException], None] = lambda _error: None,
         clock: Clock | None = None,
     ) -> None:
@@ -112,7 +112,7 @@ class ClusterWatch:
         self._publisher = Publisher(
             settings.zookeeper_connect,
             settings.interval_ms,
-            on_news,
+            on_change,
             self._clock,
             bootstrap_servers=settings.bootstrap_servers,
         )
@@ -120,7 +120,7 @@ class ClusterWatch:
         self._scope = ThreadScope("web", clock=self._clock)
         self._stop = threading.Event()
         self._wake_reading: Mailbox[None] = Mailbox()
-        self._wake_looking: Mailbox[None] = Mailbox()
+        self._wake_reader: Mailbox[None] = Mailbox()
         self._cluster: OpenCluster | None = None
         self._reader: StateReader | None = None
         self._looker: StateReader | None = None
@@ -140,8 +140,8 @@ class ClusterWatch:
 
     def start(self) -> None:
         """Begin to watch."""
-        self._scope.spawn("read", self._run, stop=self._ask_to_stop, on_error=self._on_death)
-        self._scope.spawn("look", self._run_looks, stop=self._ask_to_stop, on_error=self._on_death)
+        self._scope.spawn("read", self._run, stop=self._request_stop, on_error=self._on_death)
+        self._scope.spawn("look", self._run_reads, stop=self._request_stop, on_error=self._on_death)
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
         """End, also where servers hang. Idempotent.
@@ -149,7 +149,7 @@ class ClusterWatch:
         Returns:
             The threads that still wait for a server; they end with the process.
         """
-        self._ask_to_stop()
+        self._request_stop()
         reader, cluster = self._reader, self._cluster
         if reader is not None:
             reader.close(timeout_ms)
@@ -167,7 +167,7 @@ class ClusterWatch:
         """Ask for quick looks at a group while the context is open."""
         with self._lock:
             self._watched[key] += 1
-        self._wake_looking.put(None)
+        self._wake_reader.put(None)
         try:
             yield
         finally:
@@ -205,7 +205,7 @@ class ClusterWatch:
                 took_ms = self._read(self._reader)
                 self._repeats.works(_ABOUT)
                 self._looker = self._reader
-                self._wake_looking.put(None)
+                self._wake_reader.put(None)
                 pause_ms = max(self._settings.interval_ms - took_ms, took_ms)
                 self._rest(self._wake_reading, pause_ms)
         finally:
@@ -213,22 +213,22 @@ class ClusterWatch:
 
     def _read(self, reader: StateReader) -> int:
         began_ms = self._clock.now_ms()
-        snapshot = self._chosen(reader.read([key.group_id for key in self._looked_at()]))
+        snapshot = self._chosen(reader.read([key.group_id for key in self._covered()]))
         if not self._stop.is_set():
             read_ms = self._clock.now_ms() - began_ms
             self._publisher.publish(snapshot, read_ms=read_ms)
         return self._clock.now_ms() - began_ms
 
-    def _run_looks(self) -> None:
+    def _run_reads(self) -> None:
         while not self._stop.is_set():
-            looker, keys = self._looker, self._looked_at()
+            looker, keys = self._looker, self._covered()
             if looker is None or not keys:
-                self._wake_looking.get()
+                self._wake_reader.get()
                 continue
             began_ms = self._clock.now_ms()
             self._look(looker, keys)
             took_ms = self._clock.now_ms() - began_ms
-            self._rest(self._wake_looking, max(self._settings.look_ms - took_ms, took_ms))
+            self._rest(self._wake_reader, max(self._settings.look_ms - took_ms, took_ms))
 
     def _look(self, looker: StateReader, keys: Collection[GroupKey]) -> None:
         try:
@@ -246,7 +246,7 @@ class ClusterWatch:
         while not self._stop.is_set() and (left_ms := end_ms - self._clock.now_ms()) > 0:
             waking.get(left_ms)
 
-    def _looked_at(self) -> tuple[GroupKey, ...]:
+    def _covered(self) -> tuple[GroupKey, ...]:
         with self._lock:
             return tuple(self._watched)
 
@@ -257,7 +257,7 @@ class ClusterWatch:
         groups = {key: one for key, one in snapshot.groups.items() if chosen.search(key.group_id)}
         return replace(snapshot, groups=groups)
 
-    def _ask_to_stop(self) -> None:
+    def _request_stop(self) -> None:
         self._stop.set()
         self._wake_reading.put(None)
-        self._wake_looking.put(None)
+        self._wake_reader.put(None)

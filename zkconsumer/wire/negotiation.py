@@ -99,7 +99,7 @@ class Probe:
     """A question to a broker of which nothing is known.
 
     Attributes:
-        request: what to send on a new connection: ``question_bytes`` gives it.
+        request: what to send on a new connection: ``request_bytes`` gives it.
         version: in which version.
         proves: what an answer says of the broker; None where it says it itself (ApiVersions).
     """
@@ -133,7 +133,7 @@ PROBES: Final = (
 FIRST_PROBE: Final = PROBES[0]
 
 
-def question_bytes(probe: Probe, *, client_id: str) -> bytes:
+def request_bytes(probe: Probe, *, client_id: str) -> bytes:
     """The frames to send, all at once and as the first on a new connection."""
     data = encode_request(
         probe.request, version=probe.version, correlation_id=_FIRST_ID, client_id=client_id
@@ -162,10 +162,10 @@ def after_frame(probe: Probe, frame: bytes | bytearray | memoryview) -> BrokerVe
     if correlation_id != _FIRST_ID:
         reason = f"the answer to another request ({correlation_id}) than was asked"
         raise DecodeError("ResponseHeader", "correlation_id", 0, reason)
-    return after_answer(probe, decode_response(probe.request, probe.version, frame)[1])
+    return after_response(probe, decode_response(probe.request, probe.version, frame)[1])
 
 
-def after_answer(probe: Probe, response: Response) -> BrokerVersions | Probe:
+def after_response(probe: Probe, response: Response) -> BrokerVersions | Probe:
     """As ``after_frame``, for an answer to the question itself.
 
     Raises:
@@ -176,7 +176,7 @@ def after_answer(probe: Probe, response: Response) -> BrokerVersions | Probe:
     if not isinstance(response, ApiVersionsResponse):
         raise TypeError(f"a {type(response).__name__} answers no question for versions")
     if response.error_code == ErrorCode.NONE:
-        return of_answer(response)
+        return of_response(response)
     if probe.version == 0:
         raise BrokerError(
             response.error_code,
@@ -209,7 +209,7 @@ def after_close(probe: Probe) -> Probe:
     return PROBES[place]
 
 
-def of_answer(response: ApiVersionsResponse) -> BrokerVersions:
+def of_response(response: ApiVersionsResponse) -> BrokerVersions:
     """What a broker serves, by its own words."""
     # Of the whole answer: what tells releases apart is also in APIs that we never use.
     newest = {each.api_key: each.max_version for each in response.api_versions}

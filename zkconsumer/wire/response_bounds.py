@@ -60,9 +60,11 @@ def response_bound(
 
 def _fetch_bound(request: FetchRequest, version: int, entry_bytes: int) -> int:
     sizes = [part.max_bytes for topic in request.topics for part in topic.partitions]
-    asked_bytes = sum(sizes)
+    requested_bytes = sum(sizes)
     if request.session_epoch > 0 and version >= FIRST_SOFT_BOUNDS:
-        asked_bytes = request.max_bytes  # of the session's partitions it names those that changed
+        requested_bytes = (
+            request.max_bytes
+        )  # of the session's partitions it names those that changed
     elif version >= FIRST_SOFT_BOUNDS:
-        asked_bytes = min(request.max_bytes, asked_bytes)
-    return asked_bytes + entry_bytes + FRAME_BYTES + PARTITION_BYTES * len(sizes)
+        requested_bytes = min(request.max_bytes, requested_bytes)
+    return requested_bytes + entry_bytes + FRAME_BYTES + PARTITION_BYTES * len(sizes)

@@ -57,9 +57,9 @@ class CompoundStore:
         """See ``ZkStore``."""
         self._client.on_session(listener)
 
-    def on_heard(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: HeardListener) -> None:
         """See ``ZkStore``."""
-        self._client.on_heard(listener)
+        self._client.on_response_sent(listener)
 
     def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
         """See ``ZkStore``."""

@@ -64,9 +64,9 @@ def server_children_call(kazoo: Any, path: str) -> Send:
     """The names below a path of the server: kazoo's own call would put the chroot before it."""
 
     def send() -> PendingResponse:
-        answer: PendingResponse = kazoo.handler.async_result()
-        kazoo._call(GetChildren(path, None), answer)  # noqa: SLF001 - nothing public does it
-        return answer
+        response: PendingResponse = kazoo.handler.async_result()
+        kazoo._call(GetChildren(path, None), response)  # noqa: SLF001 - nothing public does it
+        return response
 
     return send
 
@@ -119,20 +119,20 @@ def _part(op: Op, chroot: str, security: ZookeeperSecurity) -> Any:
             return CheckVersion(path, op.version)
 
 
-def read_result(path: str, answer: PendingResponse) -> Any:
+def read_result(path: str, response: PendingResponse) -> Any:
     """What a read gave; None where there is no node."""
     try:
-        return answer.get_nowait()
+        return response.get_nowait()
     except ke.NoNodeError:
         return None
     except Exception as error:
         raise mapped(error, f"read {path}") from error
 
 
-def write_error(op: Op, answer: PendingResponse) -> OpError | None:
+def write_error(op: Op, response: PendingResponse) -> OpError | None:
     """Why a write did not happen, None where it did."""
     try:
-        answer.get_nowait()
+        response.get_nowait()
     except Exception as error:
         known = _OP_ERRORS.get(type(error))
         if known is None:
@@ -141,11 +141,11 @@ def write_error(op: Op, answer: PendingResponse) -> OpError | None:
     return None
 
 
-def multi_result(ops: Sequence[Op], answer: PendingResponse) -> MultiResult:
+def multi_result(ops: Sequence[Op], response: PendingResponse) -> MultiResult:
     """What became of a transaction."""
     what = f"write {len(ops)} nodes from {ops[0].path} on"
     try:
-        results: list[object] = answer.get_nowait()
+        results: list[object] = response.get_nowait()
     except Exception as error:
         raise mapped(error, what) from error
     if len(results) != len(ops):

@@ -76,7 +76,7 @@ class BufferedIo:
         """Take the answer that is coming in, and all others that came with it."""
         while True:
             response = self._read_one(timeout)
-            if response == kazoo_connection.CLOSE_RESPONSE or not self._holds_an_answer():
+            if response == kazoo_connection.CLOSE_RESPONSE or not self._holds_a_response():
                 return response
 
     def send_requests(self, read_timeout: float, connect_timeout: float) -> None:
@@ -86,8 +86,8 @@ class BufferedIo:
         answer, whether kazoo takes them for sent or not.
         """
         connection = self._connection
-        bell = connection._read_sock  # noqa: SLF001
-        rings = bell.recv(_MOST_AT_ONCE, socket.MSG_PEEK)
+        wakeup = connection._read_sock  # noqa: SLF001
+        rings = wakeup.recv(_MOST_AT_ONCE, socket.MSG_PEEK)
         queued = len(connection.client._queue)  # noqa: SLF001
         taken = _Taken()
         connection._read_sock = taken  # noqa: SLF001
@@ -97,9 +97,9 @@ class BufferedIo:
                 self._send_one(read_timeout, connect_timeout)
         finally:
             self._outgoing = None
-            connection._read_sock = bell  # noqa: SLF001
+            connection._read_sock = wakeup  # noqa: SLF001
             if taken.rings:
-                bell.recv(taken.rings)
+                wakeup.recv(taken.rings)
         self.write(outgoing, connect_timeout)
 
     def _receive(self, timeout: float) -> None:
@@ -123,7 +123,7 @@ class BufferedIo:
         if not any(handler.select(readers, writers, [], timeout)):
             raise handler.timeout_exception(f"socket time-out during {what}")
 
-    def _holds_an_answer(self) -> bool:
+    def _holds_a_response(self) -> bool:
         if len(self._buffer) < _LENGTH_BYTES:
             return False
         length = int.from_bytes(self._buffer[:_LENGTH_BYTES], "big", signed=True)
@@ -179,7 +179,7 @@ class WakeupPipe:
         self._socket.close()
 
 
-def install_bell(connection: Any) -> None:
+def install_wakeup(connection: Any) -> None:
     """Let senders of this connection, once it is started, ring without ever waiting."""
     if isinstance(connection._write_sock, socket.socket):  # noqa: SLF001
         connection._write_sock = WakeupPipe(connection._write_sock)  # noqa: SLF001

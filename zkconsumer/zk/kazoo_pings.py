@@ -32,13 +32,13 @@ class Pings:
     Args:
         connection: kazoo's.
         clock: for the times that are told.
-        heard: told whenever the server has answered: first the request to connect, then pings.
+        received: told whenever the server has answered: first the request to connect, then pings.
     """
 
-    def __init__(self, connection: Any, clock: Clock, heard: HeardListener) -> None:
+    def __init__(self, connection: Any, clock: Clock, received: HeardListener) -> None:
         self._connection = connection
         self._clock = clock
-        self._heard = heard
+        self._received = received
         self._unanswered: deque[int] = deque()
         self._connect_sent_ms = 0
         self._interval_ms = 0
@@ -56,7 +56,7 @@ class Pings:
         # As long as kazoo's own may take.
         hosts = self._connection.client.hosts
         self._write_timeout_s = session_timeout_ms / 1000 / max(1, len(hosts))
-        self._heard(self._connect_sent_ms, self._interval_ms)
+        self._received(self._connect_sent_ms, self._interval_ms)
 
     def submit(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Note when a ping is sent, kazoo's own ones, too."""
@@ -68,15 +68,15 @@ class Pings:
 
     def read_header(self, *args: Any, **kwargs: Any) -> Any:
         """Tell of a ping that is answered."""
-        answer = self._read_header(*args, **kwargs)
-        if answer[0].xid == PING_XID and self._unanswered:
-            self._heard(self._unanswered.popleft(), self._interval_ms)
-        return answer
+        response = self._read_header(*args, **kwargs)
+        if response[0].xid == PING_XID and self._unanswered:
+            self._received(self._unanswered.popleft(), self._interval_ms)
+        return response
 
     def select(self, readers: Any, writers: Any, errors: Any, timeout: float) -> Any:
         """Wait as kazoo's loop does between requests, and ping when it is time to."""
-        bell = self._connection._read_sock  # noqa: SLF001
-        if bell is None or not any(one is bell for one in readers):
+        wakeup = self._connection._read_sock  # noqa: SLF001
+        if wakeup is None or not any(one is wakeup for one in readers):
             return self._select(readers, writers, errors, timeout)
         until_ms = self._clock.now_ms() + int(timeout * 1000)
         while True:
@@ -90,14 +90,14 @@ class Pings:
                 return ready
 
 
-def install(connection: Any, clock: Clock, heard: HeardListener) -> Pings | None:
-    """Have this connection ping, and tell ``heard``; None where this kazoo is made otherwise.
+def install(connection: Any, clock: Clock, received: HeardListener) -> Pings | None:
+    """Have this connection ping, and tell ``received``; None where this kazoo is made otherwise.
 
     Whoever calls this calls ``connected``, too.
     """
     if not all(hasattr(connection, part) for part in _INNER_PARTS):
         return None
-    pings = Pings(connection, clock, heard)
+    pings = Pings(connection, clock, received)
     connection.handler.select = pings.select
     connection._submit = pings.submit  # noqa: SLF001
     connection._read_header = pings.read_header  # noqa: SLF001

@@ -133,13 +133,13 @@ class _KazooRawClient:
         self._pipeline = Pipeline(self._tracker, clock, timeout_ms=timeout_ms)
         self.negotiated_timeout_ms = session_timeout_ms
         self.supports_multi = True
-        self._heard: tuple[int, int] | None = None
+        self._received: tuple[int, int] | None = None
         self._disbelieved: str | None = None
-        self._heard_listeners: list[HeardListener] = []
+        self._response_listeners: list[HeardListener] = []
         self._kazoo = _new_kazoo(servers, session_timeout_ms, security, self._note_negotiated)
         self._doors = kazoo_security.install(self._kazoo, security)
         connection = self._kazoo._connection  # noqa: SLF001 - nothing public tells it
-        self._pings = kazoo_pings.install(connection, clock, self._note_heard)
+        self._pings = kazoo_pings.install(connection, clock, self._note_response)
         if self._pings is None:
             log.warning(
                 "this kazoo does not tell when ZooKeeper answers: silences are noticed late"
@@ -162,20 +162,20 @@ class _KazooRawClient:
     def on_session(self, listener: SessionListener) -> None:
         self._tracker.add(listener)
 
-    def on_heard(self, listener: HeardListener) -> None:
-        self._heard_listeners.append(listener)
-        if self._heard is not None:
-            listener(*self._heard)
+    def on_response_sent(self, listener: HeardListener) -> None:
+        self._response_listeners.append(listener)
+        if self._received is not None:
+            listener(*self._received)
 
     def start(self, *, supports_multi: bool | None) -> None:
         """Connect, look for the chroot, and ask the server's version if need be."""
         self._kazoo.start_async()
-        kazoo_io.install_bell(self._kazoo._connection)  # noqa: SLF001 - nothing public tells it
+        kazoo_io.install_wakeup(self._kazoo._connection)  # noqa: SLF001 - nothing public tells it
         deadline_ms = self._clock.now_ms() + self._timeout_ms
         try:
             self._tracker.await_connected(None, deadline_ms)
         except RegistryError as error:
-            raise self._no_answer() from error
+            raise self._no_response() from error
         if self._security.authenticates:
             # It is connected before it has said who it is.
             self._check_believed()
@@ -185,9 +185,9 @@ class _KazooRawClient:
                 f"{self._servers.hosts}: is it spelled as in the brokers' zookeeper.connect? "
                 f"Brokers create it when they start, a consumer never does{self._elsewhere()}"
             )
-        self.supports_multi = self._ask_multi() if supports_multi is None else supports_multi
+        self.supports_multi = self._send_multi() if supports_multi is None else supports_multi
 
-    def _no_answer(self) -> RegistryError:
+    def _no_response(self) -> RegistryError:
         where = f"zookeeper.connect={self._servers.hosts}"
         why = self._doors.why_refused if self._doors is not None else None
         if why is not None:
@@ -220,8 +220,10 @@ class _KazooRawClient:
 
     def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
         sends = [server_children_call(self._kazoo, path) for path in paths]
-        answers = self._pipeline.run(sends, fence)
-        found = [read_result(path, answer) for path, answer in zip(paths, answers, strict=True)]
+        responses = self._pipeline.run(sends, fence)
+        found = [
+            read_result(path, response) for path, response in zip(paths, responses, strict=True)
+        ]
         return [None if names is None else sorted(names) for names in found]
 
     def exists(
@@ -232,13 +234,15 @@ class _KazooRawClient:
 
     def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
         sends = [write_call(self._kazoo, op, self._security) for op in ops]
-        answers = self._pipeline.run(sends, fence)
-        return [write_error(op, answer) for op, answer in zip(ops, answers, strict=True)]
+        responses = self._pipeline.run(sends, fence)
+        return [write_error(op, response) for op, response in zip(ops, responses, strict=True)]
 
     def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
         sends = [multi_call(self._kazoo, ops, self._security) for ops in batches]
-        answers = self._pipeline.run(sends, fence)
-        return [multi_result(ops, answer) for ops, answer in zip(batches, answers, strict=True)]
+        responses = self._pipeline.run(sends, fence)
+        return [
+            multi_result(ops, response) for ops, response in zip(batches, responses, strict=True)
+        ]
 
     def close(self, timeout_ms: int) -> None:
         if not self._tracker.close():
@@ -281,10 +285,10 @@ class _KazooRawClient:
             )
             self._tracker.report(SessionState.DEAD)
 
-    def _note_heard(self, sent_ms: int, interval_ms: int) -> None:
+    def _note_response(self, sent_ms: int, interval_ms: int) -> None:
         """Told by the pings, on kazoo's connection thread."""
-        self._heard = sent_ms, interval_ms
-        for listener in self._heard_listeners:
+        self._received = sent_ms, interval_ms
+        for listener in self._response_listeners:
             listener(sent_ms, interval_ms)
 
     def _note_negotiated(self, timeout_ms: int) -> None:
@@ -294,17 +298,17 @@ class _KazooRawClient:
             if self._pings is not None:
                 self._pings.connected(timeout_ms)
 
-    def _ask_multi(self) -> bool:
+    def _send_multi(self) -> bool:
         # Not by kazoo's own ``command``: it leaves its socket open when the answer takes too long.
         try:
             peer = self._kazoo._connection._socket.getpeername()[:2]  # noqa: SLF001 - nothing public tells it
-            with socket.create_connection(peer, _COMMAND_TIMEOUT_S) as asked:
-                asked.sendall(b"srvr")
-                answer = asked.recv(8192).decode("utf-8", "replace")
+            with socket.create_connection(peer, _COMMAND_TIMEOUT_S) as requested:
+                requested.sendall(b"srvr")
+                response = requested.recv(8192).decode("utf-8", "replace")
         except (OSError, AttributeError) as error:
             log.debug("ZooKeeper %s does not tell its version: %s", self._servers.hosts, error)
             return True
-        version = _VERSION.search(answer)
+        version = _VERSION.search(response)
         return version is None or (int(version[1]), int(version[2])) >= _FIRST_MULTI_VERSION
 
     def _read(
@@ -314,8 +318,10 @@ class _KazooRawClient:
         watch: Watch | None,
         fence: int,
     ) -> list[Any]:
-        answers = self._pipeline.run([read_call(call, path, watch) for path in paths], fence)
-        return [read_result(path, answer) for path, answer in zip(paths, answers, strict=True)]
+        responses = self._pipeline.run([read_call(call, path, watch) for path in paths], fence)
+        return [
+            read_result(path, response) for path, response in zip(paths, responses, strict=True)
+        ]
 
 
 def _new_kazoo(
@@ -353,10 +359,10 @@ def _new_kazoo(
     invoke = connection._invoke  # noqa: SLF001 - see above
 
     def listening_invoke(timeout: float, request: Any, *args: Any, **kwargs: Any) -> Any:
-        answer = invoke(timeout, request, *args, **kwargs)
+        response = invoke(timeout, request, *args, **kwargs)
         if isinstance(request, Connect):
-            note_negotiated(answer[0].time_out)
-        return answer
+            note_negotiated(response[0].time_out)
+        return response
 
     connection._invoke = listening_invoke  # noqa: SLF001 - see above
     return client

@@ -50,9 +50,9 @@ class OwnerMemory:
         Raises:
             RegistryError: no answer in time, or access denied.
         """
-        asked = list(dict.fromkeys(topics))
-        stats = self._store.exists_many([self._paths.owners(topic) for topic in asked])
-        for topic, stat in zip(asked, stats, strict=True):
+        requested = list(dict.fromkeys(topics))
+        stats = self._store.exists_many([self._paths.owners(topic) for topic in requested])
+        for topic, stat in zip(requested, stats, strict=True):
             known = self._topics.pop(topic, None)
             if stat is None:
                 continue

@@ -59,27 +59,27 @@ class Pipeline:
             raise RegistryError(f"ZooKeeper was busy for {self._timeout_ms} ms with other calls")
         try:
             self._tracker.await_connected(fence, deadline_ms)
-            answers: list[PendingResponse] = []
+            responses: list[PendingResponse] = []
             for send in sends:
-                self._make_room(deadline_ms)
-                answer = self._tracker.send(fence, send)
-                answers.append(answer)
-                self._unanswered.append(answer)
+                self._make_space(deadline_ms)
+                response = self._tracker.send(fence, send)
+                responses.append(response)
+                self._unanswered.append(response)
             # The last one first: then the others are mostly there, and this thread wakes up once.
-            for answer in reversed(answers):
-                self._await(answer, deadline_ms)
-            return answers
+            for response in reversed(responses):
+                self._await(response, deadline_ms)
+            return responses
         finally:
             self._turn.release()
 
-    def _make_room(self, deadline_ms: int) -> None:
+    def _make_space(self, deadline_ms: int) -> None:
         if len(self._unanswered) < MAX_IN_FLIGHT:
             return
         # Waiting for half of them at once keeps the two threads from taking turns per request.
         self._await(self._unanswered[MAX_IN_FLIGHT // 2], deadline_ms)
-        self._unanswered = [answer for answer in self._unanswered if not answer.ready()]
+        self._unanswered = [response for response in self._unanswered if not response.ready()]
 
-    def _await(self, answer: PendingResponse, deadline_ms: int) -> None:
+    def _await(self, response: PendingResponse, deadline_ms: int) -> None:
         left_ms = max(0, deadline_ms - self._clock.now_ms())
-        if not answer.ready() and not answer.wait(left_ms / 1000):
+        if not response.ready() and not response.wait(left_ms / 1000):
             raise RegistryError(f"ZooKeeper gave no answer within {self._timeout_ms} ms")

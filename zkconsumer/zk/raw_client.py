@@ -45,7 +45,7 @@ class RawClient(Protocol):
         """See ``ZkStore``."""
         ...
 
-    def on_heard(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: HeardListener) -> None:
         """See ``ZkStore``."""
         ...
 

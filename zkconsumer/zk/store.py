@@ -168,7 +168,7 @@ class ZkStore(Protocol):
         """Tell ``listener`` of every session event from now on."""
         ...
 
-    def on_heard(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: HeardListener) -> None:
         """Tell ``listener`` of the last answer now, and of those to come; see there.
 
         A store that can't be cut off in silence need not: then nothing is told, ever.

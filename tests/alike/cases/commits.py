@@ -126,12 +126,18 @@ def _(s: Scene) -> object:
 @case("commit_async tells its callback")
 def _(s: Scene) -> object:
     consumer = _of_group(s)
-    heard: list[Any] = []
+    received: list[Any] = []
     offsets = {s.tp(LETTERS, 1): _om(s, 4)}
-    consumer.commit_async(offsets, callback=lambda told, answer: heard.append([told, answer]))
-    s.until_polled(consumer, lambda: heard)
-    told, answer = heard[0]
-    return [told == offsets, isinstance(answer, Exception), consumer.committed(s.tp(LETTERS, 1))]
+    consumer.commit_async(
+        offsets, callback=lambda reported, response: received.append([reported, response])
+    )
+    s.until_polled(consumer, lambda: received)
+    reported, response = received[0]
+    return [
+        reported == offsets,
+        isinstance(response, Exception),
+        consumer.committed(s.tp(LETTERS, 1)),
+    ]
 
 
 @case("commit_async: its future succeeds")
@@ -144,11 +150,13 @@ def _(s: Scene) -> object:
 
 @case("default_offset_commit_callback hears")
 def _(s: Scene) -> object:
-    heard: list[Any] = []
-    consumer = _of_group(s, default_offset_commit_callback=lambda *told: heard.append(told))
+    received: list[Any] = []
+    consumer = _of_group(
+        s, default_offset_commit_callback=lambda *reported: received.append(reported)
+    )
     consumer.commit_async({s.tp(LETTERS, 1): _om(s, 4)})
-    s.until_polled(consumer, lambda: heard)
-    return len(heard[0])
+    s.until_polled(consumer, lambda: received)
+    return len(received[0])
 
 
 @case("auto-commit on close")
@@ -209,5 +217,11 @@ def _(s: Scene) -> object:
 
 @case("group_metadata of a member")
 def _(s: Scene) -> object:
-    told = s.member(LETTERS, 15).group_metadata()
-    return [told.group_id[:5], told.generation_id > 0, bool(told.member_id), told.state, len(told)]
+    reported = s.member(LETTERS, 15).group_metadata()
+    return [
+        reported.group_id[:5],
+        reported.generation_id > 0,
+        bool(reported.member_id),
+        reported.state,
+        len(reported),
+    ]

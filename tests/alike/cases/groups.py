@@ -10,54 +10,54 @@ from tests.alike.scene import Scene, in_thread
 from tests.alike.stage import LETTERS
 
 
-def _listener(s: Scene, heard: list[Any]) -> Any:
+def _listener(s: Scene, received: list[Any]) -> Any:
     class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
         def on_partitions_revoked(self, revoked: Any) -> None:
-            heard.append(["revoked", sorted(one.partition for one in revoked)])
+            received.append(["revoked", sorted(one.partition for one in revoked)])
 
         def on_partitions_assigned(self, assigned: Any) -> None:
-            heard.append(["assigned", sorted(one.partition for one in assigned)])
+            received.append(["assigned", sorted(one.partition for one in assigned)])
 
     return Listener()
 
 
 @case("the listener of one member")
 def _(s: Scene) -> object:
-    heard: list[Any] = []
+    received: list[Any] = []
     topic = s.topic(b"v", partitions=2)
     consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
-    consumer.subscribe([topic], listener=_listener(s, heard))
+    consumer.subscribe([topic], listener=_listener(s, received))
     s.values(consumer, 1)
-    joined = heard[-1]
-    heard.clear()
+    joined = received[-1]
+    received.clear()
     consumer.close()
-    return [joined, heard]
+    return [joined, received]
 
 
 @case("the listener of the first join hears of a revocation")
 def _(s: Scene) -> object:
-    heard: list[Any] = []
+    received: list[Any] = []
     consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
-    consumer.subscribe([s.topic(b"v")], listener=_listener(s, heard))
+    consumer.subscribe([s.topic(b"v")], listener=_listener(s, received))
     s.values(consumer, 1)
-    return heard[0]
+    return received[0]
 
 
 @case("the listener is given TopicPartitions")
 def _(s: Scene) -> object:
-    heard: list[Any] = []
+    received: list[Any] = []
 
     class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
         def on_partitions_revoked(self, revoked: Any) -> None: ...
 
         def on_partitions_assigned(self, assigned: Any) -> None:
-            heard.append([type(assigned).__name__, *sorted(assigned)])  # first of none, there
+            received.append([type(assigned).__name__, *sorted(assigned)])  # first of none, there
 
     topic = s.topic(b"v")
     consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
     consumer.subscribe([topic], listener=Listener())
     s.values(consumer, 1)
-    return heard[-1]
+    return received[-1]
 
 
 @case("the listener seeks")
@@ -101,25 +101,25 @@ def _(s: Scene) -> object:
 
 @case("the listener of an unsubscribe")
 def _(s: Scene) -> object:
-    heard: list[Any] = []
+    received: list[Any] = []
     topic = s.topic(b"v")
     consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
-    consumer.subscribe([topic], listener=_listener(s, heard))
+    consumer.subscribe([topic], listener=_listener(s, received))
     s.values(consumer, 1)
-    heard.clear()
+    received.clear()
     consumer.unsubscribe()
-    return heard
+    return received
 
 
 @case("the listener of an assign")
 def _(s: Scene) -> object:
-    heard: list[Any] = []
+    received: list[Any] = []
     consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
-    consumer.subscribe([LETTERS], listener=_listener(s, heard))
+    consumer.subscribe([LETTERS], listener=_listener(s, received))
     consumer.unsubscribe()
     consumer.assign([s.tp(LETTERS, 1)])
     s.read(consumer, 5)
-    return heard
+    return received
 
 
 @case("two members share the partitions")
@@ -133,13 +133,13 @@ def _(s: Scene) -> object:
         while not stop.is_set():
             member.poll(timeout_ms=100)
 
-    hands = [in_thread(partial(polls, one)) for one in members]
+    cursors = [in_thread(partial(polls, one)) for one in members]
     try:
         s.until(lambda: [len(one.assignment()) for one in members] == [2, 2])
     finally:
         stop.set()
-        for hand in hands:
-            hand.join()
+        for cursor in cursors:
+            cursor.join()
     return sorted(sorted(tp.partition for tp in one.assignment()) for one in members)
 
 

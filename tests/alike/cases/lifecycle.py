@@ -50,17 +50,17 @@ def _(s: Scene) -> object:
 
 @case("closed: a deserialiser is closed, too")
 def _(s: Scene) -> object:
-    heard: list[str] = []
+    received: list[str] = []
 
     class Mine:
         def deserialize(self, _topic: str, _headers: object, data: bytes) -> bytes:
             return data
 
         def close(self) -> None:
-            heard.append("closed")
+            received.append("closed")
 
     s.consumer(value_deserializer=Mine()).close()
-    return heard
+    return received
 
 
 def _after_close(what: str, call: Call) -> None:

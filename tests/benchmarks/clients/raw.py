@@ -49,11 +49,11 @@ class RawReader:
             got += more
         return self._buffer[:size]
 
-    def _count(self, answer: memoryview, topic_bytes: int) -> int:
+    def _count(self, response: memoryview, topic_bytes: int) -> int:
         at = 4 + 4 + 2 + topic_bytes + 4  # correlation, topics, name, partitions
         total = 0
         for _ in self._offsets:
-            number, error, _, size = struct.unpack_from(">ihqi", answer, at)
+            number, error, _, size = struct.unpack_from(">ihqi", response, at)
             if error:
                 raise ConnectionError(f"partition {number}: error {error}")
             count = size // self._entry_bytes

@@ -27,17 +27,17 @@ class BatchReader(RawReader):
         head = struct.pack(">hhih", FETCH, _VERSION, 1, -1)
         return head + struct.pack(">iiiib", -1, MAX_WAIT_MS, 1, _MAX_BYTES, 0)
 
-    def _count(self, answer: memoryview, topic_bytes: int) -> int:
+    def _count(self, response: memoryview, topic_bytes: int) -> int:
         at = 4 + 4 + 4 + 2 + topic_bytes + 4  # correlation, throttle, topics, name, partitions
         total = 0
         for _ in self._offsets:
-            number, error, _, _, aborted = struct.unpack_from(">ihqqi", answer, at)
+            number, error, _, _, aborted = struct.unpack_from(">ihqqi", response, at)
             if error:
                 raise ConnectionError(f"partition {number}: error {error}")
             at += 26 + 16 * max(0, aborted)
-            (size,) = struct.unpack_from(">i", answer, at)
+            (size,) = struct.unpack_from(">i", response, at)
             at += 4
-            total += self._count_batches(number, answer[at : at + max(0, size)])
+            total += self._count_batches(number, response[at : at + max(0, size)])
             at += max(0, size)
         return total
 

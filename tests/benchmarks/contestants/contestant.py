@@ -70,22 +70,22 @@ class Contestant(Protocol):
         ...
 
 
-def checked(job: Job, answer: dict[str, object], *, cpu_seconds: float, peak_kb: int) -> Pass:
+def checked(job: Job, response: dict[str, object], *, cpu_seconds: float, peak_kb: int) -> Pass:
     """A pass from what a client reports, if it has read all there was.
 
     Raises:
         ClientFailed: the number of records or the sum of their lengths is wrong.
     """
-    records, value_bytes = _number(answer, "records"), _number(answer, "value_bytes")
+    records, value_bytes = _number(response, "records"), _number(response, "value_bytes")
     if records < job.records or value_bytes != records * job.value_bytes:
         raise ClientFailed(
             f"read {records:g} records with {value_bytes:g} bytes instead of {job.records} with "
             f"{job.value_bytes} each"
         )
-    first, join = answer.get("first_record_ms"), answer.get("join_ms")
+    first, join = response.get("first_record_ms"), response.get("join_ms")
     return Pass(
         records=int(records),
-        seconds=_number(answer, "seconds"),
+        seconds=_number(response, "seconds"),
         cpu_seconds=cpu_seconds,
         peak_kb=peak_kb,
         first_record_ms=first if isinstance(first, float) else None,
@@ -93,8 +93,8 @@ def checked(job: Job, answer: dict[str, object], *, cpu_seconds: float, peak_kb:
     )
 
 
-def _number(answer: dict[str, object], name: str) -> float:
-    value = answer.get(name)
+def _number(response: dict[str, object], name: str) -> float:
+    value = response.get(name)
     if not isinstance(value, int | float):
-        raise ClientFailed(f"its answer lacks {name}: {answer}")
+        raise ClientFailed(f"its answer lacks {name}: {response}")
     return value

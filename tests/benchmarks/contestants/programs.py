@@ -61,12 +61,12 @@ class Program:
 
     def read(self, job: Job) -> Pass:
         """See ``Contestant``."""
-        answer = last_answer(run(self._argv(job), environ=self.environ).output)
+        response = last_answer(run(self._argv(job), environ=self.environ).output)
         return checked(
             job,
-            answer,
-            cpu_seconds=float(str(answer["cpu_seconds"])),
-            peak_kb=int(str(answer["peak_kb"])),
+            response,
+            cpu_seconds=float(str(response["cpu_seconds"])),
+            peak_kb=int(str(response["peak_kb"])),
         )
 
     def start(self, job: Job) -> Companion:

@@ -79,12 +79,12 @@ class ScalaTool:
             raise ClientFailed(f"{_TOOL} printed no figures: {ended.output[-300:]!r}")
         columns = lines[-1].split(", ")
         records, rate = int(columns[5]), float(columns[6])
-        answer: dict[str, object] = {
+        response: dict[str, object] = {
             "records": records,
             "value_bytes": _whole_bytes(float(columns[3]), records * job.value_bytes),
             "seconds": records / rate,
         }
-        return checked(job, answer, cpu_seconds=ended.cpu_seconds, peak_kb=ended.peak_kb)
+        return checked(job, response, cpu_seconds=ended.cpu_seconds, peak_kb=ended.peak_kb)
 
     def close(self) -> None:
         """See ``Contestant``: nothing lives on."""
@@ -112,19 +112,19 @@ class WarmScala:
     def read(self, job: Job) -> Pass:
         """See ``Contestant``."""
         companion = self._companion(job)
-        companion.ask(f"read {job.group} {job.topic} {job.records}")
-        answer = companion.hear()
+        companion.request(f"read {job.group} {job.topic} {job.records}")
+        response = companion.receive()
         return checked(
             job,
-            answer,
-            cpu_seconds=float(str(answer["cpu_seconds"])),
+            response,
+            cpu_seconds=float(str(response["cpu_seconds"])),
             peak_kb=companion.peak_kb,
         )
 
     def start(self, job: Job) -> Companion:
         """Let it take part in a job about delays; it lives on."""
         companion = self._companion(job)
-        companion.ask(f"latency {job.group} {job.topic}")
+        companion.request(f"latency {job.group} {job.topic}")
         return companion
 
     def close(self) -> None:
@@ -141,5 +141,5 @@ class WarmScala:
         if companion is None:
             companion = Companion([*java_argv(), str(_SOURCE), job.zookeeper, str(job.fetch_bytes)])
             self._companions[job.zookeeper] = companion
-            companion.hear()
+            companion.receive()
         return companion

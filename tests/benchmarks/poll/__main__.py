@@ -64,7 +64,7 @@ def measure(options: argparse.Namespace) -> Results:
     chosen = [contestants[name] for name in options.only or contestants]
     labels = {one.name: one.label for one in chosen}
     with running_sandbox(KAFKA) as sandbox:
-        session = Session(sandbox, chosen, patience=options.patience)
+        session = Session(sandbox, chosen, deadline=options.deadline)
         results = Results(this_machine(), labels, session.runs, skipped=session.skipped)
         for name in options.topics or specs:
             session.measure(specs[name], options.rounds or (2 if options.quick else 5))

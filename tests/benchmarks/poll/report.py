@@ -65,8 +65,8 @@ def _goals(runs: Sequence[Run], topic: str) -> Iterator[str]:
     for goal in bounds("poll_goals"):
         found = goal.found(runs, topic)
         if found is not None:
-            verdict = "reached" if found.median >= goal.at_least else "MISSED"
+            outcome = "reached" if found.median >= goal.at_least else "MISSED"
             yield (
                 f"- {goal.contestant} to {goal.baseline}: {found.median:.2f} "
-                f"({found.lowest:.2f} - {found.highest:.2f}), at least {goal.at_least:g}: {verdict}"
+                f"({found.lowest:.2f} - {found.highest:.2f}), at least {goal.at_least:g}: {outcome}"
             )

@@ -198,7 +198,7 @@ def measure_one(
             found = SCENARIOS[scenario](kinds[kind], observer, group)
             for what, took_ms in found.items():
                 figures.setdefault((delay_ms, what, observer.count, kind), []).append(took_ms)
-                _say(
+                _write(
                     f"run {run + 1}: {what}, {observer.count} partitions, {delay_ms:g} ms of delay,"
                     f" {kind}: {took_ms:.0f} ms"
                 )
@@ -252,7 +252,7 @@ def main(argv: Sequence[str]) -> None:
     sys.stdout.write(table(figures) + "\n")
 
 
-def _say(line: str) -> None:
+def _write(line: str) -> None:
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
 

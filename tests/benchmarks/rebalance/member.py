@@ -13,7 +13,7 @@ from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.stream import KafkaStream
 
 
-def say(what: str) -> None:
+def write(what: str) -> None:
     """Print a moment."""
     sys.stdout.write(f"{what} {SystemClock().wall_ms()}\n")
     sys.stdout.flush()
@@ -29,9 +29,9 @@ def main(topic: str, *settings: str) -> None:
     props = dict(one.split("=", 1) for one in settings)
     readers = ThreadScope("readers")
     with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:
-        say("joining")
+        write("joining")
         [stream] = connector.create_message_streams({topic: 1})[topic]
-        say("joined")
+        write("joined")
         readers.spawn("reader", lambda: drain(stream), stop=lambda: None)
         sys.stdin.read()
     readers.close(10_000)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from zkconsumer.sandbox import Sandbox, ScalaTool
-from zkconsumer.sandbox.waiting import await_answer
+from zkconsumer.sandbox.waiting import await_result
 
 REPOSITORY = Path(__file__).parents[3]
 JOIN_TIMEOUT_MS = 600_000
@@ -53,15 +53,15 @@ class OurMember:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._said: dict[str, float] = {}
+        self._message: dict[str, float] = {}
 
     def joining_ms(self) -> float:
         """See ``Member``."""
-        return self._hear("joining")
+        return self._on_notice("joining")
 
     def joined_ms(self) -> float:
         """See ``Member``."""
-        return self._hear("joined")
+        return self._on_notice("joined")
 
     def leave(self) -> None:
         """See ``Member``."""
@@ -72,12 +72,12 @@ class OurMember:
         self._process.kill()
         self._process.communicate()
 
-    def _hear(self, what: str) -> float:
+    def _on_notice(self, what: str) -> float:
         assert self._process.stdout is not None
-        while what not in self._said:
-            said, moment = self._process.stdout.readline().split()
-            self._said[said] = float(moment)
-        return self._said[what]
+        while what not in self._message:
+            message, moment = self._process.stdout.readline().split()
+            self._message[message] = float(moment)
+        return self._message[what]
 
 
 class ScalaMember:
@@ -122,7 +122,7 @@ class ScalaMember:
                     return moment.timestamp() * 1000
             return None
 
-        return await_answer(
+        return await_result(
             found, timeout_ms=JOIN_TIMEOUT_MS, complaint=lambda: f"no {text!r} in its log"
         )
 

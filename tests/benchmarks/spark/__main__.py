@@ -77,7 +77,7 @@ def measure(options: argparse.Namespace) -> Results:
             old=stack.enter_context(running_sandbox()),
             new=stack.enter_context(running_sandbox(_MODERN)),
             sources=sources,
-            patience=options.patience,
+            deadline=options.deadline,
         )
         for source in sources:
             stack.callback(source.engine.close)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.benchmarks.payloads import message_sets
-from tests.benchmarks.session import KAFKA, say
+from tests.benchmarks.session import KAFKA, write
 from tests.benchmarks.spark.sources import SETTINGS
 from tests.benchmarks.topics import TIMEOUT_MS, produce
 from tests.support.raw_connections import raw_connection
@@ -63,7 +63,7 @@ def _fill(sandbox: Sandbox, partitions: int) -> None:
     with closing(raw_connection(sandbox.brokers[0], timeout_ms=TIMEOUT_MS)) as connection:
         for number in range(partitions):
             produce(connection, _TOPIC, number, data)
-    say(f"{partitions} partitions are filled")
+    write(f"{partitions} partitions are filled")
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def _run(
     found = []
     for progress in query.recentProgress:
         durations: Mapping[str, int] = progress["durationMs"]
-        say(f"batch {progress['batchId']}: {progress['numInputRows']} rows, {durations}")
+        write(f"batch {progress['batchId']}: {progress['numInputRows']} rows, {durations}")
         if progress["numInputRows"]:
             found.append(durations)
     assert len(found) == BATCHES, f"{len(found)} batches had rows"

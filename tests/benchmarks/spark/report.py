@@ -48,9 +48,9 @@ def _goals(runs: Sequence[Run], what: str) -> list[str]:
     for kind, goal in spark_goals():
         found = goal.found(runs, what) if what.endswith(f" {kind}") else None
         if found is not None:
-            verdict = "reached" if found.median >= goal.at_least else "MISSED"
+            outcome = "reached" if found.median >= goal.at_least else "MISSED"
             lines.append(
                 f"- {goal.contestant} to {goal.baseline}, {kind}: {found.median:.2f} "
-                f"({found.lowest:.2f} - {found.highest:.2f}), at least {goal.at_least:g}: {verdict}"
+                f"({found.lowest:.2f} - {found.highest:.2f}), at least {goal.at_least:g}: {outcome}"
             )
     return lines

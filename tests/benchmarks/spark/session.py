@@ -18,7 +18,7 @@ from tests.benchmarks import machine
 from tests.benchmarks.contestants.contestant import Pass
 from tests.benchmarks.figures import Run
 from tests.benchmarks.processes import ClientFailed, ClientSkipped
-from tests.benchmarks.session import say
+from tests.benchmarks.session import write
 from tests.benchmarks.spark.sources import AGGREGATE, PARQUET, Source
 from tests.benchmarks.topics import TopicSpec, fill
 from zkconsumer.sandbox import Sandbox
@@ -41,7 +41,7 @@ class SparkSession:
         old: the broker that ours read from.
         new: the one of the others.
         sources: who takes part.
-        patience: how often a pass that others disturbed is made again.
+        deadline: how often a pass that others disturbed is made again.
         runs: all recorded ones, in order.
         skipped: why a source is missing, by what was done and its name.
     """
@@ -49,7 +49,7 @@ class SparkSession:
     old: Sandbox
     new: Sandbox
     sources: Sequence[Source]
-    patience: int = 1
+    deadline: int = 1
     runs: list[Run] = field(default_factory=list)
     skipped: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -57,7 +57,7 @@ class SparkSession:
         """Fill the topic on both, and have it read in rounds."""
         for sandbox in (self.old, self.new):
             fill(sandbox, spec)
-        say(f"{spec.name}: filled twice with {spec.records} records")
+        write(f"{spec.name}: filled twice with {spec.records} records")
         for kind in KINDS:
             taking_part = [
                 source
@@ -74,16 +74,16 @@ class SparkSession:
             run = self._read(spec, source, kind, -1)
             if run is None:
                 return False
-            say(f"{run.topic}, warming up {number + 1}: {source.name} {run.rate / 1e6:.3f} M/s")
+            write(f"{run.topic}, warming up {number + 1}: {source.name} {run.rate / 1e6:.3f} M/s")
         return True
 
     def _record(self, spec: TopicSpec, source: Source, kind: str, number: int) -> None:
-        for tries_left in reversed(range(1 + self.patience)):
+        for tries_left in reversed(range(1 + self.deadline)):
             run = self._read(spec, source, kind, number)
             if run is None:
                 return
             mark = " (disturbed)" if run.disturbed else ""
-            say(f"{run.topic}, round {number + 1}: {source.name} {run.rate / 1e6:.3f} M/s{mark}")
+            write(f"{run.topic}, round {number + 1}: {source.name} {run.rate / 1e6:.3f} M/s{mark}")
             if not run.disturbed or not tries_left:
                 self.runs.append(run)
                 return
@@ -94,7 +94,7 @@ class SparkSession:
             return self._pass(spec, source, kind, number)
         except (ClientSkipped, ClientFailed) as error:
             self.skipped[what, source.name] = str(error)
-            say(f"{what}: {source.name}: {error}")
+            write(f"{what}: {source.name}: {error}")
             return None
 
     def _pass(self, spec: TopicSpec, source: Source, kind: str, number: int) -> Run:
@@ -105,25 +105,28 @@ class SparkSession:
         try:
             used, before = tree_seconds(companion.pid), machine.load_now(None)
             began = time.perf_counter()
-            companion.ask(source.request(sandbox, spec.name, into))
-            answer = companion.hear(_PASS_S)
+            companion.request(source.request(sandbox, spec.name, into))
+            response = companion.receive(_PASS_S)
             wall = time.perf_counter() - began
             load = machine.load_now(None) - before
             used = tree_seconds(companion.pid) - used
             if into is not None:
-                answer |= landed(into)
+                response |= landed(into)
         finally:
             shutil.rmtree(folder)
         expected = spec.partition_records * spec.partitions
-        if (answer["records"], answer["value_bytes"]) != (expected, expected * spec.value_bytes):
-            raise ClientFailed(f"read {answer} instead of {expected} records")
+        if (response["records"], response["value_bytes"]) != (
+            expected,
+            expected * spec.value_bytes,
+        ):
+            raise ClientFailed(f"read {response} instead of {expected} records")
         return Run(
             topic=run_name(spec.name, kind),
             contestant=source.name,
             round=number,
             result=Pass(
                 records=expected,
-                seconds=float(str(answer["seconds"])),
+                seconds=float(str(response["seconds"])),
                 cpu_seconds=used,
                 peak_kb=0,  # of the driver alone it says nothing
             ),

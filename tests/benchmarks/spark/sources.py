@@ -53,11 +53,11 @@ class Engine:
             settings = SETTINGS | (
                 {"spark.jars": ",".join(map(str, self.jars))} if self.jars else {}
             )
-            asked = json.dumps({"settings": settings, "register": self.register})
-            companion = Companion([*self._program(), asked], environ=self._environ())
+            requested = json.dumps({"settings": settings, "register": self.register})
+            companion = Companion([*self._program(), requested], environ=self._environ())
             self._companion = companion
             try:
-                companion.hear(_START_S)
+                companion.receive(_START_S)
             except (ClientFailed, ClientSkipped):
                 self.close()
                 raise

@@ -14,7 +14,7 @@ from zkconsumer.wire.codec import (
     decode_response,
 )
 from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
-from zkconsumer.wire.negotiation import BrokerVersions, of_answer, of_generation
+from zkconsumer.wire.negotiation import BrokerVersions, of_generation, of_response
 from zkconsumer.wire.versions import BrokerGeneration
 
 FRAMES: dict[str, Frame] = {
@@ -49,11 +49,11 @@ def test_requests(frame: Frame) -> None:
 def test_every_common_version_was_captured(kafka: str) -> None:
     """What broker and codec have in common, by the broker's own words, was all exchanged."""
     frame = FRAMES[f"{kafka} ApiVersionsRequest v0"]
-    _, answer = decode_response(
+    _, response = decode_response(
         REQUESTS[ApiKey.API_VERSIONS], 0, bytes.fromhex(frame["response"])[4:]
     )
-    assert isinstance(answer, ApiVersionsResponse)
-    assert captured_from(kafka) == versions_in(of_answer(answer))
+    assert isinstance(response, ApiVersionsResponse)
+    assert captured_from(kafka) == versions_in(of_response(response))
 
 
 def test_every_version_of_0_9_was_captured() -> None:

@@ -141,11 +141,11 @@ def test_requests(request_: Request[Response], version: int, client_id: str, hex
     assert (read.request, read.version, read.client_id) == (request_, version, client_id)
 
 
-@pytest.mark.parametrize(("asked", "version", "response", "hexa"), RESPONSES)
+@pytest.mark.parametrize(("requested", "version", "response", "hexa"), RESPONSES)
 def test_responses(
-    asked: type[Request[Response]], version: int, response: Response, hexa: str
+    requested: type[Request[Response]], version: int, response: Response, hexa: str
 ) -> None:
     """The broker's answer is read, and written by a fake it has the same bytes."""
     body = bytes.fromhex("00000000" + hexa)
-    assert decode_response(asked, version, body) == (0, response)
+    assert decode_response(requested, version, body) == (0, response)
     assert encode_response(response, version=version, correlation_id=0)[4:] == body

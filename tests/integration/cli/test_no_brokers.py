@@ -61,10 +61,10 @@ def test_a_command_that_lacks_the_chroot_ends_with_1(
     """It says which chroot would fit, and prints nothing that could be taken for an answer."""
     servers = own.zookeeper_connect.removesuffix("/kafka")
     assert call(words, servers) == 1
-    told = capfd.readouterr()
-    assert told.out == ""
-    assert f"Did you mean {own.zookeeper_connect} (" in told.err
-    assert len(told.err.splitlines()) == 1
+    reported = capfd.readouterr()
+    assert reported.out == ""
+    assert f"Did you mean {own.zookeeper_connect} (" in reported.err
+    assert len(reported.err.splitlines()) == 1
 
 
 def test_the_doctor_finds_it_first(own: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,15 +64,15 @@ def test_a_group_at_a_coordinator(broker_of: BrokerOf, run: Run) -> None:
         consumer.subscribe([topic])
         wait_until(lambda: consumer.poll(timeout_ms=200), what="its partition")
         consumer.commit(dict.fromkeys(partitions, OffsetAndMetadata(1)))
-        status, told = run("lag", cluster, "--group", group, "--max-seconds", "1999")
-        rows = told["groups"][0]["partitions"]
+        status, reported = run("lag", cluster, "--group", group, "--max-seconds", "1999")
+        rows = reported["groups"][0]["partitions"]
         assert (status, len(rows)) == (3, 3)
         for row in rows:
             assert (row["offset"], row["lag"], row["seconds_estimated"]) == (1, 2, False)
             assert 2_000 <= row["seconds"] < 2_100
         assert run("groups", cluster, "delete", "--group", group, "--yes") == (2, None)
-    status, told = run("groups", cluster, "delete", "--group", group, "--yes")
-    assert (status, told["deleted"][0]["result"]) == (0, "done")
+    status, reported = run("groups", cluster, "delete", "--group", group, "--yes")
+    assert (status, reported["deleted"][0]["result"]) == (0, "done")
     assert run("groups", cluster, "describe", "--group", group) == (2, None)
 
 
@@ -86,8 +86,8 @@ def test_seconds_by_how_a_log_grows(cluster: Sandbox, run: Run) -> None:
         write(cluster, tp, [b"v"] * 1_000)
         tree.put(offset_path(group, tp), b"0")
     with Traffic(cluster, [busy]):
-        _, told = run("lag", cluster, "--group", group, "--sample-ms", "500")
-    first, second = told["groups"][0]["partitions"]
+        _, reported = run("lag", cluster, "--group", group, "--sample-ms", "500")
+    first, second = reported["groups"][0]["partitions"]
     assert first["seconds_estimated"]
     assert first["seconds"] > 0
     assert (second["lag"], second["seconds"]) == (1_000, None)
@@ -126,16 +126,16 @@ def test_a_live_group(cluster: Sandbox, run: Run) -> None:
     with contextlib.ExitStack() as members:
         members.enter_context(join("a"))
         wait_until(lambda: len(tree.owners(group, topic)) == 2, what="its owners")
-        status, told = run("verify", cluster, "--group", group)
-        assert (status, told["groups"][0]["strategies"]["range"]["met"]) == (0, True)
-        with watching(cluster, group) as looks:
-            assert next(looks)["members"] == 1
+        status, reported = run("verify", cluster, "--group", group)
+        assert (status, reported["groups"][0]["strategies"]["range"]["met"]) == (0, True)
+        with watching(cluster, group) as snapshots:
+            assert next(snapshots)["members"] == 1
             members.enter_context(join("b"))
-            rebalances = (look["rebalance"] or {} for look in looks)
+            rebalances = (look["rebalance"] or {} for look in snapshots)
             rebalance = next(one for one in rebalances if one.get("ended_at") and one["moved"])
         assert rebalance["reasons"] == [f"member {group}_b joined"]
         [moved] = rebalance["moved"]
         assert moved["after"] == f"{group}_b-0"
         assert run("groups", cluster, "delete", "--group", group, "--yes") == (2, None)
-    status, told = run("groups", cluster, "delete", "--group", group, "--yes")
+    status, reported = run("groups", cluster, "delete", "--group", group, "--yes")
     assert (status, tree.children("/consumers").count(group)) == (0, 0)

@@ -74,15 +74,15 @@ def world(
 
 def test_a_range_of_offsets_is_printed_and_nothing_else(world: World) -> None:
     """In the middle of compressed sets; nobody hears of it."""
-    status, lines, told = world.replay(
+    status, lines, reported = world.replay(
         *("--partitions", "0", "--from-offset", "7", "--to-offset", "23")
     )
     assert (status, lines) == (0, [b"a%d" % number for number in range(7, 23)])
-    assert told == "zkconsumer: 16 messages of 1 partition\n"
+    assert reported == "zkconsumer: 16 messages of 1 partition\n"
     assert ZkTree(world.cluster).children("/consumers").count(world.topic) == 0
-    status, lines, told = world.replay()
+    status, lines, reported = world.replay()
     assert lines[:31] == [*(b"a%d" % number for number in range(30)), b"b0"]
-    assert (status, len(lines), told) == (0, 35, "zkconsumer: 35 messages of 2 partitions\n")
+    assert (status, len(lines), reported) == (0, 35, "zkconsumer: 35 messages of 2 partitions\n")
     status, lines, _ = world.replay("--max-messages", "12")
     assert (status, len(lines)) == (0, 12)
 
@@ -118,9 +118,9 @@ def test_messages_come_as_one_wants_them(world: World, tmp_path: Path) -> None:
 
 def test_times_are_those_of_records_or_of_segments(world: World) -> None:
     """All was written in this century; where brokers know no better it is said."""
-    status, lines, told = world.replay("--from-time", "2020-01-01", "--to-time", FAR)
+    status, lines, reported = world.replay("--from-time", "2020-01-01", "--to-time", FAR)
     assert (status, len(lines)) == (0, 35)
-    knows = "whole segments" not in told
+    knows = "whole segments" not in reported
     status, lines, _ = world.replay("--from-time", FAR)
     assert (status, len(lines)) == (0, 0)
     status, lines, _ = world.replay("--to-time", "2020-01-01")
@@ -140,25 +140,25 @@ def test_what_a_group_read_between_two_exports(world: World, tmp_path: Path) -> 
         assert main(export) == 0
         files.append(str(file))
     flags = ("--offsets-file", files[0], "--to-offsets-file", files[1])
-    status, lines, told = world.replay(*flags, topic=False)
+    status, lines, reported = world.replay(*flags, topic=False)
     assert (status, lines) == (0, [b"a28", b"a29", b"b1", b"b2"])
-    assert told.endswith("zkconsumer: 4 messages of 2 partitions\n")
+    assert reported.endswith("zkconsumer: 4 messages of 2 partitions\n")
 
 
 def test_what_is_not_there_is_named(world: World, tmp_path: Path) -> None:
     """To the offset; and nothing is printed unless gaps are allowed."""
     file = tmp_path / "out"
     flags = ("--partitions", "1", "--from-offset", "3", "--to-offset", "9")
-    status, lines, told = world.replay(*flags, "--output-file", str(file))
+    status, lines, reported = world.replay(*flags, "--output-file", str(file))
     assert (status, lines, file.exists()) == (1, [], False)
-    assert f"{world.second} [5, 9) is not there: the log ends at 5" in told
-    status, lines, told = world.replay(*flags, "--allow-gaps")
+    assert f"{world.second} [5, 9) is not there: the log ends at 5" in reported
+    status, lines, reported = world.replay(*flags, "--allow-gaps")
     assert (status, lines) == (0, [b"\xff", b"null"])
-    assert f"{world.second} [5, 9) is not there" in told
+    assert f"{world.second} [5, 9) is not there" in reported
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "reported"),
     [
         (["--partitions", "5"], "the cluster has no partition"),
         (["--topic", "no-such-topic"], "the cluster has no topic no-such-topic"),
@@ -167,11 +167,11 @@ def test_what_is_not_there_is_named(world: World, tmp_path: Path) -> None:
         (["--from-time", "soon"], "'soon' is no time"),
     ],
 )
-def test_wrong_wishes_are_told(old: World, flags: list[str], told: str) -> None:
+def test_wrong_wishes_are_told(old: World, flags: list[str], reported: str) -> None:
     """Exit status 2."""
     status, lines, errors = old.replay(*flags)
     assert (status, lines) == (2, [])
-    assert told in errors
+    assert reported in errors
 
 
 def replaying(world: World) -> "subprocess.Popen[bytes]":
@@ -189,9 +189,9 @@ def test_a_signal_ends_it(old: World) -> None:
         assert process.stdout.readline() == b"a0\n"
         process.send_signal(signal.SIGTERM)
         assert process.stderr is not None
-        told = process.stderr.read().decode()
+        reported = process.stderr.read().decode()
         assert process.wait(30) == 130
-    assert "it stopped at" in told
+    assert "it stopped at" in reported
 
 
 def test_a_closed_pipe_ends_it(old: World) -> None:
@@ -201,9 +201,9 @@ def test_a_closed_pipe_ends_it(old: World) -> None:
         assert process.stdout.readline() == b"a0\n"
         process.stdout.close()
         assert process.stderr is not None
-        told = process.stderr.read().decode()
+        reported = process.stderr.read().decode()
         assert process.wait(30) == 0
-    assert "it stopped at" in told
+    assert "it stopped at" in reported
 
 
 def test_kafka_4_is_replayed_whatever_its_codec(

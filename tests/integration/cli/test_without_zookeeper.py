@@ -97,8 +97,8 @@ def test_lag_says_what_kafkas_own_tool_says(watched: Watched, tool: Tool) -> Non
     Where an offset lies beyond the end, theirs is a lag below 0, ours a 0 and a line that says so.
     """
     for group in (watched.live, watched.left, watched.astray):
-        asked = (*watched.where, "--describe", "--group", group)
-        theirs = described_by_kafka(watched.node.run_tool(_GROUPS_TOOL, *asked))
+        requested = (*watched.where, "--describe", "--group", group)
+        theirs = described_by_kafka(watched.node.run_tool(_GROUPS_TOOL, *requested))
         status, printed = tool("lag", "--group", group, "--no-seconds")
         assert (status, tool.err) == (0, "")
         ours = described_by_lag(printed, group)
@@ -113,20 +113,20 @@ def test_lag_says_what_kafkas_own_tool_says(watched: Watched, tool: Tool) -> Non
 
 def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: Tool) -> None:
     """Groups, owners, topics, offsets; nobody complains of a ZooKeeper that there is not."""
-    status, told = tool.json("groups", "list")
+    status, reported = tool.json("groups", "list")
     assert (status, tool.err) == (0, "")
-    states = {one["group"]: (one["kind"], one["state"]) for one in told["groups"]}
+    states = {one["group"]: (one["kind"], one["state"]) for one in reported["groups"]}
     assert states[watched.live] == ("coordinator", "stable")
     assert states[watched.left] == ("coordinator", "empty")
-    status, told = tool.json("groups", "describe", "--group", watched.live)
-    assert (status, len(told["groups"][0]["members"])) == (0, 1)
-    status, told = tool.json("verify", "--group", watched.live)
-    assert (status, told["groups"][0]["well"], told["groups"][0]["partitions_checked"]) == (
+    status, reported = tool.json("groups", "describe", "--group", watched.live)
+    assert (status, len(reported["groups"][0]["members"])) == (0, 1)
+    status, reported = tool.json("verify", "--group", watched.live)
+    assert (status, reported["groups"][0]["well"], reported["groups"][0]["partitions_checked"]) == (
         *(0, True),
         3,
     )
-    status, told = tool.json("topics", "describe", "--topic", watched.topic)
-    [topic] = told["topics"]
+    status, reported = tool.json("topics", "describe", "--topic", watched.topic)
+    [topic] = reported["topics"]
     assert (status, topic["config"], topic["deleting"]) == (0, None, None)
     assert [one["leader"] for one in topic["partitions"]] == [1, 1, 1]
     assert tool("topics", "under-replicated")[0] == 0
@@ -137,19 +137,19 @@ def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: Tool) -> 
     assert "Configs:unknown" in printed, "the original always knows them"
     status, printed = tool("lag", "--group", watched.left, "--format", "scala")
     assert (status, len(printed.splitlines())) == (0, 4), "a line for each partition"
-    status, told = tool.json("get-offset", "--topic", watched.topic)
-    assert [one["offsets"] for one in told["partitions"]] == [[30], [0], [12]]
+    status, reported = tool.json("get-offset", "--topic", watched.topic)
+    assert [one["offsets"] for one in reported["partitions"]] == [[30], [0], [12]]
 
 
 def test_the_doctor_finds_what_ails_it(watched: Watched, tool: Tool) -> None:
     """An offset beyond the end of its log; no ZooKeeper is missed where there is none."""
-    status, told = tool.json("doctor", "--quick")
-    assert (status, told["zookeeper"], told["bootstrap_servers"]) == (
+    status, reported = tool.json("doctor", "--quick")
+    assert (status, reported["zookeeper"], reported["bootstrap_servers"]) == (
         *(3, None),
         watched.node.bootstrap_servers,
     )
-    assert told["sessions_known"] is False
-    found = {(one["group"], one["code"]) for one in told["findings"]}
+    assert reported["sessions_known"] is False
+    found = {(one["group"], one["code"]) for one in reported["findings"]}
     assert (watched.astray, "offset-beyond-end") in found
     assert {code for group, code in found if group in {None, watched.live, watched.left}} == set()
     assert tool("doctor", "--fix", "--yes")[0] == 2
@@ -181,11 +181,11 @@ def test_offsets_are_saved_set_and_set_back(watched: Watched, tool: Tool, tmp_pa
     assert re.search(rf"{watched.topic},0,11\b", saved)
     words = ("offsets", "set", "--group", group, "--to-earliest", "--roll-back-file", str(back))
     assert tool(*words)[0] == 0
-    _, told = tool.json("lag", "--group", group)
-    assert told["groups"][0]["partitions"][0]["offset"] == 0
+    _, reported = tool.json("lag", "--group", group)
+    assert reported["groups"][0]["partitions"][0]["offset"] == 0
     assert tool("offsets", "set", "--roll-back", str(back))[0] == 0
-    _, told = tool.json("lag", "--group", group)
-    assert told["groups"][0]["partitions"][0]["offset"] == 11
+    _, reported = tool.json("lag", "--group", group)
+    assert reported["groups"][0]["partitions"][0]["offset"] == 11
     assert tool("groups", "delete", "--group", group, "--yes")[0] == 0
     assert tool("groups", "describe", "--group", group)[0] == 2
 
@@ -238,20 +238,22 @@ def test_a_group_that_its_coordinator_shares_out(
     with watched.node.start_tool("org.apache.kafka.tools.consumer.ConsoleConsumer", *arguments):
 
         def read() -> Any:
-            told = tool.json("groups", "list")[1]
-            return [one for one in told["groups"] if (one["group"], one["total_lag"]) == (group, 0)]
+            reported = tool.json("groups", "list")[1]
+            return [
+                one for one in reported["groups"] if (one["group"], one["total_lag"]) == (group, 0)
+            ]
 
-        [told] = wait_until(read, what="the member's commit")
-        assert (told["state"], told["members"]) == ("stable", 1)
-        asked = (*watched.where, "--describe", "--group", group)
-        theirs = described_by_kafka(watched.node.run_tool(_GROUPS_TOOL, *asked))
+        [reported] = wait_until(read, what="the member's commit")
+        assert (reported["state"], reported["members"]) == ("stable", 1)
+        requested = (*watched.where, "--describe", "--group", group)
+        theirs = described_by_kafka(watched.node.run_tool(_GROUPS_TOOL, *requested))
         ours = described_by_lag(tool("lag", "--group", group, "--no-seconds")[1], group)
         assert set(ours) == set(theirs)
         assert ours == theirs
         assert tool("verify", "--group", group)[0] == 0
         back = str(tmp_path / "back.json")
-        wish = ("offsets", "set", "--group", group, "--to-earliest", "--roll-back-file", back)
-        assert tool(*wish)[0] == 1, "its coordinator refuses it while it has members"
+        request = ("offsets", "set", "--group", group, "--to-earliest", "--roll-back-file", back)
+        assert tool(*request)[0] == 1, "its coordinator refuses it while it has members"
         assert tool.json("lag", "--group", group)[1]["groups"][0]["total_lag"] == 0
         assert (
             tool("groups", "watch", "--group", group, "--count", "2", "--interval", "0.1")[0] == 0
@@ -284,9 +286,9 @@ def test_a_zookeeper_that_nobody_gave_is_unknown(
     ZkTree(sandbox).put(offset_path(old, tp), b"3")
     commit_alone(sandbox, bare, {tp: 2})
     with reading(sandbox, topic, group, 5):
-        asked = (*where, "--describe", "--group", group)
+        requested = (*where, "--describe", "--group", group)
         theirs = described_by_kafka(
-            sandbox.run_scala_tool("kafka.admin.ConsumerGroupCommand", *asked)
+            sandbox.run_scala_tool("kafka.admin.ConsumerGroupCommand", *requested)
         )
         assert main(["lag", *where, "--group", group, "--no-seconds"]) == 0
         printed = capsys.readouterr()
@@ -301,16 +303,16 @@ def test_a_zookeeper_that_nobody_gave_is_unknown(
         assert main(["groups", "list", *where, "--kind", "coordinator"]) == 0
         assert capsys.readouterr().err == ""
         assert main(["groups", "describe", *where, "--group", bare, "--format", "json"]) == 0
-        [told] = json.loads(capsys.readouterr().out)["groups"]
-        assert told["state"] == "unknown", "whoever commits there may meet in ZooKeeper"
+        [reported] = json.loads(capsys.readouterr().out)["groups"]
+        assert reported["state"] == "unknown", "whoever commits there may meet in ZooKeeper"
         assert main(["lag", *where, "--group", old]) == 2
         assert "ZooKeeper: unknown" in capsys.readouterr().err
         assert main(["doctor", *where, "--quick", "--group", group, "--format", "json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert "zookeeper-unknown" in {one["code"] for one in told["findings"]}
+        reported = json.loads(capsys.readouterr().out)
+        assert "zookeeper-unknown" in {one["code"] for one in reported["findings"]}
         assert main(["topics", *where, "leaders", "--format", "json"]) == 0
-        [told] = json.loads(capsys.readouterr().out)["brokers"]
-        assert told["controller"] is True
+        [reported] = json.loads(capsys.readouterr().out)["brokers"]
+        assert reported["controller"] is True
 
 
 def test_a_kafka_3_without_a_zookeeper_is_one_like_that(

@@ -106,10 +106,10 @@ def test_the_coordinator(sandbox: Sandbox, client: ClusterClient) -> None:
     group = fresh_name("group")
 
     def found() -> Broker | None:
-        answer = client.coordinator(group, timeout_ms=LONG_MS)
-        if isinstance(answer, Broker):
-            return answer
-        assert ErrorCode.of(answer).retriable
+        response = client.coordinator(group, timeout_ms=LONG_MS)
+        if isinstance(response, Broker):
+            return response
+        assert ErrorCode.of(response).retriable
         return None
 
     assert wait_until(found, what="the coordinator") == sandbox.brokers[0]
@@ -119,13 +119,13 @@ def test_a_view_that_is_kept(sandbox: Sandbox) -> None:
     """A topic that comes to be shows by itself; the thread ends promptly."""
     topic = fresh_name("cluster")
     scope = ThreadScope("test-keeper")
-    keeper = MetadataManager(
+    metadata = MetadataManager(
         client_of(sandbox), scope, refresh_ms=50, backoff_ms=50, on_change=lambda _: None
     )
-    keeper.watch(frozenset({topic}))
-    assert keeper.wait_for(lambda view: topic in view.errors, LONG_MS)
+    metadata.watch(frozenset({topic}))
+    assert metadata.wait_for(lambda view: topic in view.errors, LONG_MS)
     sandbox.create_topic(topic)
-    assert keeper.wait_for(lambda view: TopicPartition(topic, 0) in view.leaders, LONG_MS)
+    assert metadata.wait_for(lambda view: TopicPartition(topic, 0) in view.leaders, LONG_MS)
     assert scope.close(PROMPT_MS) == []
     assert scope.first_error() is None
 

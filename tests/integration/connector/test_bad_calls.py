@@ -189,7 +189,7 @@ def test_a_member_of_the_same_name_gets_in_when_the_other_leaves(cluster: Sandbo
         scope.spawn("join", lambda: join(second, topic), stop=lambda: None)
         wait_until(lambda: core.state.name == "BACKING_OFF", what="its first refusal")
         first.close()
-        wait_until(lambda: len(control._book.claims()) == 1, timeout_s=10, what="its share")
+        wait_until(lambda: len(control._claims.claims()) == 1, timeout_s=10, what="its share")
         assert scope.close(5000) == []
         assert scope.first_error() is None
 

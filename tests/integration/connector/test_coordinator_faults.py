@@ -59,8 +59,8 @@ def test_commits_go_on_with_the_next_coordinator(three: Sandbox) -> None:
     """Until there is one, each attempt fails and says why; messages come all the while."""
     group = fresh_group(replicated=True)
     stored = KafkaOffsets(three, group)
-    keeper = stored.coordinator().id
-    partitions = topic_elsewhere(three, keeper)
+    metadata = stored.coordinator().id
+    partitions = topic_elsewhere(three, metadata)
     topic = partitions[0].topic
     settings = {
         **IN_KAFKA,
@@ -73,18 +73,18 @@ def test_commits_go_on_with_the_next_coordinator(three: Sandbox) -> None:
         Traffic(three, partitions) as traffic,
     ):
         wait_until(lambda: committed(member) > 3, what="automatic commits")
-        with without(three, keeper):
+        with without(three, metadata):
             wait_until(lambda: len(member.observed.of(CommitFailed)) > 2, what="failed commits")
             failure = member.observed.of(CommitFailed)[0]
             assert set(failure.reasons) <= set(partitions)
             for reason in failure.reasons.values():
                 assert "no offset coordinator answers" in reason
-                assert f"broker {keeper} " in reason
+                assert f"broker {metadata} " in reason
             await_ends([member], traffic.ends, "without a coordinator")
 
             # With retries a commit outlasts the change.
             assert member.connector.commit_offsets({partitions[0]: OffsetAndMetadata(1)}) == 1
-            wait_until(lambda: stored.coordinator().id != keeper, what="all to know the next one")
+            wait_until(lambda: stored.coordinator().id != metadata, what="all to know the next one")
             before = committed(member)
             wait_until(lambda: committed(member) > before + 3, what="automatic commits")
         await_ends([member], traffic.ends, "with the broker back")

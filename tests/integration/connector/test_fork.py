@@ -23,7 +23,7 @@ pytestmark = pytest.mark.sandbox
 AT_ONCE_MS = 1_000
 
 
-def told(calls: dict[str, Callable[[], object]]) -> str:
+def reported(calls: dict[str, Callable[[], object]]) -> str:
     """Which of these calls did not say, at once, that the connector is another process's."""
     clock = SystemClock()
     wrong: list[str] = []
@@ -63,7 +63,7 @@ def test_every_call_in_a_child_is_told_at_once(cluster: Sandbox) -> None:
             "shutdown": connector.shutdown,
             "with": leave,
         }
-        assert in_forked_child(lambda: told(either)) == ""
+        assert in_forked_child(lambda: reported(either)) == ""
         [stream] = connector.create_message_streams({topic: 1})[topic]
         write(cluster, tp, [b"value"] * 5)
         assert next(stream).offset == 0
@@ -73,7 +73,7 @@ def test_every_call_in_a_child_is_told_at_once(cluster: Sandbox) -> None:
             "for": lambda: list(stream),
             "async for": lambda: asyncio.run(_first(stream)),
         }
-        assert in_forked_child(lambda: told(iterated)) == ""
+        assert in_forked_child(lambda: reported(iterated)) == ""
         session = connector._parts.store.session_id
         assert [next(stream).offset for _ in range(4)] == [1, 2, 3, 4]
         assert connector.commit_offsets() == 1
@@ -122,15 +122,15 @@ def test_a_child_of_the_listener_is_told_though_it_is_the_thread_that_serves(
     topic, group = fresh_name("nested"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
-    said: list[str] = []
+    message: list[str] = []
 
     def fork(_share: object) -> None:
         calls: dict[str, Callable[[], object]] = {
             "commit": connector.commit_offsets,
             "shutdown": connector.shutdown,
         }
-        said.append(in_forked_child(lambda: told(calls)))
-        said.append(str(connector.commit_offsets()))
+        message.append(in_forked_child(lambda: reported(calls)))
+        message.append(str(connector.commit_offsets()))
 
     config = settings_for(cluster, group, consumer_timeout_ms=10_000, auto_commit_enable=False)
     with ZookeeperConsumerConnector(config) as connector:
@@ -138,7 +138,7 @@ def test_a_child_of_the_listener_is_told_though_it_is_the_thread_that_serves(
         [stream] = connector.create_message_streams({topic: 1})[topic]
         write(cluster, tp, [b"value"] * 2)
         assert next(stream).offset == 0
-    assert said == ["", "1"]
+    assert message == ["", "1"]
     assert ZkTree(cluster).offsets(group) == {tp: 1}
 
 

@@ -19,14 +19,14 @@ pytestmark = pytest.mark.sandbox
 
 def refused(*calls: Callable[[], object]) -> str:
     """How many of these calls say that the connector is the parent's; the others' answers."""
-    said: list[str] = []
+    message: list[str] = []
     for call in calls:
         try:
-            said.append(f"answered {call()!r}")
+            message.append(f"answered {call()!r}")
         except ConsumerForked:
-            said.append("refused")
+            message.append("refused")
     gc.collect()
-    return " ".join(said)
+    return " ".join(message)
 
 
 def test_a_child_is_refused_everything_and_its_parent_notices_nothing(cluster: Sandbox) -> None:
@@ -41,7 +41,7 @@ def test_a_child_is_refused_everything_and_its_parent_notices_nothing(cluster: S
         got = [next(stream).offset for _ in range(3)]
         session = connector._parts.store.session_id
         for _ in range(3):
-            said = in_forked_child(
+            message = in_forked_child(
                 lambda: refused(
                     lambda: next(stream),
                     connector.commit_offsets,
@@ -49,7 +49,7 @@ def test_a_child_is_refused_everything_and_its_parent_notices_nothing(cluster: S
                     connector.shutdown,
                 )
             )
-            assert said == "refused refused refused refused"
+            assert message == "refused refused refused refused"
             got += [next(stream).offset, next(stream).offset]
             assert connector.commit_offsets() == 1
             assert tree.offsets(group) == {tp: len(got)}

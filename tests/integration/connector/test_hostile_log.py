@@ -13,7 +13,7 @@ import pytest
 from tests.support.clusters import fresh_name
 from tests.support.disk_damage import log_size, overwrite
 from tests.support.members import Member
-from tests.support.ranges import client_of, stretch
+from tests.support.ranges import client_of, range_
 from tests.support.record_sets import gzip_of_zeros, wrapper_around
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
@@ -84,9 +84,9 @@ def test_what_is_refused_does_not_stay_in_memory(
         timeout=300,
         env={**os.environ, "ZKCONSUMER_PURE": str(int(engine == "pure"))},
     )
-    told = json.loads(done.stdout)
-    assert told["found"] == [BOMBS]
-    assert told["taken_bytes"] < BOUND_BYTES * 5 // 4
+    reported = json.loads(done.stdout)
+    assert reported["found"] == [BOMBS]
+    assert reported["taken_bytes"] < BOUND_BYTES * 5 // 4
 
 
 @pytest.fixture
@@ -152,5 +152,5 @@ def test_polls_and_ranges_stop_there_too(cluster: Sandbox, flipped: TopicPartiti
     client = client_of(cluster.brokers)
     reader = RangeReader(client, settings=RangeSettings())
     with pytest.raises(PartitionFailed, match=f"offset 4: the entry claims offset {4 + BIT_36}"):
-        list(reader.read(stretch(0, 10, flipped)))
+        list(reader.read(range_(0, 10, flipped)))
     client.stop()

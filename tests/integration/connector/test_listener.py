@@ -137,7 +137,7 @@ def test_one_that_always_fails_wedges_nobody(cluster: Sandbox) -> None:
     partitions = partitions_of(topic, 4)
     cluster.create_topic(topic, partitions=4)
 
-    def fail(_told: object) -> None:
+    def fail(_reported: object) -> None:
         raise ZeroDivisionError("a bug of the caller")
 
     with (

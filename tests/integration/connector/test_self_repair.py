@@ -145,8 +145,8 @@ def test_a_garbage_owner_node_blocks_its_own_partition_only(cluster: Sandbox) ->
         wait_until(lambda: len(member.got(blocked)) == 10, timeout_s=5, what="the freed one")
         assert len(member.errors) == 1
         assert {tp: member.claims()[tp] for tp in claims} == claims
-        [told] = member.observed.of(PartitionsBlocked)
-        assert set(told.reasons) == {blocked}
+        [reported] = member.observed.of(PartitionsBlocked)
+        assert set(reported.reasons) == {blocked}
     assert tree.offsets(group) == dict.fromkeys(partitions, 10)
 
 

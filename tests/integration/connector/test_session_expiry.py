@@ -25,13 +25,13 @@ class Ending:
         self._member = member
         self._claims = set(member.claims().values())
         self.delivered: int | None = None
-        member.store.on_session(self._hear)
+        member.store.on_session(self._on_notice)
 
     def under_old_claims(self) -> int:
         """How many messages came under the claims of then, so far."""
         return sum(one.claim in self._claims for one in list(self._member.deliveries))
 
-    def _hear(self, event: SessionEvent) -> None:
+    def _on_notice(self, event: SessionEvent) -> None:
         if event.state is SessionState.LOST:
             self.delivered = self.under_old_claims()
 

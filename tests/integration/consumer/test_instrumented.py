@@ -20,10 +20,12 @@ def told_by_program(address: str, topic: str, how: str) -> tuple[list[str], list
     done = subprocess.run(
         [sys.executable, *arguments], stdout=subprocess.PIPE, text=True, timeout=120, check=True
     )
-    told = json.loads(done.stdout)
+    reported = json.loads(done.stdout)
     kinds = ("PRODUCER", "CONSUMER")
-    produced, consumed = ([one for one in told["spans"] if one["kind"] == kind] for kind in kinds)
-    return told["values"], produced, consumed
+    produced, consumed = (
+        [one for one in reported["spans"] if one["kind"] == kind] for kind in kinds
+    )
+    return reported["values"], produced, consumed
 
 
 @pytest.mark.parametrize("version", ["0.11.0.3", "3.9.1"])

@@ -72,8 +72,8 @@ def test_a_group_reads_commits_and_goes_on(kraft: KraftNode, topic: str) -> None
         assert committed == ends
     command = f"{TOOLS}.consumer.group.ConsumerGroupCommand"
     where = ("--bootstrap-server", kraft.bootstrap_servers)
-    said = kraft.run_tool(command, *where, "--describe", "--group", group).lines
-    rows = [line.split() for line in said if line.startswith(group)]
+    message = kraft.run_tool(command, *where, "--describe", "--group", group).lines
+    rows = [line.split() for line in message if line.startswith(group)]
     assert {(row[1], int(row[2]), int(row[3])) for row in rows} == {
         (tp.topic, tp.partition, end) for tp, end in ends.items()
     }
@@ -133,8 +133,8 @@ def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
     name = fresh_name("written")
     made = ensure_topics(client, dialer, {name: 3}, timeout_ms=PATIENCE_MS)
     compacted = f"{name}-compacted"
-    wishes = TopicCreationOptions(settings={"cleanup.policy": "compact"})
-    ensure_topics(client, dialer, {compacted: 1}, timeout_ms=PATIENCE_MS, wishes=wishes)
+    options = TopicCreationOptions(settings={"cleanup.policy": "compact"})
+    ensure_topics(client, dialer, {compacted: 1}, timeout_ms=PATIENCE_MS, options=options)
     client.stop()
     dialer.stop()
     assert made == {name: EnsuredTopic(partitions=3, created=True)}

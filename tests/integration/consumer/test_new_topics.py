@@ -61,11 +61,11 @@ def read_until(consumer: KafkaConsumer, seen: Seen, expected: Seen) -> None:
 
 def poll_until_looked(consumer: KafkaConsumer, topic: str) -> None:
     """Until it knows that there is no such topic."""
-    keeper = consumer._parts.keeper
+    metadata = consumer._parts.metadata
 
     def has_looked() -> bool:
         consumer.poll(50)
-        return keeper.is_new(TopicPartition(topic, 0)) is True
+        return metadata.is_new(TopicPartition(topic, 0)) is True
 
     wait_until(has_looked, timeout_s=20, what="a first look")
 

@@ -48,9 +48,9 @@ def filled(broker: Sandbox) -> TopicPartition:
 def theirs(broker: Sandbox, group: str, tp: TopicPartition) -> list[int]:
     """What kafka-python reads and commits."""
     version = broker.kafka.rpartition(".")[0]
-    told = (broker.bootstrap_servers, group, tp.topic, version, str(EACH))
+    reported = (broker.bootstrap_servers, group, tp.topic, version, str(EACH))
     done = subprocess.run(
-        [sys.executable, "-c", THEIRS, *told],
+        [sys.executable, "-c", THEIRS, *reported],
         capture_output=True,
         text=True,
         timeout=60,

@@ -139,15 +139,17 @@ def test_a_group_goes_on_where_it_committed(broker_of: BrokerOf, version: str) -
     broker = broker_of(version)
     topic, group = filled(broker), fresh_name("group")
     first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
-    heard: list[Exception | None] = []
+    received: list[Exception | None] = []
     with consumer_of(broker, topic, group_id=group, enable_auto_commit=False) as consumer:
         assert set(poll_for(consumer, 2 * EACH)) == all_of([0, 1])
         assert consumer.committed(first) is None
         consumer.commit({first: OffsetAndMetadata(10, "by hand")})
         assert consumer.committed(first, metadata=True) == OffsetAndMetadata(10, "by hand")
-        consumer.commit_async({second: OffsetAndMetadata(20)}, lambda _, error: heard.append(error))
-        wait_until(lambda: consumer.poll(50) or heard, what="the callback")
-        assert heard == [None]
+        consumer.commit_async(
+            {second: OffsetAndMetadata(20)}, lambda _, error: received.append(error)
+        )
+        wait_until(lambda: consumer.poll(50) or received, what="the callback")
+        assert received == [None]
     with consumer_of(broker, topic, group_id=group) as consumer:
         seen = poll_for(consumer, 2 * EACH - 30)
         assert set(seen) == all_of([0], 10) | all_of([1], 20)
@@ -175,15 +177,15 @@ class Heard(ConsumerRebalanceListener):
     """Writes down what it hears."""
 
     def __init__(self) -> None:
-        self.news: list[tuple[str, set[int]]] = []
+        self.events: list[tuple[str, set[int]]] = []
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""
-        self.news.append(("revoked", {tp.partition for tp in revoked}))
+        self.events.append(("revoked", {tp.partition for tp in revoked}))
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""
-        self.news.append(("assigned", {tp.partition for tp in assigned}))
+        self.events.append(("assigned", {tp.partition for tp in assigned}))
 
 
 def test_two_members_share_and_nothing_is_read_twice(broker_of: BrokerOf) -> None:
@@ -208,7 +210,7 @@ def test_two_members_share_and_nothing_is_read_twice(broker_of: BrokerOf) -> Non
         assert set(poll_for(two, 5)) == all_of([1 - mine], EACH, EACH + 5)
         two.close()
         wait_until(lambda: one.poll(50) or len(one.assignment()) == 2, what="one to have both")
-    assert listener.news == [
+    assert listener.events == [
         ("assigned", {0, 1}),
         ("revoked", {0, 1}),
         ("assigned", {mine}),

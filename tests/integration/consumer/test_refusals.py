@@ -102,10 +102,10 @@ def test_somebody_listens_and_is_silent(broker: Sandbox) -> None:
         with pytest.raises(NoBrokersAvailable, match=broker.bootstrap_servers):
             consumer_of(broker, "t", bootstrap_timeout_ms=1_000)
         assert 1_000 <= clock.now_ms() - began_ms < 4_000
-        for told in ({"bootstrap_timeout_ms": 0}, {"api_version": (2, 8)}):
-            with consumer_of(broker, "t", **told) as consumer:
+        for reported in ({"bootstrap_timeout_ms": 0}, {"api_version": (2, 8)}):
+            with consumer_of(broker, "t", **reported) as consumer:
                 assert not consumer.bootstrap_connected()
-                assert consumer.config["api_version"] == told.get("api_version")
+                assert consumer.config["api_version"] == reported.get("api_version")
     finally:
         broker.resume_broker(0)
 
@@ -118,9 +118,9 @@ def test_somebody_elses_group(broker: Sandbox) -> None:
             with pytest.raises(kind) as raised:
                 wait_until(lambda: consumer.poll(500), what="the error")
             assert isinstance(raised.value, KafkaError)
-        with pytest.raises(GroupAuthorizationFailedError) as told:
+        with pytest.raises(GroupAuthorizationFailedError) as reported:
             consumer.committed(tp)
-        assert (told.value.errno, told.value.retriable) == (30, False)
+        assert (reported.value.errno, reported.value.retriable) == (30, False)
 
 
 def test_somebody_elses_topic(broker: Sandbox) -> None:

@@ -50,7 +50,7 @@ class Looking:
     def __init__(self, consumer: KafkaConsumer) -> None:
         self.consumer = consumer
         self.seen: Offsets = defaultdict(list)
-        self.looks = 0
+        self.snapshots = 0
 
     def at_positions(self) -> None:
         """Where the other thread stands."""
@@ -80,7 +80,7 @@ class Looking:
                 look()
             except ConsumerClosed:
                 return
-            self.looks += 1
+            self.snapshots += 1
 
 
 @pytest.mark.parametrize("version", ["3.9.1"])
@@ -99,19 +99,19 @@ def test_threads_beside_one_that_polls(broker_of: BrokerOf, version: str) -> Non
     polling, looking = Polling(consumer), Looking(consumer)
     with ThreadPoolExecutor(4) as pool:
         polled = pool.submit(polling.run)
-        looks = [
+        snapshots = [
             pool.submit(looking.again_and_again, look)
             for look in (looking.at_positions, looking.at_the_rest, looking.pausing)
         ]
         wait_until(
-            lambda: polling.count > EACH or any(one.done() for one in (polled, *looks)),
+            lambda: polling.count > EACH or any(one.done() for one in (polled, *snapshots)),
             what="records",
             timeout_s=WAIT_S,
         )
         consumer.close()
-        for ended in (polled, *looks):
+        for ended in (polled, *snapshots):
             ended.result(WAIT_S)
-    assert looking.looks > 100
+    assert looking.snapshots > 100
     for tp, offsets in polling.handed.items():
         assert offsets == list(range(len(offsets)))
         assert set(looking.seen[tp]) <= polling.borders[tp]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
-from tests.support.drain_kills import LOCAL, KilledDrain, command, told
+from tests.support.drain_kills import LOCAL, KilledDrain, command, reported
 from tests.support.traffic import Traffic, partitions_of, write
 from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
 from zkconsumer.drain.journal import BatchJournal
@@ -86,7 +86,7 @@ def test_kills_at_random_points_lose_and_double_nothing(cluster: Sandbox, tmp_pa
     with Traffic(cluster, partitions_of(topic, 3)) as traffic:
         killed.kill(KILLS)
         acknowledged = traffic.stop()
-    sys.stdout.write(f"seed {seed}\n{told(killed.kills)}\n")
+    sys.stdout.write(f"seed {seed}\n{reported(killed.kills)}\n")
     finished = run("drain", *what, "--once")
     assert finished.returncode == 0, finished.stderr
     verified = run("drain", "verify", str(path), *where, "--json")
@@ -124,7 +124,7 @@ class Rival:
         self._path = settings.path
         self.landed = 0
 
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         """Go on, behind the other."""
         if BatchJournal(LocalStorage(self._path)).held().staged and not self.landed:
             self.landed = drain_locally(self._settings).rows
@@ -143,7 +143,7 @@ def test_the_second_of_two_drains_is_refused(cluster: Sandbox, topic: str, tmp_p
         drain_locally(settings, stop=rival)
     assert rival.landed
     proof = verify_locally(settings.path, cluster={"zookeeper.connect": settings.zookeeper or ""})
-    assert proof.verdict is ProofOutcome.PROVEN, as_text(proof)
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
 
 
 def test_damage_and_loss_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_damage_and_loss_are_told(cluster: Sandbox, topic: str, tmp_path: Path) 
     gone.unlink()
     cut.write_bytes(cut.read_bytes()[:-20])
     proof = verify_locally(settings.path, cluster=where)
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
     text = as_text(proof)
     assert gone.name in text
     assert cut.name in text

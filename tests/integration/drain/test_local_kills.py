@@ -113,10 +113,10 @@ def see_every_kill_survived(
     )
     assert done.returncode == 0, done.stderr
     runs = [json.loads(line) for line in done.stdout.splitlines()]
-    told = "\n".join(map(str, runs)) + done.stderr
-    assert runs[-1]["step"] == "the end", told
-    assert {(run["again"], run["verdict"]) for run in runs} == {(0, 0)}, told
-    assert len(runs) > 1, told
+    reported = "\n".join(map(str, runs)) + done.stderr
+    assert runs[-1]["step"] == "the end", reported
+    assert {(run["again"], run["verdict"]) for run in runs} == {(0, 0)}, reported
+    assert len(runs) > 1, reported
     if EVERY == 1:
         see_each_step_was_deadly(runs)
     for run in runs:

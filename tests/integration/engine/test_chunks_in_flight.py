@@ -61,8 +61,8 @@ class Reader:
 
     def await_share(self, count: int) -> None:
         """Until it reads so many partitions."""
-        book = self._connector._parts.control._book
-        wait_until(lambda: len(book.claims()) == count, what=f"{count} partitions")
+        claims = self._connector._parts.control._claims
+        wait_until(lambda: len(claims.claims()) == count, what=f"{count} partitions")
 
 
 class Ledger:

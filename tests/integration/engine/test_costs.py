@@ -54,9 +54,9 @@ def probe(
         check=True,
         timeout=60,
     )
-    engine, told = json.loads(done.stdout)
+    engine, reported = json.loads(done.stdout)
     assert engine == ("native" if RUNS_NATIVE else "pure")
-    costs: dict[str, float] = told
+    costs: dict[str, float] = reported
     return costs
 
 
@@ -73,13 +73,13 @@ def test_at_rest_it_costs_next_to_nothing(cluster: Sandbox) -> None:
             count: pool.submit(probe, "rest", cluster, topic, consumer_timeout_ms=REST_MS)
             for count, topic in topics.items()
         }
-        told = {count: future.result() for count, future in futures.items()}
-    for count, one in told.items():
+        reported = {count: future.result() for count, future in futures.items()}
+    for count, one in reported.items():
         share = 0.02 if RUNS_NATIVE or count == 1 else 0.04
-        assert one["cpu_s"] < share * one["wall_s"], told
+        assert one["cpu_s"] < share * one["wall_s"], reported
         # The native engine tells of its fetches once a second.
         most = one["wall_s"] * 1000 / FETCH_WAIT_MS
-        assert 0.5 * most < one["fetches"] < 1.3 * most, told
+        assert 0.5 * most < one["fetches"] < 1.3 * most, reported
 
 
 def test_the_first_message_comes_as_soon_as_the_group_is_joined(cluster: Sandbox) -> None:
@@ -136,7 +136,7 @@ def test_memory_is_bounded_in_front_of_what_grows_fiftyfold(cluster: Sandbox) ->
     finally:
         producer.close()
     budget_bytes, answer_bytes = 16 * MIB, 2 * MIB
-    told = probe(
+    reported = probe(
         "read_late",
         cluster,
         topic,
@@ -147,7 +147,7 @@ def test_memory_is_bounded_in_front_of_what_grows_fiftyfold(cluster: Sandbox) ->
         fetch_max_bytes=answer_bytes,
         consumer_timeout_ms=20_000,
     )
-    assert told["value_bytes"] == 2 * sets * sum(map(len, values))
-    assert told["value_bytes"] > 4 * budget_bytes
-    grown_bytes = told["peak_bytes"] - told["loaded_bytes"]
-    assert grown_bytes < budget_bytes + answer_bytes + 8 * MIB, told
+    assert reported["value_bytes"] == 2 * sets * sum(map(len, values))
+    assert reported["value_bytes"] > 4 * budget_bytes
+    grown_bytes = reported["peak_bytes"] - reported["loaded_bytes"]
+    assert grown_bytes < budget_bytes + answer_bytes + 8 * MIB, reported

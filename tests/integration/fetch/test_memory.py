@@ -65,8 +65,8 @@ def probe(
         check=True,
         timeout=100,
     )
-    told: dict[str, int] = json.loads(done.stdout)
-    return told
+    reported: dict[str, int] = json.loads(done.stdout)
+    return reported
 
 
 @pytest.mark.parametrize(
@@ -77,22 +77,22 @@ def test_memory_stays_within_what_is_promised(codec: Codec, sets: int, of_record
     """The budget, one response packed and arriving, one piece of each stream; and all comes."""
     records = PARTITIONS * sets * of_records
     with backlog(codec, sets, of_records) as port:
-        told = probe(port, records)
-    assert told["value_bytes"] == records * len(VALUE % b"12345678")
-    assert told["left"] == 0
-    assert BUDGET_BYTES * 0.7 < told["standing_bytes"] <= BUDGET_BYTES
+        reported = probe(port, records)
+    assert reported["value_bytes"] == records * len(VALUE % b"12345678")
+    assert reported["left"] == 0
+    assert BUDGET_BYTES * 0.7 < reported["standing_bytes"] <= BUDGET_BYTES
     set_bytes = records_bytes(records_of(Random(1), of_records)) if codec else 0
     promised = BUDGET_BYTES + 2 * RESPONSE_BYTES + STREAMS * set_bytes
-    assert told["peak_bytes"] <= promised + SLACK_BYTES, told
+    assert reported["peak_bytes"] <= promised + SLACK_BYTES, reported
 
 
 def test_without_the_bound_the_same_takes_many_times_as_much() -> None:
     """So it is the budget that holds it down."""
     records = PARTITIONS * 40 * 1_500
     with backlog(Codec.GZIP, 40, 1_500) as port:
-        told = probe(port, records, budget_bytes=1 << 40)
-    assert told["standing_bytes"] > 8 * BUDGET_BYTES
-    assert told["peak_bytes"] > 8 * BUDGET_BYTES
+        reported = probe(port, records, budget_bytes=1 << 40)
+    assert reported["standing_bytes"] > 8 * BUDGET_BYTES
+    assert reported["peak_bytes"] > 8 * BUDGET_BYTES
 
 
 @needs_native_engine
@@ -101,10 +101,10 @@ def test_the_native_loop_keeps_within_it_as_well() -> None:
     sets, of_records = 20, 1_500
     records = PARTITIONS * sets * of_records
     with backlog(Codec.SNAPPY, sets, of_records) as port:
-        told = probe(port, records, is_native=True)
-    assert told["value_bytes"] == records * len(VALUE % b"12345678")
-    assert told["left"] == 0
-    assert BUDGET_BYTES * 0.7 < told["standing_bytes"] <= BUDGET_BYTES
+        reported = probe(port, records, is_native=True)
+    assert reported["value_bytes"] == records * len(VALUE % b"12345678")
+    assert reported["left"] == 0
+    assert BUDGET_BYTES * 0.7 < reported["standing_bytes"] <= BUDGET_BYTES
     piece_bytes = 1 << 20
     promised = BUDGET_BYTES + 2 * RESPONSE_BYTES + STREAMS * piece_bytes
-    assert told["peak_bytes"] <= promised + SLACK_BYTES, told
+    assert reported["peak_bytes"] <= promised + SLACK_BYTES, reported

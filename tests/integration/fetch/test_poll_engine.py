@@ -103,27 +103,27 @@ def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
     without = PollFetchSettings(request_timeout_ms=3_000, reset=None)
     latest = PollFetchSettings(request_timeout_ms=3_000, reset=LATEST)
     with (
-        PollRig(modern3.brokers, [topic], without) as told,
+        PollRig(modern3.brokers, [topic], without) as reported,
         PollRig(modern3.brokers, [topic], latest) as quiet,
     ):
-        for rig in (told, quiet):
+        for rig in (reported, quiet):
             rig.start({tp: AtOffset(0)})
         write(modern3, tp, [b"both"] * 10)
-        for rig in (told, quiet):
+        for rig in (reported, quiet):
             await_count(rig, tp, 10)
         modern3.stop_broker(1)
         write(modern3, tp, [b"one"] * 5)
-        for rig in (told, quiet):
+        for rig in (reported, quiet):
             await_count(rig, tp, 15)
         modern3.kill_broker(0)
         try:
             modern3.start_broker(1)
             with pytest.raises(LogTruncated) as error:
-                told.poll_until(lambda: False, "the truncation")
+                reported.poll_until(lambda: False, "the truncation")
             assert (error.value.position, error.value.diverged_at) == (15, 10)
-            told.engine.seek(tp, AtOffset(10))
+            reported.engine.seek(tp, AtOffset(10))
             write(modern3, tp, [b"anew"] * 7)
-            for rig in (told, quiet):
+            for rig in (reported, quiet):
                 await_count(rig, tp, 22)
                 assert rig.offsets(tp)[15:] == list(range(10, 17))
                 assert rig.values(tp)[15:] == [b"anew"] * 7
@@ -156,13 +156,13 @@ def test_a_topic_that_is_created_again_is_read_from_its_start(
         await_count(rig, tp, 3)
         rig.engine.pause([tp])
         wait_until(lambda: not rig.engine.stats().in_flight, what="the last fetch")
-        old_id = rig.keeper.view.topic_ids[topic]
+        old_id = rig.metadata.view.topic_ids[topic]
         modern3.delete_topic(topic)
         modern3.create_topic(topic)
         write(modern3, tp, [b"new"] * 9)
         if wait:
-            rig.keeper.update()
-            assert rig.keeper.wait_for(
+            rig.metadata.update()
+            assert rig.metadata.wait_for(
                 lambda view: view.topic_ids.get(topic, old_id) != old_id, 30_000
             )
         rig.engine.resume([tp])

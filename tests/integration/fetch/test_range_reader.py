@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.ranges import DECODERS, client_of, offsets, stretch
+from tests.support.ranges import DECODERS, client_of, offsets, range_
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -97,7 +97,7 @@ def test_a_range_of_a_real_log_is_read_exactly(
         ranges = reader(cluster, clients, decoder, settings)
         read = [
             record
-            for part in ranges.read(stretch(150, 1_950, tp))
+            for part in ranges.read(range_(150, 1_950, tp))
             for record in part.records()  # type: ignore[union-attr]
         ]
         assert [(one.offset, one.value) for one in read] == [
@@ -114,13 +114,13 @@ def test_what_is_behind_the_end_is_waited_for_and_then_lost(
     write(cluster, tp, [b"%d" % one for one in range(10)])
     settings = replace(SETTINGS, timeout_ms=1_000, fail_on_data_loss=False)
     ranges = reader(cluster, clients, settings=settings)
-    *parts, lost = ranges.read(stretch(5, 12, tp))
+    *parts, lost = ranges.read(range_(5, 12, tp))
     assert offsets(parts) == [5, 6, 7, 8, 9]
     assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(10, 12, tp)
+    assert lost.range_ == range_(10, 12, tp)
     strict = reader(cluster, clients, settings=replace(SETTINGS, timeout_ms=1_000))
     with pytest.raises(DataLost, match=r"\[50, 60\).*ends at offset 10"):
-        list(strict.read(stretch(50, 60, tp)))
+        list(strict.read(range_(50, 60, tp)))
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
@@ -134,7 +134,7 @@ def test_a_leader_that_goes_in_mid_range_costs_nothing(
         write(three, tp, [b"%d" % one * 20 for one in range(start, start + 500)])
     leader = leader_of(tp, three, clients)
     small = replace(SETTINGS, fetch_bytes=10_000)
-    reading = reader(three, clients, settings=small).read(stretch(0, 3_000, tp), leader=leader)
+    reading = reader(three, clients, settings=small).read(range_(0, 3_000, tp), leader=leader)
     read = [next(reading), next(reading)]
     {"stop": three.stop_broker, "kill": three.kill_broker}[end](leader.id)
     try:
@@ -161,12 +161,12 @@ def test_a_head_that_expired_is_told_to_the_offset(
     three.start_broker(1)
     first = int(segments[2].stem)
     with pytest.raises(DataLost) as error:
-        list(reader(three, clients).read(stretch(3, 40, tp)))
+        list(reader(three, clients).read(range_(3, 40, tp)))
     assert (error.value.from_offset, error.value.until_offset) == (3, first)
     easy = replace(SETTINGS, fail_on_data_loss=False)
-    lost, *parts = reader(three, clients, settings=easy).read(stretch(3, 40, tp))
+    lost, *parts = reader(three, clients, settings=easy).read(range_(3, 40, tp))
     assert isinstance(lost, LostRange)
-    assert (lost.stretch, lost.log_start_offset) == (stretch(3, first, tp), first)
+    assert (lost.range_, lost.log_start_offset) == (range_(3, first, tp), first)
     assert offsets(parts) == list(range(first, 40))
 
 
@@ -185,7 +185,7 @@ def test_what_compaction_took_out_is_no_loss(three: Sandbox, clients: Clients) -
     producer.close()
 
     def read(start: int, stop: int) -> list[int]:
-        return offsets(reader(three, clients).read(stretch(start, stop, tp)))
+        return offsets(reader(three, clients).read(range_(start, stop, tp)))
 
     whole: Callable[[], list[int]] = lambda: read(0, end)  # noqa: E731 - asked for again below
     wait_until(lambda: len(whole()) < end // 2, what="the cleaner")

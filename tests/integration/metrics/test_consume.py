@@ -31,8 +31,8 @@ def running(*arguments: str) -> Iterator[str]:
     ) as process:
         try:
             assert process.stderr is not None
-            said, _, address = process.stderr.readline().rstrip("\n").partition(" at ")
-            assert said == "metrics"
+            message, _, address = process.stderr.readline().rstrip("\n").partition(" at ")
+            assert message == "metrics"
             yield address
             process.terminate()
             assert process.wait(30) == 0
@@ -53,8 +53,8 @@ def filled(cluster: Sandbox) -> str:
 
 def seen(address: str) -> Samples:
     """What Prometheus would read there."""
-    with urllib.request.urlopen(address, timeout=10) as answer:
-        return read_exposition(answer.read())
+    with urllib.request.urlopen(address, timeout=10) as response:
+        return read_exposition(response.read())
 
 
 def test_a_zookeeper_group_is_measured_while_it_runs(cluster: Sandbox) -> None:

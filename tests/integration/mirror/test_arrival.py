@@ -77,8 +77,10 @@ def test_all_of_a_topic_arrives_in_its_order(
     assert set(proof.unlisted.values()) == {0}
 
 
-@pytest.mark.parametrize("keeper", ["zookeeper", "coordinator"])
-def test_timestamps_and_headers_arrive(broker_of: BrokerOf, kraft: KraftNode, keeper: str) -> None:
+@pytest.mark.parametrize("metadata", ["zookeeper", "coordinator"])
+def test_timestamps_and_headers_arrive(
+    broker_of: BrokerOf, kraft: KraftNode, metadata: str
+) -> None:
     """Where the source has them, from 0.10 and 0.11 on; whoever keeps the group."""
     source = broker_of("3.9.1")
     topic = fresh_name("headed")
@@ -95,7 +97,7 @@ def test_timestamps_and_headers_arrive(broker_of: BrokerOf, kraft: KraftNode, ke
     settings = mirror_settings(
         source, fresh_name("group"), topic, kraft.bootstrap_servers, stop_at_end=True
     )
-    if keeper == "coordinator":
+    if metadata == "coordinator":
         file = {"bootstrap.servers": source.bootstrap_servers, "group.id": fresh_name("group")}
         settings = replace(settings, consumers=(consumer_settings(file).settings,))
     (account,) = Mirror(settings).run().partitions.values()
@@ -207,14 +209,19 @@ def test_as_a_command_it_ends_in_order(
     wait_until(lambda: '"acknowledged":70' in mirror.output, what="the other messages")
     what, _, address = mirror.errors.strip().partition(" at ")
     assert what == "metrics"
-    with urllib.request.urlopen(address, timeout=10) as answer:
+    with urllib.request.urlopen(address, timeout=10) as response:
         sample = f'acknowledged_total{{partition="0",source="{cluster.zookeeper_connect}"'
-        assert sample in answer.read().decode()
+        assert sample in response.read().decode()
     mirror.terminate()
     assert mirror.wait() == 0, mirror.errors
-    told = json.loads(mirror.output.splitlines()[-1])
-    assert (told["ended"], told["read"], told["acknowledged"], told["again"]) == (True, 70, 70, 0)
-    assert told["partitions"][0]["committed"] == 100
+    reported = json.loads(mirror.output.splitlines()[-1])
+    assert (reported["ended"], reported["read"], reported["acknowledged"], reported["again"]) == (
+        True,
+        70,
+        70,
+        0,
+    )
+    assert reported["partitions"][0]["committed"] == 100
     assert ZkTree(cluster).offsets(group) == {tp: 100}
 
 

@@ -163,8 +163,8 @@ def test_tools_and_the_mirror(
             *("--target-config", str(access.command_config)),
         ]
     )
-    told = capsys.readouterr()
-    assert mirrored == 0, told.err
+    reported = capsys.readouterr()
+    assert mirrored == 0, reported.err
     for where in (
         ["--zookeeper", secured.zookeeper_connect],
         ["--zookeeper", secured.zookeeper_connect, "--bootstrap-server", access.bootstrap_servers],

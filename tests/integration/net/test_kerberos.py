@@ -273,7 +273,7 @@ def test_a_consumer_lives_longer_than_its_tickets(
 class Refusal:
     """A client that gets no ticket, and what it hears."""
 
-    told: str
+    reported: str
     changed: dict[str, object]
     prepare: Callable[[Sandbox, Path], dict[str, str]] = lambda _sandbox, _folder: {}
     error: type[Exception] = AuthenticationFailed
@@ -373,7 +373,7 @@ def test_who_gets_no_ticket_hears_why(
     settings = {**sandbox.access.settings, **changed}
     clock = SystemClock()
     began_ms = clock.now_ms()
-    with pytest.raises(refusal.error, match=refusal.told) as caught:
+    with pytest.raises(refusal.error, match=refusal.reported) as caught:
         KafkaConsumer("any", bootstrap_servers=sandbox.access.bootstrap_servers, config=settings)
     assert clock.now_ms() - began_ms < PROMPT_MS
     assert "\n" not in str(caught.value)

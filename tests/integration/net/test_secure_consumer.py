@@ -127,7 +127,7 @@ class Refusal:
     listener: str
     protocol: str
     trusted: str
-    told: str
+    reported: str
 
 
 REFUSALS = {
@@ -168,7 +168,9 @@ def test_what_can_never_work_is_raised_within_the_time_of_a_request(
         calls = (lambda: refused.poll(timeout_ms=LONG_MS), refused.topics)
         for call in (*calls, *calls):
             began_ms = clock.now_ms()
-            with pytest.raises(AuthenticationFailed, match=f"{at.host}:{at.port}.*{refusal.told}"):
+            with pytest.raises(
+                AuthenticationFailed, match=f"{at.host}:{at.port}.*{refusal.reported}"
+            ):
                 call()
             assert clock.now_ms() - began_ms < PROMPT_MS
 

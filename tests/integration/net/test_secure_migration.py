@@ -46,8 +46,8 @@ def test_offsets_are_carried_over_sasl_and_tls(
         return main(["offsets", "migrate", *where, *brokers, *how, *places])
 
     assert migrate("wrong") == 1
-    said = capsys.readouterr().err
-    assert "SCRAM-SHA-256 as 'al,ice=1' failed" in said, said
-    assert "wrong" not in said
+    message = capsys.readouterr().err
+    assert "SCRAM-SHA-256 as 'al,ice=1' failed" in message, message
+    assert "wrong" not in message
     assert migrate(PASSWORD) == 0
     assert KafkaOffsets(broker.sandbox, group).offset(TopicPartition(topic, 0)) == 7

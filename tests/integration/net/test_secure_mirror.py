@@ -44,8 +44,8 @@ def test_a_target_that_wants_to_know_who_we_are(
     mirror = ("mirror", *common, "--whitelist", topic, "--create-topics", "--stop-at-end")
     config.write_text(text.replace(PASSWORD, "wrong"))
     assert main(mirror) == 1
-    assert "wrong" not in (told := capsys.readouterr().err)
-    assert "SCRAM" in told or "assword" in told
+    assert "wrong" not in (reported := capsys.readouterr().err)
+    assert "SCRAM" in reported or "assword" in reported
     config.write_text(text)
     assert main(mirror) == 0
     end = json.loads(capsys.readouterr().out.splitlines()[-1])

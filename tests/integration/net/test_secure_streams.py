@@ -179,14 +179,14 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize(("way", "told"), REFUSALS.values(), ids=REFUSALS)
+@pytest.mark.parametrize(("way", "reported"), REFUSALS.values(), ids=REFUSALS)
 def test_what_can_never_work_ends_the_streams_with_a_clear_word(
     secure_broker_of: SecureBrokerOf,
     certificates: Certificates,
     secured: Callable[[SecuritySettings], None],
     caplog: pytest.LogCaptureFixture,
     way: Way,
-    told: str,
+    reported: str,
 ) -> None:
     """Nobody waits for messages that can't come; and nothing of it looks like a bug."""
     broker = secure_broker_of(way.version)
@@ -201,11 +201,11 @@ def test_what_can_never_work_ends_the_streams_with_a_clear_word(
     consumer = ZookeeperConsumerConnector(settings_for(broker.sandbox, fresh_name("group")))
     try:
         [stream] = consumer.create_message_streams({tp.topic: 1})[tp.topic]
-        with pytest.raises(AuthenticationFailed, match=told) as caught:
+        with pytest.raises(AuthenticationFailed, match=reported) as caught:
             next(iter(stream))
     finally:
         consumer.shutdown()
     assert "wr0ng" not in str(caught.value) + caplog.text
     assert clock.now_ms() - began_ms < PROMPT_MS
-    assert told in caplog.text
+    assert reported in caplog.text
     assert "Traceback" not in caplog.text

@@ -53,9 +53,9 @@ def test_lag_and_offsets_over_sasl_and_tls(
     assert run("get-offset", "--topic", topic) == 0
     assert json.loads(capsys.readouterr().out)["partitions"][0]["offsets"] == [9]
     assert run("get-offset", "--topic", topic, password="wrong") == 1
-    said = capsys.readouterr().err
-    assert "SCRAM-SHA-256" in said
-    assert "wrong" not in said
+    message = capsys.readouterr().err
+    assert "SCRAM-SHA-256" in message
+    assert "wrong" not in message
 
 
 def test_a_group_of_a_secured_cluster(

@@ -48,7 +48,7 @@ def dialer(security: SecuritySettings) -> BrokerDialer:
     )
 
 
-def ask(broker: SecureBroker, listener: str, security: SecuritySettings) -> None:
+def request(broker: SecureBroker, listener: str, security: SecuritySettings) -> None:
     """Get in, and ask something that only those may who are in."""
     connection = dialer(security).dial(broker.at(listener))
     try:
@@ -85,9 +85,9 @@ def user(
 def test_tls(secure_broker_of: SecureBrokerOf, certificates: Certificates, version: str) -> None:
     """All that have it; a broker says which authority its certificate must have."""
     broker = secure_broker_of(version)
-    ask(broker, "SSL", tls(certificates))
+    request(broker, "SSL", tls(certificates))
     with pytest.raises(AuthenticationFailed, match=r"127.0.0.1.*not to be trusted.*ssl_cafile"):
-        ask(
+        request(
             broker,
             "SSL",
             SecuritySettings(
@@ -103,8 +103,8 @@ def test_sasl(
 ) -> None:
     """Every mechanism, bare and in TLS, with bare tokens (0.10) and in requests (1.0)."""
     broker = secure_broker_of(version)
-    ask(broker, "SASL_PLAINTEXT", user(certificates, mechanism))
-    ask(broker, "SASL_SSL", user(certificates, mechanism, "SASL_SSL"))
+    request(broker, "SASL_PLAINTEXT", user(certificates, mechanism))
+    request(broker, "SASL_SSL", user(certificates, mechanism, "SASL_SSL"))
 
 
 @pytest.mark.parametrize("mechanism", sorted(USERS))
@@ -119,7 +119,7 @@ def test_a_wrong_password(
     with pytest.raises(
         AuthenticationFailed, match=rf"127.0.0.1.*{mechanism} as '{USERS[mechanism]}' failed"
     ) as caught:
-        ask(broker, "SASL_PLAINTEXT", user(certificates, mechanism, password="wr0ng"))
+        request(broker, "SASL_PLAINTEXT", user(certificates, mechanism, password="wr0ng"))
     assert clock.now_ms() - began_ms < PROMPT_MS
     assert "wr0ng" not in str(caught.value)
 
@@ -131,7 +131,7 @@ class Mistake:
     listener: str
     protocol: SecurityProtocol
     error: type[Exception]
-    told: str
+    reported: str
 
 
 MISTAKES = [
@@ -166,8 +166,8 @@ def test_the_wrong_port(
     }[mistake.protocol]
     clock = SystemClock()
     began_ms = clock.now_ms()
-    with pytest.raises(mistake.error, match=mistake.told):
-        ask(broker, mistake.listener, security)
+    with pytest.raises(mistake.error, match=mistake.reported):
+        request(broker, mistake.listener, security)
     assert clock.now_ms() - began_ms < PROMPT_MS
 
 
@@ -184,9 +184,9 @@ def test_a_port_that_wants_a_certificate(
             password=KEY_PASSWORD,
         )
     )
-    ask(broker, "MUTUAL", SecuritySettings(protocol="SSL", ssl_context=context))
+    request(broker, "MUTUAL", SecuritySettings(protocol="SSL", ssl_context=context))
     with pytest.raises((AuthenticationFailed, ConnectFailed, ConnectionLost)) as caught:
-        ask(broker, "MUTUAL", tls(certificates))
+        request(broker, "MUTUAL", tls(certificates))
     assert "127.0.0.1" in str(caught.value)
 
 
@@ -207,8 +207,8 @@ def test_tokens(
         sasl_mechanism="OAUTHBEARER",
         token_source=token,
     )
-    ask(broker, listener, security)
-    ask(broker, listener, security)
+    request(broker, listener, security)
+    request(broker, listener, security)
     assert len(given) == 2
 
 
@@ -221,7 +221,7 @@ def test_a_token_that_ran_out(secure_broker_of: SecureBrokerOf) -> None:
     )
     began_ms = clock.now_ms()
     with pytest.raises(AuthenticationFailed, match=r"127.0.0.1.*OAUTHBEARER failed: ") as caught:
-        ask(broker, "SASL_PLAINTEXT", security)
+        request(broker, "SASL_PLAINTEXT", security)
     assert clock.now_ms() - began_ms < PROMPT_MS
     assert old not in str(caught.value)
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support import requests as ask
+from tests.support import requests as send
 from tests.support.broker_worlds import TIMEOUT_MS
 from tests.support.clusters import fresh_name
 from tests.support.offset_worlds import PATIENT, real_channel
@@ -71,12 +71,12 @@ def coordinator_of(sandbox: Sandbox, group: str) -> int:
     connection = raw_connection(sandbox.brokers[0], timeout_ms=TIMEOUT_MS)
     request = FindCoordinatorRequest(group_id=group)
 
-    def told() -> list[int]:
-        answer = connection.request(request, version=0, timeout_ms=TIMEOUT_MS)
-        return [] if answer.error_code else [answer.coordinator_id]
+    def reported() -> list[int]:
+        response = connection.request(request, version=0, timeout_ms=TIMEOUT_MS)
+        return [] if response.error_code else [response.coordinator_id]
 
     try:
-        return wait_until(told, what="the coordinator")[0]
+        return wait_until(reported, what="the coordinator")[0]
     finally:
         connection.close()
 
@@ -89,10 +89,10 @@ def test_the_cluster_sees_what_we_commit(cluster: Sandbox, stack: ExitStack) -> 
     assert store.commit({tp: OffsetAndMetadata(42, "nöte")}, retry=True) == {tp: None}
     connection = raw_connection(cluster.brokers[0], timeout_ms=TIMEOUT_MS)
     stack.callback(connection.close)
-    fetch = ask.fetch_offset(group, tp)
-    seen = ask.only(connection.request(fetch, version=IN_KAFKA, timeout_ms=TIMEOUT_MS))
+    fetch = send.fetch_offset(group, tp)
+    seen = send.only(connection.request(fetch, version=IN_KAFKA, timeout_ms=TIMEOUT_MS))
     assert (seen.offset, seen.metadata, seen.error_code) == (42, "nöte", 0)
-    commit = ask.commit(group, tp, 43)
+    commit = send.commit(group, tp, 43)
     connection.request(commit, version=IN_KAFKA, timeout_ms=TIMEOUT_MS)
     assert store.fetch([tp]) == {tp: FetchedOffset(43)}
 
@@ -222,9 +222,9 @@ def test_metadata_at_the_brokers_own_limit(cluster: Sandbox, stack: ExitStack) -
 def test_a_topic_that_does_not_exist(cluster: Sandbox, stack: ExitStack) -> None:
     """The coordinator says that it does not know it: told, and not taken for "no offset"."""
     group, nowhere = fresh_name("group"), TopicPartition(fresh_name("nowhere"), 0)
-    told = store_of(cluster, group, stack).fetch([nowhere])[nowhere]
-    assert told.offset is None
-    assert "UNKNOWN_TOPIC_OR_PARTITION (3)" in str(told.error)
+    reported = store_of(cluster, group, stack).fetch([nowhere])[nowhere]
+    assert reported.offset is None
+    assert "UNKNOWN_TOPIC_OR_PARTITION (3)" in str(reported.error)
 
 
 @pytest.mark.parametrize("kafka", ["0.8.0", "0.8.1.1"])

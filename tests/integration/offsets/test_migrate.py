@@ -14,7 +14,7 @@ from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.traffic import partitions_of, write
 from tests.support.zk_tree import ZkTree
 from zkconsumer.cli.main import main
-from zkconsumer.cli.offsets.offset_stores import open_places
+from zkconsumer.cli.offsets.offset_stores import open_stores
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -177,7 +177,7 @@ def test_a_coordinators_member_keeps_it_from_beginning(
         status, report = world.migrate()
         assert (status, report["status"]) == (2, "refused")
         assert member in report["refusals"][0]
-        with open_places(no_flags(), world.group, world.cluster.zookeeper_connect) as places:
+        with open_stores(no_flags(), world.group, world.cluster.zookeeper_connect) as places:
             # One that joins in the last moment: the coordinator itself refuses the write.
             late = places.kafka.write({world.partitions[0]: OffsetAndMetadata(5)})
         assert "the group has members" in str(late[world.partitions[0]])

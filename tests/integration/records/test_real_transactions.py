@@ -57,8 +57,8 @@ def read(
             isolation_level=IsolationLevel.READ_COMMITTED,
             topics=(FetchTopic(topic=topic, partitions=(wanted,)),),
         )
-        answer = connection.request(request, version=version, timeout_ms=TIMEOUT_MS)
-        (fetched,) = answer.topics[0].partitions
+        response = connection.request(request, version=version, timeout_ms=TIMEOUT_MS)
+        (fetched,) = response.topics[0].partitions
         assert fetched.error_code == 0
         decoded = decode(
             fetched.records,

@@ -12,7 +12,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.sandbox.broker_probe import BrokerKnowledge, ask_knowledge, leads
+from zkconsumer.sandbox.broker_probe import BrokerKnowledge, leads, request_versions
 from zkconsumer.sandbox.zookeeper_client import Node, ZooKeeperClient
 
 pytestmark = pytest.mark.sandbox
@@ -41,7 +41,7 @@ def registered(sandbox: Sandbox, broker_id: int) -> bool:
 
 def knowledge(broker: Broker) -> BrokerKnowledge:
     """What a running broker knows."""
-    known = ask_knowledge(broker)
+    known = request_versions(broker)
     assert known is not None
     return known
 
@@ -90,13 +90,13 @@ def test_the_original_agrees_on_the_topics(trio: Sandbox) -> None:
     """``TopicCommand`` describes a topic of the sandbox as one of its own."""
     topic = fresh_name("topic")
     trio.create_topic(topic, partitions=2, replication=3)
-    told = trio.run_scala_tool(
+    reported = trio.run_scala_tool(
         "kafka.admin.TopicCommand",
         *("--zookeeper", trio.zookeeper_connect, "--describe", "--topic", topic),
     )
-    assert told.status == 0
-    assert "PartitionCount:2\tReplicationFactor:3" in told.lines[0]
-    assert "Partition: 1\tLeader: 1\tReplicas: 1,2,0" in told.lines[2]
+    assert reported.status == 0
+    assert "PartitionCount:2\tReplicationFactor:3" in reported.lines[0]
+    assert "Partition: 1\tLeader: 1\tReplicas: 1,2,0" in reported.lines[2]
 
 
 def test_a_topic_grows(trio: Sandbox) -> None:
@@ -200,9 +200,9 @@ def test_a_paused_broker_keeps_still_until_resumed(trio: Sandbox) -> None:
     """Its port accepts connections, but no answer comes."""
     broker = trio.brokers[1]
     trio.pause_broker(1)
-    assert ask_knowledge(broker, timeout_ms=300) is None
+    assert request_versions(broker, timeout_ms=300) is None
     trio.resume_broker(1)
-    assert ask_knowledge(broker) is not None
+    assert request_versions(broker) is not None
 
 
 def test_a_broker_that_does_not_run_cannot_be_ended(trio: Sandbox) -> None:

@@ -27,8 +27,10 @@ def test_what_is_written_is_read(kraft: KraftNode) -> None:
 def test_it_says_which_old_versions_it_gave_up(kraft: KraftNode) -> None:
     """Kafka 4 has a floor (KIP-896), and what is left is enough for a consumer."""
     host, _, port = kraft.bootstrap_servers.partition(":")
-    found, asked = negotiate(lambda: TcpConnector().connect(host, int(port), timeout_ms=TIMEOUT_MS))
-    assert len(asked) == 1
+    found, requested = negotiate(
+        lambda: TcpConnector().connect(host, int(port), timeout_ms=TIMEOUT_MS)
+    )
+    assert len(requested) == 1
     assert found.common[ApiKey.FETCH] == VersionRange(4, 13)
     assert found.common[ApiKey.LIST_OFFSETS] == VersionRange(1, 7)
     assert found.common[ApiKey.OFFSET_COMMIT] == VersionRange(2, 8)

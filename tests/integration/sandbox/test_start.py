@@ -112,20 +112,20 @@ def test_cached_jars_need_neither_network_nor_resolver(cluster: Sandbox) -> None
         f"print(len(jars.class_path({cluster.kafka!r})), 'jgo' in sys.modules)"
     )
     environ = {**os.environ, "ZKCONSUMER_MAVEN_REPOSITORY": "http://127.0.0.1:1"}
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
     )
-    assert told.stdout == "15 False\n"
+    assert reported.stdout == "15 False\n"
 
 
 def test_the_command_reports_what_is_wrong_in_one_line() -> None:
     """On standard error, with status 1 and nothing on standard output."""
     command = [sys.executable, "-m", "zkconsumer", "sandbox", "up", "--kafka", "0.7.2"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert told.returncode == 1
-    assert told.stdout == ""
-    assert "the sandbox has no Kafka 0.7.2: choose one of" in told.stderr
-    assert told.stderr.count("\n") == 1
+    reported = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert reported.returncode == 1
+    assert reported.stdout == ""
+    assert "the sandbox has no Kafka 0.7.2: choose one of" in reported.stderr
+    assert reported.stderr.count("\n") == 1
 
 
 def test_the_command_prints_where_the_cluster_is() -> None:

@@ -5,7 +5,7 @@ import pytest
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import VERSIONS, Sandbox
-from zkconsumer.sandbox.broker_probe import ask_knowledge
+from zkconsumer.sandbox.broker_probe import request_versions
 
 pytestmark = pytest.mark.sandbox
 
@@ -18,14 +18,16 @@ def test_a_version_starts_and_has_its_topics_led(kafka: str) -> None:
         sandbox.create_topic("t", partitions=3, replication=2)
         sandbox.add_partitions("t", 4)
         for broker in sandbox.brokers:
-            known = ask_knowledge(broker)
+            known = request_versions(broker)
             assert known is not None
             assert known.brokers == {0, 1}
             leaders = [known.leaders[TopicPartition("t", number)] for number in range(4)]
             assert leaders == [0, 1, 0, 1]
         if VERSIONS[kafka].deletes_topics:
             sandbox.delete_topic("t")
-            assert all("t" not in one.topics for one in map(ask_knowledge, sandbox.brokers) if one)
+            assert all(
+                "t" not in one.topics for one in map(request_versions, sandbox.brokers) if one
+            )
         else:
             with pytest.raises(SandboxError, match=f"Kafka {kafka} can't delete topics"):
                 sandbox.delete_topic("t")

@@ -88,7 +88,9 @@ def test_a_time_is_a_segment_on_the_safe_side(cluster: Sandbox) -> None:
         )
         between_ms = time.time_ns() // 1_000_000
         after = write_some(cluster, tp, 20)
-        start, end = (ask({tp: between_ms})[tp] for ask in (reader.at_time, reader.until_time))
+        start, end = (
+            request({tp: between_ms})[tp] for request in (reader.at_time, reader.until_time)
+        )
         assert 0 < start <= before
         assert before <= end < after
         assert reader.at_time({tp: 0}) == {tp: 0}

@@ -67,7 +67,7 @@ def call(ward: Ward, *flags: str) -> int:
     return main(["doctor", "--zookeeper", ward.cluster.zookeeper_connect, *flags])
 
 
-def told(
+def reported(
     ward: Ward, capsys: pytest.CaptureFixture[str], *groups: str
 ) -> dict[str | None, set[str]]:
     """What one look finds about these groups."""
@@ -92,9 +92,9 @@ def is_well(found: dict[str | None, set[str]]) -> bool:
 @pytest.fixture(scope="module")
 def diagnosis(ward: Ward) -> str:
     """What is said of all of them, before anything is repaired."""
-    with redirect_stdout(StringIO()) as said:
+    with redirect_stdout(StringIO()) as message:
         assert call(ward, "--json", *LOOKS) == 3
-    return said.getvalue()
+    return message.getvalue()
 
 
 def test_each_group_is_told_what_it_has(diagnosis: str) -> None:
@@ -120,7 +120,9 @@ def test_repairs(ward: Ward, capsys: pytest.CaptureFixture[str], tmp_path: Path)
     """All that are offered are done, come back, and are done again; then real members read all."""
     ward.cluster.start_broker(1)
     wait_until(
-        lambda: told(ward, capsys, "behind") == {"behind": {"offset-below-log", "group-stopped"}},
+        lambda: (
+            reported(ward, capsys, "behind") == {"behind": {"offset-below-log", "group-stopped"}}
+        ),
         what="the log that was cut",
     )
     sick = {path: ward.node(path) for path in (CLAIMED, GHOSTLY, FOREIGN, BEHIND, LATE)}
@@ -144,10 +146,10 @@ def test_repairs(ward: Ward, capsys: pytest.CaptureFixture[str], tmp_path: Path)
     wait_until(lambda: stuck.lines.count("read again") == 2, what="the original to read again")
     for group in ("claimed", "foreign", "haunted"):
         wait_until(
-            lambda group=group: is_well(told(ward, capsys, group)),  # type: ignore[misc]
+            lambda group=group: is_well(reported(ward, capsys, group)),  # type: ignore[misc]
             what=f"{group} to be well",
         )
-    assert is_well(told(ward, capsys, "late"))
+    assert is_well(reported(ward, capsys, "late"))
     member = ward.join("behind", SHORT)
     wait_until(lambda: member.delivered, what="a record of the log that was cut")
     assert member.delivered[0].offset == int(repaired)

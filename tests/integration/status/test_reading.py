@@ -175,12 +175,14 @@ def test_an_id_that_old_and_new_consumers_use(broker_of: BrokerOf) -> None:
         connector.shutdown()
 
         def both_left() -> list[ClusterSnapshot]:
-            looked = reader.look([old, new])
-            members_left = looked.groups[old].members
-            if new in looked.groups:
-                members_left += looked.groups[new].members
-            return [] if members_left else [looked]
+            on_snapshot = reader.look([old, new])
+            members_left = on_snapshot.groups[old].members
+            if new in on_snapshot.groups:
+                members_left += on_snapshot.groups[new].members
+            return [] if members_left else [on_snapshot]
 
-        (looked,) = wait_until(both_left, what="both to have left")
-        assert looked.groups[old].state is GroupState.EMPTY  # the offsets in Kafka are its, too
-        assert (looked.failures, looked.brokers[0].seen_ms) == ((), read_ms)
+        (on_snapshot,) = wait_until(both_left, what="both to have left")
+        assert (
+            on_snapshot.groups[old].state is GroupState.EMPTY
+        )  # the offsets in Kafka are its, too
+        assert (on_snapshot.failures, on_snapshot.brokers[0].seen_ms) == ((), read_ms)

@@ -60,8 +60,8 @@ class Ward:
     ) -> None:
         """A member, by its registration; its clock may be ahead."""
         now_ms = self.cluster_ms() + ahead_ms
-        said = Registration(subscription=dict(streams), timestamp_ms=now_ms)
-        self.register_as(group, member, encode_registration(said), store=store)
+        message = Registration(subscription=dict(streams), timestamp_ms=now_ms)
+        self.register_as(group, member, encode_registration(message), store=store)
 
     def register_as(
         self, group: str, member: str, data: bytes, *, store: KazooStore | None = None
@@ -178,8 +178,8 @@ def opened_ward(folder: Path) -> Iterator[Ward]:
         ward.kill("killed")
         ward.join("haunted")
         ward.await_owners("haunted", 2)
-        said = Registration(subscription={FULL: 1}, timestamp_ms=ward.cluster_ms())
-        ward.leave(GroupPaths("haunted").member(GHOST), encode_registration(said))
+        message = Registration(subscription={FULL: 1}, timestamp_ms=ward.cluster_ms())
+        ward.leave(GroupPaths("haunted").member(GHOST), encode_registration(message))
         ward.await_owners("foreign", 2)
         ward.register_as("foreign", PYKAFKA, FULL.encode(), store=other)
         cluster.delete_topic(DROPPED)

@@ -63,9 +63,9 @@ def test_a_group_that_is_done_is_abandoned_after_a_while(
     assert main(["doctor", *where, "--abandoned-after-ms", "1", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["findings"]
     assert (found["code"], found["severity"]) == ("group-abandoned", "note")
-    told = re.search(r"zkconsumer (groups delete .*) \(zkconsumer", found["repair"])
-    assert told is not None
-    assert main([*told[1].split(), "--yes"]) == 0
+    reported = re.search(r"zkconsumer (groups delete .*) \(zkconsumer", found["repair"])
+    assert reported is not None
+    assert main([*reported[1].split(), "--yes"]) == 0
     assert main(["groups", "describe", *where]) == 2
 
 
@@ -85,5 +85,5 @@ def test_one_stale_registration_is_one_incident(
         assert main(["doctor", *where, "--look-apart-ms", "3000", "--json"]) == 3
         (incident,) = json.loads(capsys.readouterr().out)["findings"]
         assert incident["code"] == "member-stale"
-        told = {one["code"] for one in incident["consequences"]}
-        assert told == {"owner-missing", "member-time-far-off"}
+        reported = {one["code"] for one in incident["consequences"]}
+        assert reported == {"owner-missing", "member-time-far-off"}

@@ -58,14 +58,14 @@ def test_the_lag_in_time_is_the_same_everywhere(
         exported = value_of("kafka_consumergroup_group_lag_seconds", group, metrics)
         largest = value_of("kafka_consumergroup_group_max_lag_seconds", group, metrics)
         assert value_of("zkconsumer_group_estimated_lags", group, metrics) == 0
-        told = in_api()
+        reported = in_api()
         capsys.readouterr()
         words = ["lag", "--zookeeper", cluster.zookeeper_connect, "--group", group, "--json"]
         assert main(words) == 0
         (row,) = json.loads(capsys.readouterr().out)["groups"][0]["partitions"]
-        assert told is not None
+        assert reported is not None
         assert row["seconds_estimated"] is False
-        for seconds in (exported, largest, told / 1000, row["seconds"]):
+        for seconds in (exported, largest, reported / 1000, row["seconds"]):
             assert AGE_S <= seconds < AGE_S + SLACK_S
         shown = page.get(f"/groups/zookeeper/{group}").text
         assert re.search(r"1 min 5\d s|2 min", shown)

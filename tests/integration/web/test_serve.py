@@ -33,16 +33,16 @@ class Listener:
     def __init__(self, page: ServedPage, query: str = "") -> None:
         self._connection = HTTPConnection(urlsplit(page.address).netloc, timeout=20)
         self._connection.request("GET", f"/events{query}")
-        self._answer = self._connection.getresponse()
-        assert self._answer.status == 200
+        self._respond = self._connection.getresponse()
+        assert self._respond.status == 200
 
     def line(self) -> str:
         """The next line; nothing where the server has ended it."""
-        return self._answer.readline().decode()
+        return self._respond.readline().decode()
 
     def close(self) -> None:
         """Go."""
-        self._answer.close()
+        self._respond.close()
         self._connection.close()
 
 
@@ -94,9 +94,9 @@ def test_a_group_is_shown_with_its_past(cluster: Sandbox, tmp_path: Path) -> Non
         past = page.get(lag).json
         assert past["total"][-1] == 0
         assert [one["log_end"][-1] for one in past["partitions"]] == [5, 5]
-        told = page.get(f"/api/groups/zookeeper/{group}/rebalances").json["rebalances"]
-        said = [reason for one in told for reason in one["reasons"]]
-        assert any(reason.endswith("left") for reason in said)
+        reported = page.get(f"/api/groups/zookeeper/{group}/rebalances").json["rebalances"]
+        message = [reason for one in reported for reason in one["reasons"]]
+        assert any(reason.endswith("left") for reason in message)
 
 
 def age_of(page: ServedPage, part: str) -> float:
@@ -172,8 +172,8 @@ def test_a_cluster_may_come_later(zookeeper: Sandbox, tmp_path: Path) -> None:
             assert page.get("/", accept="text/html").status == 200
             zookeeper.resume_zookeeper()
             # It is read now; that no broker is there yet makes it no healthier.
-            told = "No broker is registered"
-            wait_until(lambda: told in page.get("/healthz").text, what="the first reading")
+            reported = "No broker is registered"
+            wait_until(lambda: reported in page.get("/healthz").text, what="the first reading")
             assert page.get("/healthz").status == 503
             assert page.get("/api/state").json["taken_ms"] is not None
     finally:

@@ -12,11 +12,11 @@ import pytest
 
 from tests.support.gated import (
     HEAD,
-    ask,
     connect,
     descriptors,
     get,
     is_closed,
+    request,
     silent,
     until_closed,
 )
@@ -50,7 +50,7 @@ class Attacked:
         status = get(self.port, "/healthz", source="127.0.0.77").status
         return status == 200 and clock.now_ms() - began_ms < 3_000
 
-    def said(self) -> str:
+    def message(self) -> str:
         """The log."""
         return self.log.read_text()
 
@@ -96,7 +96,7 @@ def test_silent_connections_cost_nobody_the_page(
             began_ms = clock.now_ms()
             assert it.page.end() == 0
             assert clock.now_ms() - began_ms < 5_000
-        assert len(it.said()) < LOG_MAX
+        assert len(it.message()) < LOG_MAX
 
 
 def test_slow_clients_are_let_go_while_others_are_served(cluster: Sandbox, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_slow_clients_are_let_go_while_others_are_served(cluster: Sandbox, tmp_p
         again = stack.enter_context(silent(it.port, 100))
         assert it.page.end(signal.SIGTERM) == 0
         until_closed(again[0])
-        assert len(it.said()) < LOG_MAX
+        assert len(it.message()) < LOG_MAX
 
 
 def test_it_recovers_when_it_had_no_descriptors_left(cluster: Sandbox, tmp_path: Path) -> None:
@@ -137,11 +137,11 @@ def test_it_recovers_when_it_had_no_descriptors_left(cluster: Sandbox, tmp_path:
         # Below what it has open: nothing more can be opened, whatever is closed.
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (5, before[1]))
         with silent(it.port, 200):
-            wait_until(lambda: "no connection can be accepted" in it.said(), what="the line")
+            wait_until(lambda: "no connection can be accepted" in it.message(), what="the line")
             resource.prlimit(process.pid, resource.RLIMIT_NOFILE, before)
             wait_until(it.is_well, what="it to be well")
-        assert it.said().count("no connection can be accepted") == 1
-        assert "Traceback" not in it.said()
+        assert it.message().count("no connection can be accepted") == 1
+        assert "Traceback" not in it.message()
 
 
 def test_guesses_and_garbage_fill_no_log(cluster: Sandbox, tmp_path: Path) -> None:
@@ -158,8 +158,8 @@ def test_guesses_and_garbage_fill_no_log(cluster: Sandbox, tmp_path: Path) -> No
         assert get(it.port, "/", source="127.0.0.3", **right).status == 200
         assert it.is_well()
         assert it.page.end() == 0
-        assert len(it.said().splitlines()) == 2
-        assert "guess-" not in it.said()
+        assert len(it.message().splitlines()) == 2
+        assert "guess-" not in it.message()
 
 
 def test_a_trusted_proxy_says_who_guesses(cluster: Sandbox, tmp_path: Path) -> None:
@@ -173,12 +173,12 @@ def test_a_trusted_proxy_says_who_guesses(cluster: Sandbox, tmp_path: Path) -> N
         wrong = "wrong-token-wrong-token"
         assert [status(wrong, "10.0.0.1") for _ in range(11)] == [401] * 10 + [429]
         assert status(TOKEN, "10.0.0.2") == 200
-        assert "'10.0.0.1'" in it.said()
+        assert "'10.0.0.1'" in it.message()
         # Who is no such proxy may say what it wants.
         assert [status(wrong, f"10.1.0.{one}", "127.0.0.9") for one in range(11)][-1] == 429
         form = {"origin": "https://localhost", "host": "localhost", "x-forwarded-proto": "https"}
         body = f"token={TOKEN}".encode()
         for source, secure in (("127.0.0.2", True), ("127.0.0.3", False)):
-            answer = ask(it.port, "POST", "/login", source=source, body=body, headers=form)
-            assert answer.status == 303
-            assert ("; secure" in str(answer.getheader("Set-Cookie")).lower()) is secure
+            response = request(it.port, "POST", "/login", source=source, body=body, headers=form)
+            assert response.status == 303
+            assert ("; secure" in str(response.getheader("Set-Cookie")).lower()) is secure

@@ -36,14 +36,14 @@ def test_negotiation(kafka: str) -> None:
         (broker,) = cluster.brokers
         clock = SystemClock()
         start_ms = clock.now_ms()
-        found, asked = negotiate(
+        found, requested = negotiate(
             lambda: TcpConnector().connect(broker.host, broker.port, timeout_ms=TIMEOUT_MS)
         )
         assert clock.now_ms() - start_ms < SOON_MS
         if kafka in GENERATIONS:
             generation, count = GENERATIONS[kafka]
             assert found.generation is generation
-            assert asked == [(each.request.API.key, each.version) for each in PROBES[:count]]
+            assert requested == [(each.request.API.key, each.version) for each in PROBES[:count]]
         else:
             assert found.generation is None
             assert found.version_for(ApiKey.FETCH) == NEWEST_FETCH[kafka]

@@ -24,7 +24,7 @@ IDLE_MS = 60_000
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
-def tell(**fact: object) -> None:
+def notify(**fact: object) -> None:
     """A line for whoever started this."""
     sys.stdout.write(f"{json.dumps(fact)}\n")
     sys.stdout.flush()
@@ -78,7 +78,7 @@ class Orders:
                 self.leaving = True
             case _:
                 self.todo.extend(words)
-        tell(done=" ".join(words))
+        notify(done=" ".join(words))
 
 
 def strategies(library: str, wanted: Sequence[str]) -> list[object]:
@@ -100,13 +100,13 @@ def listener_of(library: Any) -> object:
 
     class Listener(library.ConsumerRebalanceListener):  # type: ignore[misc]
         def on_partitions_revoked(self, revoked: Any) -> None:
-            tell(revoked=names(revoked))
+            notify(revoked=names(revoked))
 
         def on_partitions_assigned(self, assigned: Any) -> None:
-            tell(assigned=names(assigned))
+            notify(assigned=names(assigned))
 
         def on_partitions_lost(self, lost: Any) -> None:
-            tell(lost=names(lost))
+            notify(lost=names(lost))
 
     return Listener()
 
@@ -136,11 +136,11 @@ class Program:
             if orders.polling and not orders.leaving:
                 self._poll()
         self._try("close", self._consumer.close)
-        tell(left=True)
+        notify(left=True)
 
     def _poll(self) -> None:
         batches: Mapping[Any, Sequence[Any]] = {}
-        asked_ms = wall_ms()
+        sent_ms = wall_ms()
 
         def poll() -> None:
             nonlocal batches
@@ -148,12 +148,12 @@ class Program:
 
         self._try("poll", poll)
         for records in batches.values():
-            tell(
+            notify(
                 records=[
                     [one.topic, one.partition, one.offset, (one.value or b"").decode()]
                     for one in records
                 ],
-                asked=asked_ms,
+                requested=sent_ms,
                 given=wall_ms(),
             )
         if batches and self._orders.slow_ms:
@@ -169,10 +169,10 @@ class Program:
         try:
             call()
         except Exception as error:  # noqa: BLE001 - whatever it is, it is what is told
-            tell(failed=what, kind=type(error).__name__, text=str(error))
+            notify(failed=what, kind=type(error).__name__, text=str(error))
         else:
             if what != "poll":
-                tell(succeeded=what)
+                notify(succeeded=what)
 
 
 if __name__ == "__main__":

@@ -26,5 +26,5 @@ def group_on(broker_of: BrokerOf, tmp_path: Path) -> Iterator[GroupOn]:
 
         yield on
     for group in made:
-        verdict = group.judge()
-        assert verdict.good, verdict.complaints()
+        outcome = group.judge()
+        assert outcome.good, outcome.complaints()

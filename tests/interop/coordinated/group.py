@@ -184,7 +184,7 @@ class CoordinatorGroup:
         try:
             found = wait_until(shared, timeout_s=timeout_s, what=f"{count} to share {self.name}")
         except AssertionError as error:
-            raise AssertionError(f"{error}; now {self.peek.look()}; {self._told()}") from None
+            raise AssertionError(f"{error}; now {self.peek.look()}; {self._reported()}") from None
         assert found is not None
         assert found.protocol == (self.strategy or "range")
         return found
@@ -202,7 +202,7 @@ class CoordinatorGroup:
         try:
             wait_until(lambda: not missing(), timeout_s=timeout_s, what=f"{len(wanted)} messages")
         except AssertionError as error:
-            what = f"missing {sorted(missing())[:10]}; {self._told()}"
+            what = f"missing {sorted(missing())[:10]}; {self._reported()}"
             raise AssertionError(f"{error}; {what}") from None
 
     def await_committed(self, timeout_s: float = 30) -> None:
@@ -217,7 +217,7 @@ class CoordinatorGroup:
         for member in self.members:
             member.check()
 
-    def _told(self) -> str:
+    def _reported(self) -> str:
         return " | ".join(
             one._end() if isinstance(one, ClientMember) else one.tool.errors[-500:]
             for one in self.members

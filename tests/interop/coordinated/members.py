@@ -101,7 +101,7 @@ class ClientMember:
         calls = {"assigned", "revoked", "lost"}
         return [fact for fact in self.facts if not calls.isdisjoint(fact)]
 
-    def told(self, key: str) -> list[Any]:
+    def reported(self, key: str) -> list[Any]:
         """The values of all facts with this key, such as ``lost``."""
         return [fact[key] for fact in self.facts if key in fact]
 
@@ -120,20 +120,20 @@ class ClientMember:
         """The operations that its facts amount to; kafka-python promises nothing here."""
         promises = ["order"] if self.library == "zkconsumer" else []
         operations = [_declared(self.name, promises)]
-        reader, asked = {"process": self.name, "member": self.name}, None
+        reader, requested = {"process": self.name, "member": self.name}, None
         for fact in self.facts:
             if "records" in fact:
                 # Two polls may be asked within one millisecond, with a rebalance in between.
-                if fact["asked"] != asked or "messages" not in operations[-1]:
-                    asked = fact["asked"]
-                    invoke = {"type": "invoke", "f": "poll", "time": asked}
+                if fact["asked"] != requested or "messages" not in operations[-1]:
+                    requested = fact["asked"]
+                    invoke = {"type": "invoke", "f": "poll", "time": requested}
                     ok = {"type": "ok", "f": "poll", "time": fact["given"], "messages": []}
                     operations += [{**reader, **invoke}, {**reader, **ok}]
                 operations[-1]["messages"] += fact["records"]
             for f in {"assigned", "revoked", "lost"} & fact.keys():
                 names = [one.rpartition(":") for one in fact[f]]
                 partitions = [[topic, int(number)] for topic, _, number in names]
-                when = {"time": asked or 0, "partitions": partitions}
+                when = {"time": requested or 0, "partitions": partitions}
                 operations.append({**reader, "type": "info", "f": f, **when})
         return operations
 
@@ -141,9 +141,9 @@ class ClientMember:
 
     def order(self, command: str) -> None:
         """Give a command and wait until it was obeyed; see ``client_member``."""
-        before = len(self.told("done"))
+        before = len(self.reported("done"))
         self.order_later(command)
-        wait_until(lambda: len(self.told("done")) > before, what=f"{command}; {self._end()}")
+        wait_until(lambda: len(self.reported("done")) > before, what=f"{command}; {self._end()}")
 
     def order_later(self, command: str) -> None:
         """Give a command, which a frozen member reads when it goes on."""
@@ -170,7 +170,7 @@ class ClientMember:
         self._close_input()
         status = self._process.wait(30)
         assert status == 0, f"{self.library} ended with {status}: {self._end()}"
-        assert self.told("left"), self._end()
+        assert self.reported("left"), self._end()
 
     def kill(self) -> None:
         """``SIGKILL``: no good-bye."""
@@ -215,7 +215,7 @@ class JavaMember:
     def __init__(self, tool: ScalaTool) -> None:
         self.tool = tool
         self.name = tool.folder.name
-        self._told = False
+        self._reported = False
         self._clock = SystemClock()
         self._began_ms = self._clock.wall_ms()
 
@@ -234,17 +234,19 @@ class JavaMember:
 
     def check(self) -> None:
         """It runs, or was told to end; see ``ClientMember``."""
-        assert self._told or self.tool.poll() is None, f"Java ended by itself: {self.tool.errors}"
+        assert self._reported or self.tool.poll() is None, (
+            f"Java ended by itself: {self.tool.errors}"
+        )
 
     def leave(self) -> None:
         """Ask it to end (it commits and leaves the group), and wait for that."""
         assert self.tool.poll() is None, f"ended by itself: {self.tool.errors}"
-        self._told = True
+        self._reported = True
         assert self.tool.stop(), "it did not end when asked to"
 
     def kill(self) -> None:
         """``SIGKILL``: its session stays until it times out."""
-        self._told = True
+        self._reported = True
         self.tool.kill()
 
     def pause(self) -> None:

@@ -59,10 +59,10 @@ class CoordinatorPeek:
         except TransportError:
             return None
         try:
-            answer = connection.request(request, version=0, timeout_ms=TIMEOUT_MS)
+            response = connection.request(request, version=0, timeout_ms=TIMEOUT_MS)
         except TransportError:
             return None
         finally:
             connection.close()
-        (group,) = answer.groups
+        (group,) = response.groups
         return None if group.error_code else group

@@ -45,7 +45,7 @@ def test_churn(group_on: GroupOn, version: str, strategy: str) -> None:
     assert values.keys() == set(group.writer.values)
     again = {value for value, count in values.items() if count > 1}
     assert len(again - set(crashed)) < len(values) / 20, (len(again), len(values), len(crashed))
-    assert stays.told("lost") == []
+    assert stays.reported("lost") == []
     for member in group.members:
         assert isinstance(member, ClientMember)
         assert member.failures == []

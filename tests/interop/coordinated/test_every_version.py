@@ -187,9 +187,11 @@ def create(cluster: Sandbox, topic: str, partitions: int) -> None:
         else:
             made = ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
             assert made == {topic: EnsuredTopic(partitions=partitions, created=True)}
-            wishes = TopicCreationOptions(replication_factor=9)
+            options = TopicCreationOptions(replication_factor=9)
             with pytest.raises(BrokerError, match="INVALID_REPLICATION_FACTOR"):
-                ensure_topics(client, dialer, {f"{topic}-9": 1}, timeout_ms=LONG_MS, wishes=wishes)
+                ensure_topics(
+                    client, dialer, {f"{topic}-9": 1}, timeout_ms=LONG_MS, options=options
+                )
         found = ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
         assert found == {topic: EnsuredTopic(partitions=partitions, created=False)}
     finally:

@@ -47,7 +47,7 @@ def test_a_member_frozen_past_its_session_is_fenced(group_on: GroupOn, version: 
     wait_until(lambda: len(frozen.owned) == 1, what="its new share")
     assert [one["kind"] for one in frozen.failures] == ["CommitFailedError"], frozen.failures
     assert frozen.changes[changes] == {"lost": [lost]}
-    assert frozen.told("lost") == [[lost]]
+    assert frozen.reported("lost") == [[lost]]
     assert group.peek.offsets.offsets(both) == group.writer.ends
     after = group.write(both, 10)
     group.await_all(after)
@@ -55,7 +55,7 @@ def test_a_member_frozen_past_its_session_is_fenced(group_on: GroupOn, version: 
     # Nobody had committed the frozen one's first records: they came to the other, too.
     again = [value for value, count in Counter(all_values(group.members)).items() if count > 1]
     assert sorted(again) == sorted(value for value in before if value.startswith(f"{lost}:"))
-    assert other.told("lost") == []
+    assert other.reported("lost") == []
 
 
 @pytest.mark.sandbox
@@ -75,7 +75,7 @@ def test_what_a_frozen_member_had_fetched_is_not_handed_out(group_on: GroupOn) -
     group.await_shared([tp], 1)
     group.await_all(sent)
     frozen.resume()
-    wait_until(lambda: frozen.told("lost"), what="what it is told")
+    wait_until(lambda: frozen.reported("lost"), what="what it is told")
     facts = frozen.facts
     until_told = facts[: next(at for at, fact in enumerate(facts) if "lost" in fact)]
     handed_out = sum(len(fact.get("records", ())) for fact in until_told)
@@ -101,12 +101,12 @@ def test_a_member_that_stops_polling_leaves_and_comes_back(group_on: GroupOn, ve
     group.await_committed()
     assert "max.poll.interval.ms=1500" in idle.errors
     assert_refused(idle)
-    assert idle.told("lost") == []
+    assert idle.reported("lost") == []
     assert group.peek.offsets.offsets(both) == group.writer.ends
     idle.order("poll")
     group.await_shared(both, 2)
     wait_until(lambda: len(idle.owned) == 1, what="its new share")
-    assert idle.told("lost") == [[lost]]
+    assert idle.reported("lost") == [[lost]]
     after = group.write(both, 10)
     group.await_all(after)
     assert set(idle.values) & set(after)
@@ -129,7 +129,7 @@ def test_a_handler_slower_than_the_session_keeps_its_share(group_on: GroupOn, ve
     group.await_committed()
     assert all_values(group.members) == sorted(sent)
     assert len([one for one in slow.facts if "records" in one]) == 3
-    assert slow.told("lost") == []
+    assert slow.reported("lost") == []
     assert len(slow.owned) == 1
 
 
@@ -147,7 +147,7 @@ def test_a_static_member_restarts_without_a_rebalance(group_on: GroupOn, version
     sent = group.write(four, 10)
     group.await_all(sent)
     group.await_committed()
-    share, told = first.owned, list(other.facts)
+    share, reported = first.owned, list(other.facts)
     first.leave()
     second = group.ours(topic, **settings)
     wait_until(lambda: second.owned == share, what="the share of before")
@@ -158,7 +158,7 @@ def test_a_static_member_restarts_without_a_rebalance(group_on: GroupOn, version
     group.await_all(sent)
     assert all_values(group.members) == sorted(sent)
     assert [one for one in other.facts if "records" not in one] == [
-        one for one in told if "records" not in one
+        one for one in reported if "records" not in one
     ]
 
 

@@ -49,8 +49,8 @@ def take_turns(group: CoordinatorGroup, peer: Peer) -> None:
     again.leave()
     assert all_values([ours, other, again]) == sorted(sent)
     assert all(len(member.values) >= 2 * COUNT for member in (ours, other, again))
-    assert not ours.told("lost")
-    assert not again.told("lost")
+    assert not ours.reported("lost")
+    assert not again.reported("lost")
     assert group.peek.look().shares == {}
 
 

@@ -151,7 +151,7 @@ def test_a_signal_ends_it(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             process.wait(10)
-    *_, total, told = log.read_text().splitlines()
+    *_, total, reported = log.read_text().splitlines()
     assert total.split()[:3:2] == ["all", str(COUNT)]
-    assert told == "stopped by a signal"
+    assert reported == "stopped by a signal"
     assert set(ZkTree(cluster).children("/consumers")) == groups

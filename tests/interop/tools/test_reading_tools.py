@@ -92,47 +92,47 @@ def same(world: World, capsys: pytest.CaptureFixture[str]) -> Same:
 
 def test_the_offset_checker(world: World, same: Same) -> None:
     """Rows with and without an offset, with and without an owner, one beyond the end."""
-    told = same(CHECKER, "lag", *world.of_group, "--broker-info")
-    assert [line.split()[3:6] for line in told.splitlines()[1:4]] == [
+    reported = same(CHECKER, "lag", *world.of_group, "--broker-info")
+    assert [line.split()[3:6] for line in reported.splitlines()[1:4]] == [
         ["3", "4", "1"],
         ["-1", "7", "unknown"],
         ["9", "0", "-9"],
     ]
-    assert "-> " in told
+    assert "-> " in reported
 
 
 def test_topics_are_described(world: World, same: Same) -> None:
     """With settings of their own, chosen by a regular expression."""
-    told = same(
+    reported = same(
         TOPIC_COMMAND, "topics", *world.zookeeper, "--describe", "--topic", f"{world.topic}|x"
     )
-    assert "PartitionCount:3" in told
-    assert "Configs:retention.ms=86400000" in told
+    assert "PartitionCount:3" in reported
+    assert "Configs:retention.ms=86400000" in reported
 
 
 def test_offsets_are_asked_for(world: World, same: Same) -> None:
     """In the order in which they are asked for; a partition that is not there is an error."""
     brokers = ("--broker-list", world.cluster.bootstrap_servers, "--topic", world.topic)
-    told = same(OFFSET_SHELL, "get-offset", *brokers, "--time", "-1", "--partitions", "1,0,9")
-    assert told == f"{world.topic}:1:7\n{world.topic}:0:4\n"
+    reported = same(OFFSET_SHELL, "get-offset", *brokers, "--time", "-1", "--partitions", "1,0,9")
+    assert reported == f"{world.topic}:1:7\n{world.topic}:0:4\n"
 
 
 def test_a_group_without_members_verifies(world: World, same: Same) -> None:
     """The one case in which the original tells the truth."""
     zookeeper = ("--zookeeper.connect", world.cluster.zookeeper_connect)
-    told = same(VERIFY, "verify", *zookeeper, "--group", world.group)
-    assert told == "Rebalance operation successful !\n"
+    reported = same(VERIFY, "verify", *zookeeper, "--group", world.group)
+    assert reported == "Rebalance operation successful !\n"
 
 
 def test_groups_are_described(world: World, same: Same) -> None:
     """As the tool of 0.9 does it."""
-    told = same(GROUP_COMMAND, "groups", *world.of_group, "--describe")
-    assert f"{world.group}, {world.topic}, 0, 3, 4, 1, a-0\n" in told
+    reported = same(GROUP_COMMAND, "groups", *world.of_group, "--describe")
+    assert f"{world.group}, {world.topic}, 0, 3, 4, 1, a-0\n" in reported
 
 
 def test_both_delete_the_same(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     """Of groups alike, one for each; what is left is alike, too, and so is what is said."""
-    left, said = [], []
+    left, message = [], []
     other = fresh_name("tools")
     for group in (world.group, other):
         if group == other:
@@ -143,12 +143,12 @@ def test_both_delete_the_same(world: World, capsys: pytest.CaptureFixture[str]) 
         arguments = [*world.zookeeper, "--delete", "--group", group, "--group", "none"]
         arguments += ["--topic", world.topic]
         if group == world.group:
-            said.append(run_later(GROUP_COMMAND, arguments).output)
+            message.append(run_later(GROUP_COMMAND, arguments).output)
         else:
             assert main(["groups", *arguments, "--yes", "--format", "scala"]) == 0
-            said.append(capsys.readouterr().out)
+            message.append(capsys.readouterr().out)
         root = f"/consumers/{group}"
         folders = [root, f"{root}/owners", f"{root}/offsets"]
         left.append([world.tree.children(path) for path in folders])
-    assert said[0].replace(world.group, other) == said[1]
+    assert message[0].replace(world.group, other) == message[1]
     assert left == [[["ids", "offsets", "owners"], ["other"], ["other"]]] * 2

@@ -69,7 +69,7 @@ def _keeps_void(self: Ownership) -> bool:
 def _trusts_answers(self: Heartbeat, now_ms: int, *, rebalancing: bool = False) -> None:
     """The session is counted from the answer instead of the request."""
     self.in_flight = False
-    self._heard_ms = now_ms
+    self._last_response_ms = now_ms
     self._rebalancing = rebalancing
     self.confirmed(now_ms + 300)
 
@@ -87,10 +87,10 @@ def _endless_patience(self: Heartbeat, now_ms: int) -> bool:
     return False
 
 
-def _deaf_to_topics(self: MembershipCore, wish: ev.Wish) -> None:
+def _deaf_to_topics(self: MembershipCore, request: ev.Wish) -> None:
     """New partitions are nobody's."""
-    if not isinstance(wish, ev.RejoinTriggered):
-        _obey(self, wish)
+    if not isinstance(request, ev.RejoinTriggered):
+        _obey(self, request)
 
 
 _obey = MembershipCore._obey

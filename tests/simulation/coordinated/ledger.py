@@ -65,7 +65,7 @@ class GroupLedger:
             )
         return line.committed
 
-    def hand_out(self, tp: TopicPartition, who: str, start: int, end: int) -> None:
+    def deliver(self, tp: TopicPartition, who: str, start: int, end: int) -> None:
         """A poll gives these records.
 
         Raises:

@@ -53,7 +53,7 @@ def test_the_schedules_are_not_idle() -> None:
         *("start", "close", "kill", "freeze", "stall", "cut", "move", "move quietly", "load"),
         *("grow", "subscribe", "REVOKED", "LOST", "TakeOver", "Fence", "Notice", "commit"),
     }
-    answers = {about[1] for one in outcomes for _, what, *about in one.trace if what == "commit"}
-    assert answers >= {"NONE", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "NOT_COORDINATOR"}
+    responses = {about[1] for one in outcomes for _, what, *about in one.trace if what == "commit"}
+    assert responses >= {"NONE", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "NOT_COORDINATOR"}
     assert sum(outcome.delivered for outcome in outcomes) > 10_000
     assert sum(outcome.repeated for outcome in outcomes) > 100

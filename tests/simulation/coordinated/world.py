@@ -65,12 +65,12 @@ class ReadingWorld(GroupWorld):
         """A line of the trace."""
         self.trace.append((self.now_ms, what, *about))
 
-    def tell(self, client: Client, event: ev.Event) -> None:
+    def notify(self, client: Client, event: ev.Event) -> None:
         """Let the core hear it, and do what it wants done."""
         us = client.core.identity
         self._identity = us.member_id, us.generation
         self.note(type(event).__name__, client.name)
-        super().tell(client, event)
+        super().notify(client, event)
 
     def _run(self, client: Client, action: ev.Action) -> None:
         match action:
@@ -125,7 +125,7 @@ class ReadingWorld(GroupWorld):
         elif code is None:
             super()._carry(client, connection, request)
         elif connection == client.connection:
-            client.answers += refusal(request, code)
+            client.responses += refusal(request, code)
 
     def _unwilling(self, client: Client, connection: int) -> ErrorCode | None:
         if (client.name, connection) in self._elsewhere:
@@ -146,19 +146,19 @@ class ReadingWorld(GroupWorld):
             if member is not None:
                 member.expires_ms = self.now_ms + SESSION_MS
         if connection == client.connection:
-            answer = ev.CommitCompleted(request.member_id, request.generation, code)
-            client.answers.append(answer)
+            response = ev.CommitCompleted(request.member_id, request.generation, code)
+            client.responses.append(response)
 
-    def hear(self, client: Client) -> None:
+    def receive(self, client: Client) -> None:
         """The next answer arrives."""
-        answer = client.answers.pop(0)
-        if isinstance(answer, ev.CommitCompleted):
+        response = client.responses.pop(0)
+        if isinstance(response, ev.CommitCompleted):
             offsets = self.reader(client).committing.pop(0)
-            if answer.code == ErrorCode.NONE:
+            if response.code == ErrorCode.NONE:
                 self.ledger.acknowledge(offsets)
-            self.ledger.refused += answer.code != ErrorCode.NONE
+            self.ledger.refused += response.code != ErrorCode.NONE
             self._maybe_over(client)
-        self.tell(client, answer)
+        self.notify(client, response)
 
     def _maybe_over(self, client: Client) -> None:
         """The last commit is answered, or will not be: a callback that waits for it ends."""
@@ -169,12 +169,12 @@ class ReadingWorld(GroupWorld):
 
     def _cut(self, client: Client) -> None:
         # What the thread that joins has read by then may still be on its way to the core.
-        heard = [
-            one for one in client.answers if isinstance(one, ev.JoinCompleted | ev.SyncCompleted)
+        received = [
+            one for one in client.responses if isinstance(one, ev.JoinCompleted | ev.SyncCompleted)
         ]
-        late = heard if self.random.random() < 0.3 else []
+        late = received if self.random.random() < 0.3 else []
         super()._cut(client)
-        client.answers += late
+        client.responses += late
         self.reader(client).committing.clear()
         self._maybe_over(client)
 
@@ -186,7 +186,7 @@ class ReadingWorld(GroupWorld):
         for tp, position in reader.positions.items():
             reader.done[tp] = position
             self.ledger.process(tp, position)
-        self.tell(client, ev.Polled())
+        self.notify(client, ev.Polled())
         if self.in_callback(client):
             return
         if self.now_ms >= reader.next_commit_ms and not reader.committing:
@@ -195,15 +195,15 @@ class ReadingWorld(GroupWorld):
             self._identity = us.member_id, us.generation
             self._send_commit(client, self._done(client, client.core.owned))
         for tp in sorted(self.delivers(client) & reader.positions.keys()):
-            self._hand_out(client, tp)
+            self._deliver_to(client, tp)
 
-    def _hand_out(self, client: Client, tp: TopicPartition) -> None:
+    def _deliver_to(self, client: Client, tp: TopicPartition) -> None:
         positions = self.reader(client).positions
         start = positions[tp]
         end = min(self.ledger.line(tp).end, start + self.random.randrange(MOST_RECORDS))
         if start < end:
             self.note("records", client.name, tp, start, end)
-            self.ledger.hand_out(tp, client.name, start, end)
+            self.ledger.deliver(tp, client.name, start, end)
             positions[tp] = end
 
     def in_callback(self, client: Client) -> bool:
@@ -222,11 +222,11 @@ class ReadingWorld(GroupWorld):
             for tp, position in self.reader(client).positions.items():
                 self.reader(client).done[tp] = position
                 self.ledger.process(tp, position)
-        self.tell(client, ev.Leave())
+        self.notify(client, ev.Leave())
         while client.requests:
             self.carry_request(client)
-        while client.answers:
-            self.hear(client)
+        while client.responses:
+            self.receive(client)
         self.kill(client)
 
     # --- turns ------------------------------------------------------------------------------------
@@ -251,10 +251,10 @@ class ReadingWorld(GroupWorld):
         can: list[Callable[[], None]] = []
         if client.requests:
             can += [lambda: self.carry_request(client)] * 2
-        if client.answers:
-            can += [lambda: self.hear(client)] * 2
+        if client.responses:
+            can += [lambda: self.receive(client)] * 2
         if client.todo:
-            can += [lambda: self.tell(client, client.todo.pop(0))] * 2
+            can += [lambda: self.notify(client, client.todo.pop(0))] * 2
         if not client.stuck and not self.in_callback(client):
             can.append(lambda: self.poll(client))
         if can:
@@ -314,8 +314,8 @@ class ReadingWorld(GroupWorld):
         code = ErrorCode.NOT_COORDINATOR
         for member in self.coordinator.members.values():
             if member.joining is not None:
-                answer = ev.JoinCompleted(round=member.join.round, code=code)
-                self._deliver([(member.joining, answer)])
+                response = ev.JoinCompleted(round=member.join.round, code=code)
+                self._deliver([(member.joining, response)])
             if member.syncing is not None:
                 address, round_ = member.syncing
                 self._deliver([(address, ev.SyncCompleted(round_, code))])
@@ -330,10 +330,10 @@ class ReadingWorld(GroupWorld):
             self.tick(client)
             while client.requests:
                 self.carry_request(client)
-            while client.answers:
-                self.hear(client)
+            while client.responses:
+                self.receive(client)
             while client.todo:
-                self.tell(client, client.todo.pop(0))
+                self.notify(client, client.todo.pop(0))
             if not client.stuck and not self.in_callback(client):
                 self.poll(client)
         self.pass_time(40)

@@ -72,7 +72,7 @@ def test_a_refusal_is_one_line_of_bounded_length() -> None:
     """Whatever a stranger wrote."""
     with pytest.raises(FilterRefused) as refused:
         matching("a\n\x1b[31m" + "b" * 5000 + ")", NAMES)
-    told = str(refused.value)
-    assert told.startswith(r"filter 'a\n\x1b[31mbbb")
-    assert told.isprintable()
-    assert len(told) < 300
+    reported = str(refused.value)
+    assert reported.startswith(r"filter 'a\n\x1b[31mbbb")
+    assert reported.isprintable()
+    assert len(reported) < 300

@@ -26,8 +26,8 @@ def test_partitions_are_dealt_out_by_the_hash_of_their_text() -> None:
 def test_threads_form_a_ring_sorted_as_text() -> None:
     """Thread 10 takes its turn before thread 2."""
     view = group({"c": {"t": 11}}, {"t": 12})
-    ring = [thread.thread for thread in round_robin.assign(view, "c").values()]
-    assert ring == [0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9, 0]
+    signal = [thread.thread for thread in round_robin.assign(view, "c").values()]
+    assert signal == [0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9, 0]
 
 
 def test_of_equal_hashes_the_order_in_the_own_registration_decides() -> None:

@@ -129,7 +129,7 @@ def test_a_group_that_is_not_there_yet(
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "reported"),
     [
         (["--group", "other"], "--group is given twice, g and other: give it once"),
         (["--topic", "nope"], "the cluster has no topic nope: give TOPIC:N"),
@@ -141,7 +141,7 @@ def test_a_group_that_is_not_there_yet(
     ],
 )
 def test_what_can_not_be_planned_is_told(
-    capsys: pytest.CaptureFixture[str], flags: list[str], told: str
+    capsys: pytest.CaptureFixture[str], flags: list[str], reported: str
 ) -> None:
     """Exit status 2, whoever finds it out."""
     try:
@@ -149,11 +149,11 @@ def test_what_can_not_be_planned_is_told(
     except SystemExit as end:
         status = int(end.code or 0)
     assert status == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("group", "flags", "told"),
+    ("group", "flags", "reported"),
     [
         ("slip", [], "there is no group slip"),
         ("new", ["--topic", "t"], "group new has no members now: say how many"),
@@ -161,11 +161,11 @@ def test_what_can_not_be_planned_is_told(
     ],
 )
 def test_a_group_that_can_not_be_planned_is_told(
-    capsys: pytest.CaptureFixture[str], group: str, flags: list[str], told: str
+    capsys: pytest.CaptureFixture[str], group: str, flags: list[str], reported: str
 ) -> None:
     """The same for what has to do with the group."""
     assert plan(*flags, group=group) == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 def test_without_a_cluster_the_counts_are_needed(capsys: pytest.CaptureFixture[str]) -> None:

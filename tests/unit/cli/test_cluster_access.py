@@ -12,7 +12,7 @@ from tests.support.status_world import StatusWorld
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.cluster_responses import find_group
-from zkconsumer.cli.without_zookeeper import tell_unknown
+from zkconsumer.cli.without_zookeeper import print_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker
 from zkconsumer.status.brokers_alone import BrokersAlone
@@ -85,7 +85,7 @@ def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture
         access.close()
     assert ([one.broker.id for one in brokers], [one.name for one in topics]) == ([0, 1], ["t"])
     assert snapshot.zookeeper == "none"
-    tell_unknown(snapshot, None)
+    print_unknown(snapshot, None)
     assert capsys.readouterr().err == ""
 
 
@@ -95,9 +95,9 @@ def test_what_is_not_known_is_said_once_to_who_asks_for_all(
     """And with the name of a group that is not there, which may be in ZooKeeper."""
     alone = BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=False)
     snapshot = ClusterSnapshot(taken_ms=0, zookeeper_connect=None, brokers_alone=alone)
-    tell_unknown(snapshot, None)
+    print_unknown(snapshot, None)
     assert "unknown, since no ZooKeeper was given" in capsys.readouterr().err
-    tell_unknown(snapshot, GroupKind.COORDINATOR)
+    print_unknown(snapshot, GroupKind.COORDINATOR)
     assert capsys.readouterr().err == ""
     with pytest.raises(ConfigError, match=r"no group g at a coordinator.*unknown, since"):
         find_group(snapshot, "g", None)

@@ -76,4 +76,4 @@ def test_without_argcomplete_it_says_what_to_install(
     assert main(["completion", "bash"]) == 1
     assert "pip install 'zkconsumer[cli]'" in capsys.readouterr().err
     monkeypatch.setenv("_ARGCOMPLETE", "1")
-    completion.answer_shell()
+    completion.complete_shell()

@@ -114,9 +114,9 @@ def test_wrong_usage_ends_with_2(
     with pytest.raises(SystemExit) as ended:
         parse(*arguments)
     assert ended.value.code == 2
-    told = capsys.readouterr().err
-    assert told.endswith(" --help)\n")
-    assert told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert reported.endswith(" --help)\n")
+    assert reported.count("\n") == 1
 
 
 def test_brokers_keep_the_group_where_a_bootstrap_server_is_given() -> None:

@@ -38,7 +38,7 @@ def test_everything_is_copied_until_the_stream_ends() -> None:
     copier = Copier(TextFormat(), paper.write)
     copier.copy(messages(3))
     assert paper.lines == [b"0\n", b"1\n", b"2\n"]
-    assert (copier.count, copier.hand) == (3, CurrentMessage.ASKING)
+    assert (copier.count, copier.cursor) == (3, CurrentMessage.ASKING)
 
 
 def test_the_wanted_count_is_copied_and_no_further_message_asked_for() -> None:
@@ -48,7 +48,7 @@ def test_the_wanted_count_is_copied_and_no_further_message_asked_for() -> None:
     source = messages(3)
     copier.copy(source, limit=2)
     assert paper.lines == [b"0\n", b"1\n"]
-    assert copier.hand is CurrentMessage.WRITTEN
+    assert copier.cursor is CurrentMessage.WRITTEN
     assert next(source).offset == 2
 
 
@@ -56,7 +56,7 @@ def test_of_no_messages_nothing_is_asked() -> None:
     """A limit of zero is met at once."""
     copier = Copier(TextFormat(), Paper().write)
     copier.copy(messages(0, then=Interrupted()), limit=0)
-    assert (copier.count, copier.hand) == (0, CurrentMessage.WRITTEN)
+    assert (copier.count, copier.cursor) == (0, CurrentMessage.WRITTEN)
 
 
 def test_a_message_that_could_not_be_written_stays_in_hand() -> None:
@@ -66,7 +66,7 @@ def test_a_message_that_could_not_be_written_stays_in_hand() -> None:
     with pytest.raises(Interrupted):
         copier.copy(messages(3))
     assert paper.lines == [b"0\n"]
-    assert (copier.count, copier.hand) == (1, CurrentMessage.HOLDING)
+    assert (copier.count, copier.cursor) == (1, CurrentMessage.HOLDING)
 
 
 def test_an_interruption_while_asking_shows_that_a_message_may_be_under_way() -> None:
@@ -74,4 +74,4 @@ def test_an_interruption_while_asking_shows_that_a_message_may_be_under_way() ->
     copier = Copier(TextFormat(), Paper().write)
     with pytest.raises(Interrupted):
         copier.copy(messages(2, then=Interrupted()))
-    assert (copier.count, copier.hand) == (2, CurrentMessage.ASKING)
+    assert (copier.count, copier.cursor) == (2, CurrentMessage.ASKING)

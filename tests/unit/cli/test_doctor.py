@@ -54,7 +54,7 @@ def call(*flags: str) -> int:
     return main(["doctor", "--zookeeper", "zk:2181/chroot", *flags])
 
 
-def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def reported(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """What it found, as JSON."""
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
@@ -114,7 +114,7 @@ def test_who_left_meanwhile_is_not_called_dead(
 
     world.sessions = alive
     assert call("--quick", "--json", "--group", "h", "--group", "k") == 3
-    found = told(capsys)
+    found = reported(capsys)
     assert found["sessions_known"]
     assert {(one["group"], one["code"]) for one in found["findings"]} >= {("k", "member-stale")}
     assert {one["code"] for one in found["findings"] if one["group"] == "h"} <= {"group-abandoned"}
@@ -144,7 +144,7 @@ def test_a_quick_look(world: StatusWorld, capsys: pytest.CaptureFixture[str]) ->
     """It says of whom it is not sure."""
     haunt(world)
     assert call("--quick", "--json") == 3
-    found = told(capsys)
+    found = reported(capsys)
     assert (found["looks_apart_ms"], found["unsure"]) == (None, ["zookeeper group g: shares out"])
     assert (found["groups"], found["sessions_known"]) == (1, False)
     stale = next(one for one in found["findings"] if one["code"] == "member-stale")
@@ -178,10 +178,10 @@ def test_offsets_that_stand_still(world: StatusWorld, capsys: pytest.CaptureFixt
     """It waits longer than members take between two commits; and less if they commit more often."""
     world.tree.commit("g", *T0, b"40")
     assert call("--json") == 3
-    found = told(capsys)
+    found = reported(capsys)
     assert (codes(found), found["looks_apart_ms"]) == (["commits-paused"], 75_000)
     assert call("--json", "--commit-interval-ms", "4000") == 3
-    assert told(capsys)["looks_apart_ms"] == 5_000
+    assert reported(capsys)["looks_apart_ms"] == 5_000
 
 
 def test_one_group(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,10 +190,10 @@ def test_one_group(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> No
     settle(world, "h")
     world.tree.write("/brokers/topics/other", b"garbage")
     assert call("--json", "--group", "h") == 0
-    assert told(capsys)["groups"] == 1
+    assert reported(capsys)["groups"] == 1
     world.tree.write("/brokers/topics/t/partitions/0/state", b'{"leader":-1,"isr":[]}')
     assert call("--json", "--group", "h", "--quick") == 3
-    assert "leader-missing" in codes(told(capsys))
+    assert "leader-missing" in codes(reported(capsys))
     assert call("--group", "nobody") == 2
     assert "there is no group nobody" in capsys.readouterr().err
 
@@ -228,9 +228,9 @@ def test_each_repair_is_asked_about(
     """Only what was said yes to is done; a terminal answers."""
     haunt(world)
     world.tree.commit("g", "dropped", 0, b"5")
-    answers = StringIO("yes\nno\n")
-    answers.isatty = lambda: True  # type: ignore[method-assign]
-    monkeypatch.setattr(sys, "stdin", answers)
+    responses = StringIO("yes\nno\n")
+    responses.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stdin", responses)
     assert call("--quick", "--fix") == 3
     err = capsys.readouterr().err
     assert f"    delete {GHOST_PATH}\n  Before you say yes: Whoever is deleted and lives" in err
@@ -263,11 +263,11 @@ def test_what_changed_meanwhile_is_left(
 ) -> None:
     """Between the look and the yes: it is named, and there is nothing to undo."""
     world.tree.write(GHOST_PATH, GHOST_DATA)
-    looked = doctor_report.as_text
+    on_snapshot = doctor_report.as_text
 
     def meanwhile(*args: object, **options: bool) -> str:
         world.tree.write(GHOST_PATH, b"other")
-        return looked(*args, **options)  # type: ignore[arg-type]
+        return on_snapshot(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(doctor, "as_text", meanwhile)
     assert call("--quick", "--fix", "--yes", "--undo-file", "undo.json") == 3

@@ -50,9 +50,9 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         "t              2       -  LEADER_NOT_AVAILABLE (5)",
     ]
     assert run("--partitions", "1,0", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [one["partition"] for one in told["partitions"]] == [1, 0]
-    assert told["partitions"][0]["offsets"] == [100]
+    reported = json.loads(capsys.readouterr().out)
+    assert [one["partition"] for one in reported["partitions"]] == [1, 0]
+    assert reported["partitions"][0]["offsets"] == [100]
 
 
 @pytest.mark.usefixtures("brokers")

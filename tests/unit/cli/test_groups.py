@@ -63,8 +63,8 @@ def test_a_list(world: StatusWorld, lines: Output) -> None:
         "g      zookeeper    stable           1           2   60  t",
     ]
     assert run("list", "--new-consumer", "--json") == 0
-    [told] = json.loads("".join(lines()))["groups"]
-    assert (told["group"], told["kind"], told["total_lag"]) == ("c", "coordinator", 1)
+    [reported] = json.loads("".join(lines()))["groups"]
+    assert (reported["group"], reported["kind"], reported["total_lag"]) == ("c", "coordinator", 1)
     assert run("--list", "--format", "scala") == 0
     assert lines() == ["empty", "g"]
     assert run("--list", "--new-consumer", "--format", "scala") == 0
@@ -78,17 +78,17 @@ def test_a_sum_that_lacks_something_is_marked(world: StatusWorld, lines: Output)
     assert run("list", "--kind", "zookeeper", "--timeout-ms", "500") == 0
     assert [line.split()[5] for line in lines()[1:] if line.startswith("g ")] == ["60+"]
     assert run("describe", "--group", "g", "--timeout-ms", "500") == 0
-    told = lines()
-    assert told[0].endswith("lag 60+")
-    assert told[3].split()[-1] == "60+"
+    reported = lines()
+    assert reported[0].endswith("lag 60+")
+    assert reported[3].split()[-1] == "60+"
 
 
 def test_a_description(world: StatusWorld, lines: Output) -> None:
     """Members and partitions, with what is wrong."""
     world.tree.disown("g", "t", 1)
     assert run("describe", "--group", "g", "--group", "c") == 0
-    told = lines()
-    assert told[:10] == [
+    reported = lines()
+    assert reported[:10] == [
         "zookeeper group g: rebalancing, 1 member, 2 partitions, lag 60",
         "",
         "MEMBER                      HOST  READS  PARTITIONS  LAG  NOTE",
@@ -126,28 +126,28 @@ def test_as_the_original(lines: Output) -> None:
 
 def test_watching(world: StatusWorld, lines: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is new from look to look, with the rebalance and its cause."""
-    looks = 0
+    snapshots = 0
 
     def next_look(_ms: int) -> None:
-        nonlocal looks
-        looks += 1
+        nonlocal snapshots
+        snapshots += 1
         world.clock.advance(2_000)
-        if looks == 1:
+        if snapshots == 1:
             world.tree.commit("g", "t", 0, b"70")
-        if looks == 2:
+        if snapshots == 2:
             other = world.tree.join("g", "g_i-1400000000000-1a2b3c4d", {"t": 1})
             world.tree.disown("g", "t", 1)
             world.tree.own("g", "t", 1, "g_i-1400000000000-1a2b3c4d-0", other)
 
     monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_look)
     assert run("watch", "--group", "g", "--interval", "0.5", "--count", "4") == 0
-    told = lines()
-    assert [line[25:] for line in told if line[0] == "2"] == [
+    reported = lines()
+    assert [line[25:] for line in reported if line[0] == "2"] == [
         "zookeeper group g: stable, 1 member, lag 60",
         "zookeeper group g: stable, 1 member, lag 30, +30 read",
         "zookeeper group g: stable, 2 members, lag 30",
     ]
-    assert told[3:] == [
+    assert reported[3:] == [
         f"  t-1: {MEMBER}-0 -> g_i-1400000000000-1a2b3c4d-0",
         "  rebalance done within 2.0 s: member g_i-1400000000000-1a2b3c4d joined; "
         "1 partition changed hands",
@@ -158,8 +158,8 @@ def test_watching(world: StatusWorld, lines: Output, monkeypatch: pytest.MonkeyP
 def test_watching_all_as_json(lines: Output) -> None:
     """A line a group and look."""
     assert run("watch", "--json", "--interval", "0.1", "--count", "2") == 0
-    told = [json.loads(line) for line in lines()]
-    assert [(one["group"], one["read"]) for one in told] == [("c", 0), ("g", 0)] * 2
+    reported = [json.loads(line) for line in lines()]
+    assert [(one["group"], one["read"]) for one in reported] == [("c", 0), ("g", 0)] * 2
 
 
 def test_a_group_is_deleted_after_a_question(
@@ -227,13 +227,13 @@ def test_deleting_as_the_original(world: StatusWorld, lines: Output) -> None:
 
 def forgetting(world: StatusWorld, code: ErrorCode) -> list[str]:
     """Let the brokers answer so to DeleteGroups; gives whom they were asked to forget."""
-    asked: list[str] = []
+    requested: list[str] = []
 
     def wrapped(other: Answer) -> Answer:
-        def answer(frame: RequestFrame) -> Said | None:
+        def response(frame: RequestFrame) -> Said | None:
             if not isinstance(frame.request, DeleteGroupsRequest):
                 return other(frame)
-            asked.extend(frame.request.groups_names)
+            requested.extend(frame.request.groups_names)
             return DeleteGroupsResponse(
                 results=tuple(
                     DeletedGroup(group_id=name, error_code=int(code))
@@ -241,15 +241,15 @@ def forgetting(world: StatusWorld, code: ErrorCode) -> list[str]:
                 )
             )
 
-        return answer
+        return response
 
     for broker in world.cluster.brokers:
-        broker.answer = wrapped(broker.answer)
-    return asked
+        broker.response = wrapped(broker.response)
+    return requested
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "told"),
+    ("code", "status", "reported"),
     [
         (ErrorCode.NONE, 0, "deleted"),
         (ErrorCode.NON_EMPTY_GROUP, 2, "not deleted: it has live members, stop them first"),
@@ -257,13 +257,13 @@ def forgetting(world: StatusWorld, code: ErrorCode) -> list[str]:
     ],
 )
 def test_a_coordinator_forgets(
-    world: StatusWorld, lines: Output, code: ErrorCode, status: int, told: str
+    world: StatusWorld, lines: Output, code: ErrorCode, status: int, reported: str
 ) -> None:
     """What it answers is what is said."""
     world.groups["c"].members = {}
-    asked = forgetting(world, code)
+    requested = forgetting(world, code)
     assert run("delete", "--group", "c", "--yes") == status
-    assert (asked, lines()) == (["c"], [f"coordinator group c: {told}"])
+    assert (requested, lines()) == (["c"], [f"coordinator group c: {reported}"])
 
 
 def test_a_coordinator_that_can_not(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,10 +37,10 @@ class LagWorld(StatusWorld):
         super().__init__()
         self.written_ms: int | None = NOW_MS - 12_300
         for broker in self.cluster.brokers:
-            broker.answer = self._with_records(broker.answer)
+            broker.response = self._with_records(broker.response)
 
     def _with_records(self, other: Answer) -> Answer:
-        def answer(frame: RequestFrame) -> Said | None:
+        def response(frame: RequestFrame) -> Said | None:
             request = frame.request
             if not isinstance(request, FetchRequest):
                 return other(frame)
@@ -62,7 +62,7 @@ class LagWorld(StatusWorld):
                 )
             )
 
-        return answer
+        return response
 
     def _records(self, offset: int) -> bytes:
         if self.written_ms is None:
@@ -137,7 +137,7 @@ def test_without_seconds(world: LagWorld, lines: Output) -> None:
     """No record is read."""
     assert run("--group", "g", "--no-seconds") == 0
     assert lines()[1] == f"g      t              0      40      100   60        -  {OWNER}"
-    assert not world.cluster.asked(ApiKey.FETCH)
+    assert not world.cluster.requested(ApiKey.FETCH)
     assert run("--no-seconds", "--max-seconds", "1") == 2
 
 
@@ -263,10 +263,10 @@ def test_watching(world: LagWorld, lines: Output) -> None:
     """Look after look, appended where there is no terminal."""
     world.clock.step_ms = 1
     assert run("--group", "g", "--watch", "--interval", "0.1", "--count", "2") == 0
-    told = lines()
-    assert [told.count(HEAD), told[0][:3], len(told)] == [2, "201", 8]
+    reported = lines()
+    assert [reported.count(HEAD), reported[0][:3], len(reported)] == [2, "201", 8]
     # A place in a log is asked about once: what is there was written when it was.
-    assert len(world.cluster.asked(ApiKey.FETCH)) == 1
+    assert len(world.cluster.requested(ApiKey.FETCH)) == 1
 
 
 def test_watching_what_can_not_be_read_any_more(
@@ -280,8 +280,8 @@ def test_watching_what_can_not_be_read_any_more(
     monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_look)
     flags = ("--no-seconds", "--timeout-ms", "500", "--interval", "0.1", "--count", "2")
     assert run("--group", "g", "--watch", *flags) == 0
-    told = [line for line in lines() if "log ends of broker 0" in line]
-    assert [line.partition(": since 20")[0] for line in told] == ["log ends of broker 0"]
+    reported = [line for line in lines() if "log ends of broker 0" in line]
+    assert [line.partition(": since 20")[0] for line in reported] == ["log ends of broker 0"]
 
 
 @pytest.mark.usefixtures("world")

@@ -33,7 +33,7 @@ def test_seconds_as_text(time: TimeLag | None, text: str | None) -> None:
     assert seconds_text(time) == text
 
 
-def looked(log_end: int, at_ms: int) -> ClusterSnapshot:
+def on_snapshot(log_end: int, at_ms: int) -> ClusterSnapshot:
     """A group at 400 of a log that ends there."""
     one = GroupPartition(
         T0, committed=(CommittedOffset(400, "zookeeper", at_ms),), log_end=log_end, log_at_ms=at_ms
@@ -45,7 +45,7 @@ def looked(log_end: int, at_ms: int) -> ClusterSnapshot:
 def test_a_log_that_grows_says_how_long_the_rest_took(grown: int, seconds: str | None) -> None:
     """600 records at 60 a second; one that stands still says nothing."""
     world = StatusWorld()
-    first, second = looked(1_000, 10_000), looked(grown, 12_000)
+    first, second = on_snapshot(1_000, 10_000), on_snapshot(grown, 12_000)
     args = argparse.Namespace(zookeeper="zk", timeout_ms=DEFAULT_TIMEOUT_MS)
     with opening(world)(args) as access:
         found = LagSeconds(access)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.cli import live
-from zkconsumer.cli.live import Screen, add_watch_arguments, looks
+from zkconsumer.cli.live import Screen, add_watch_arguments, snapshots
 
 
 class Terminal(io.StringIO):
@@ -60,7 +60,7 @@ def test_looks_keep_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock()
     waited: list[int] = []
     monkeypatch.setattr(live, "wait_ms", waited.append)
-    for number in looks(400, 3, clock):
+    for number in snapshots(400, 3, clock):
         clock.advance((100, 1_000, 100)[number])
     assert waited == [300, 0]
 
@@ -69,7 +69,7 @@ def test_a_long_wait_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None
     """It is cut into naps, between which signals are heard."""
     waited: list[int] = []
     monkeypatch.setattr(live, "wait_ms", waited.append)
-    assert list(looks(1_200, 2, ManualClock())) == [0, 1]
+    assert list(snapshots(1_200, 2, ManualClock())) == [0, 1]
     assert (sum(waited), max(waited)) == (1_200, 500)
 
 

@@ -57,8 +57,8 @@ class Brokers:
             found = [offset for offset, _ in entries]
         else:
             found = [offset for offset, written in entries if written <= time]
-        answer = tuple(sorted(found, reverse=True)[:max_offsets])
-        return {tp: answer if tp == A else int(ErrorCode.UNKNOWN) for tp in times}
+        response = tuple(sorted(found, reverse=True)[:max_offsets])
+        return {tp: response if tp == A else int(ErrorCode.UNKNOWN) for tp in times}
 
 
 @pytest.fixture

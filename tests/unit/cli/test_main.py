@@ -125,9 +125,9 @@ def test_a_command_that_cannot_be_loaded_is_one_line(
     """Such as one of half an installation."""
     monkeypatch.setitem(sys.modules, "zkconsumer.cli.consume", None)
     assert main(["consume", "--topic", "t"]) == 1
-    told = capfd.readouterr().err
-    assert told.count("\n") == 1
-    assert "zkconsumer.cli.consume" in told
+    reported = capfd.readouterr().err
+    assert reported.count("\n") == 1
+    assert "zkconsumer.cli.consume" in reported
 
 
 @pytest.mark.usefixtures("_own_logging")

@@ -28,27 +28,27 @@ def test_what_is_no_port_is_refused(text: str) -> None:
 
 def test_nothing_is_served_unless_asked_for() -> None:
     """Consumers may be added all the same."""
-    said: list[str] = []
+    message: list[str] = []
     with (
-        serving_metrics(arguments(), said.append) as measures,
+        serving_metrics(arguments(), message.append) as measures,
         MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector,
     ):
         measures.add(connector)
-    assert said == []
+    assert message == []
 
 
 def test_an_open_port_is_told() -> None:
     """The consumer's metrics are there while the block runs, and what else was added."""
-    said: list[str] = []
+    message: list[str] = []
     with (
-        serving_metrics(arguments("--metrics-port", "0"), said.append) as measures,
+        serving_metrics(arguments("--metrics-port", "0"), message.append) as measures,
         MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector,
     ):
         measures.add(connector)
         measures.add_families(lambda: [Family(name="a", text="A.", labels=(), samples=[])])
-        ((what, _, address),) = (one.partition(" at ") for one in said)
-        with urllib.request.urlopen(address, timeout=10) as answer:
-            page = answer.read()
+        ((what, _, address),) = (one.partition(" at ") for one in message)
+        with urllib.request.urlopen(address, timeout=10) as response:
+            page = response.read()
     assert b'zkconsumer_max_lag{client_id="g",group="g"} 0' in page
     assert b"# HELP a A." in page
     assert what == "metrics"

@@ -75,7 +75,7 @@ def test_flags_of_ours_win() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         ([*SHORT[:4], *TARGET], "exactly one of --whitelist and --blacklist"),
         ([*SHORT, "--blacklist", "x", *TARGET], "exactly one of"),
@@ -85,9 +85,9 @@ def test_flags_of_ours_win() -> None:
         ([*SHORT, *TARGET, "--source-bootstrap-servers", "b:1"], "one of them keeps the group"),
     ],
 )
-def test_what_is_missing_or_contradicts_itself(words: Sequence[str], told: str) -> None:
+def test_what_is_missing_or_contradicts_itself(words: Sequence[str], reported: str) -> None:
     """Nothing is done, and the line says what to give."""
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=reported):
         settings(*words)
 
 
@@ -115,9 +115,14 @@ def test_the_summary_adds_up() -> None:
     assert lines[1].split() == ["t", "0", "12", "10", "2", "0", "0", "10", "8"]
     assert lines[2].split() == ["t", "1", "3", "2", "0", "1", "4", "-", "-"]
     assert lines[3].split() == ["(all)", "15", "12", "2", "1", "4"]
-    told = json_of(progress, ended=True)
-    assert (told["ended"], told["running_ms"], told["read"], told["again"]) == (True, 1_500, 15, 2)
-    partitions = told["partitions"]
+    reported = json_of(progress, ended=True)
+    assert (reported["ended"], reported["running_ms"], reported["read"], reported["again"]) == (
+        True,
+        1_500,
+        15,
+        2,
+    )
+    partitions = reported["partitions"]
     assert isinstance(partitions, list)
     assert partitions[1]["committed"] is None
 
@@ -170,5 +175,5 @@ def test_the_proof_is_told_in_words() -> None:
     text = text_of(faulty, coloured=False)
     assert "t-1: offset 3 ..." in text
     assert "NOT every committed message" in text
-    told = json_of_proof(faulty)
-    assert told["proven"] is False
+    reported = json_of_proof(faulty)
+    assert reported["proven"] is False

@@ -35,10 +35,10 @@ def test_a_wrong_command_is_one_line(
     """With status 2, and the nearest one that there is."""
     with pytest.raises(SystemExit) as ended:
         parser_for(words)
-    told = capsys.readouterr().err
+    reported = capsys.readouterr().err
     assert ended.value.code == 2
-    assert message in told
-    assert told.count("\n") == 1
+    assert message in reported
+    assert reported.count("\n") == 1
 
 
 def test_the_innermost_parser_is_found() -> None:

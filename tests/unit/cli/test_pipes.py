@@ -61,7 +61,7 @@ def test_a_reader_that_goes_leaves_a_few_lines_behind(
 def test_who_reads_on_gets_the_whole_pipe(pipe: tuple[int, int]) -> None:
     """After a megabyte it is as large as it was, and nothing is waited for."""
     reader, writer = pipe
-    window = PipeWindow(writer, patience_ms=LONG_MS)
+    window = PipeWindow(writer, grace_ms=LONG_MS)
     opened = []
     for number in range(4 << 10):
         os.write(writer, b"x" * 1024)
@@ -75,7 +75,7 @@ def test_who_reads_on_gets_the_whole_pipe(pipe: tuple[int, int]) -> None:
 def test_who_takes_nothing_gets_it_too(pipe: tuple[int, int]) -> None:
     """A program may wait for our end before it reads."""
     _, writer = pipe
-    window = PipeWindow(writer, patience_ms=20)
+    window = PipeWindow(writer, grace_ms=20)
     os.write(writer, LINE)
     assert window.wrote(len(LINE))
     assert window.is_open
@@ -84,7 +84,7 @@ def test_who_takes_nothing_gets_it_too(pipe: tuple[int, int]) -> None:
 def test_what_was_read_before_the_reader_went_counts(pipe: tuple[int, int]) -> None:
     """And what was not does not."""
     reader, writer = pipe
-    window = PipeWindow(writer, patience_ms=LONG_MS)
+    window = PipeWindow(writer, grace_ms=LONG_MS)
     os.write(writer, LINE)
     os.read(reader, len(LINE))
     assert window.wrote(len(LINE))

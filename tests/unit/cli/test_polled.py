@@ -32,12 +32,12 @@ class Scripted:
         self._polls = deque(polls)
         self.commits: list[dict[str, int]] = []
         self.refusals: list[Exception] = []
-        self.patience_ms: list[int] = []
+        self.grace_ms: list[int] = []
         self.woken = 0
 
     def poll(self, *, timeout_ms: int) -> Polled:
         """The next one; wakes at the end."""
-        self.patience_ms.append(timeout_ms)
+        self.grace_ms.append(timeout_ms)
         if self.woken or not self._polls:
             raise Woken("done")
         found = self._polls.popleft()
@@ -94,7 +94,7 @@ def test_it_ends_when_nothing_came_for_so_long() -> None:
     consumer = Scripted(nothing, nothing, records(TP, 1), nothing, nothing, nothing, nothing)
     one = WrittenRecords(cast("KafkaConsumer", consumer), interval_ms=40, clock=clock)
     assert [record.offset for record in one.records(100)] == [1]
-    assert consumer.patience_ms == [40] * 6
+    assert consumer.grace_ms == [40] * 6
     assert consumer.commits == [{"t-0": 2}]
 
 

@@ -205,7 +205,7 @@ def test_a_partition_without_a_leader_stops_it(
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "reported"),
     [
         (["--from-offset", "9", "--to-offset", "3"], "the beginning, 9, lies behind the end, 3"),
         (["--partitions", "0,7"], "the cluster has no partition t-7"),
@@ -216,13 +216,13 @@ def test_a_partition_without_a_leader_stops_it(
     ],
 )
 def test_wrong_wishes_are_told(
-    world: RangeBench, capfd: pytest.CaptureFixture[str], flags: list[str], told: str
+    world: RangeBench, capfd: pytest.CaptureFixture[str], flags: list[str], reported: str
 ) -> None:
     """Exit status 2, and nothing is printed."""
     Path("other").write_text("u,0,1\n")
     printed = Printed(capfd, *flags)
     assert (printed.status, printed.lines) == (2, [])
-    assert told in printed.err
+    assert reported in printed.err
     assert world.pauses == []
 
 

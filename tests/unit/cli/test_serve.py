@@ -36,7 +36,7 @@ def call(*flags: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (("--listen", "0.0.0.0:1"), "--no-token"),
         (("--listen", "[::]:1"), "--no-token"),
@@ -52,14 +52,14 @@ def test_what_can_not_be_served_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     flags: tuple[str, ...],
-    said: str,
+    message: str,
 ) -> None:
     """In one line, before it listens to anybody."""
     unheard(monkeypatch)
     assert call(*flags) in {1, 2}
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert said in error
+    assert message in error
 
 
 @pytest.mark.parametrize(
@@ -104,15 +104,15 @@ def test_the_extra_is_named_where_it_is_missing(
 
 def unheard(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
     """Let it listen nowhere; gives the addresses it would have listened at."""
-    asked: list[Address] = []
+    requested: list[Address] = []
 
     @contextmanager
     def listening(address: Address) -> Iterator[tuple[None, Address]]:
-        asked.append(address)
+        requested.append(address)
         yield None, Address(address.host, 1234)
 
     monkeypatch.setattr(serving, "listening", listening)
-    return asked
+    return requested
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_settings_that_can_never_work_end_it(
     """Found out by the thread that reads."""
     unheard(monkeypatch)
 
-    def open_it(args: argparse.Namespace, **_wishes: object) -> CommandCluster:
+    def open_it(args: argparse.Namespace, **_options: object) -> CommandCluster:
         raise ConfigError(f"no chroot in {args.zookeeper}")
 
     monkeypatch.setattr(serve, "open_cluster", open_it)

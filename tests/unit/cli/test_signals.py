@@ -45,7 +45,7 @@ def test_a_line_that_is_written_is_counted_before_the_stop() -> None:
 
     copier = Copier(lambda _message: b"line\n", write)
     with stop_signals() as stop:
-        stop.in_hand = copier.in_hand
+        stop.pending = copier.pending
         with pytest.raises(StopRequested):
             copier.copy(endless())
     assert (len(written), copier.count) == (3, 3)
@@ -60,7 +60,7 @@ def test_a_write_that_nobody_reads_is_interrupted_in_the_end() -> None:
 
     copier = Copier(lambda _message: b"line\n", write)
     with stop_signals() as stop:
-        stop.in_hand = copier.in_hand
+        stop.pending = copier.pending
         with pytest.raises(StopRequested):
             copier.copy(iter(messages_of(1)))
     assert copier.count == 0
@@ -100,13 +100,13 @@ def test_what_whoever_started_us_ignores_stays_ignored(number: signal.Signals) -
 def test_what_can_end_by_itself_is_woken_in_place_of_a_raise() -> None:
     """Behind the line in hand, if there is one; more signals are ignored."""
     woken: list[int] = []
-    in_hand: list[int] = [7]
+    pending: list[int] = [7]
     with stop_signals() as stop:
-        stop.in_hand = lambda: in_hand[0] if in_hand else None
-        stop.wake = lambda: woken.append(len(in_hand))
+        stop.pending = lambda: pending[0] if pending else None
+        stop.wake = lambda: woken.append(len(pending))
         os.kill(os.getpid(), signal.SIGTERM)
         assert woken == []
-        in_hand.clear()
+        pending.clear()
         wait_until(lambda: woken, timeout_s=10, what="the alarm behind the line")
         os.kill(os.getpid(), signal.SIGTERM)
     assert woken == [0]

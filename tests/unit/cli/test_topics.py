@@ -43,7 +43,7 @@ def test_a_list(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
         "marked for deletion; 1 without leader; 2 under-replicated",
         "t               2         1  retention.ms=1000",
     ]
-    assert not any(world.cluster.asked(api) for api in ApiKey)
+    assert not any(world.cluster.requested(api) for api in ApiKey)
 
 
 @pytest.mark.usefixtures("world")
@@ -74,8 +74,8 @@ def test_what_is_wrong_shows_in_the_exit_status(
 ) -> None:
     """For checks in scripts; the original ends with 0 whatever it finds."""
     assert run(*flags, "--json") == (3 if found else 0)
-    told = json.loads(capsys.readouterr().out)["topics"]
-    assert [one["partition"] for topic in told for one in topic["partitions"]] == found
+    reported = json.loads(capsys.readouterr().out)["topics"]
+    assert [one["partition"] for topic in reported for one in topic["partitions"]] == found
     assert run(*flags, "--format", "scala") == 0
 
 
@@ -103,8 +103,8 @@ def test_what_is_not_there_or_not_read_is_not_well(
 def test_settings_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     """As the original tells them: without partitions."""
     assert run("--describe", "--topics-with-overrides", "--format", "scala") == 0
-    told = capsys.readouterr().out
-    assert told == "Topic:t\tPartitionCount:2\tReplicationFactor:1\tConfigs:retention.ms=1000\n"
+    reported = capsys.readouterr().out
+    assert reported == "Topic:t\tPartitionCount:2\tReplicationFactor:1\tConfigs:retention.ms=1000\n"
 
 
 @pytest.mark.usefixtures("world")
@@ -125,8 +125,8 @@ def test_a_broker_that_is_gone_is_named(
     """Its partitions are not available, whatever their nodes say."""
     world.tree.delete("/brokers/ids/1")
     assert run("leaders", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [one["registered"] for one in told["brokers"]] == [True, False]
+    reported = json.loads(capsys.readouterr().out)
+    assert [one["registered"] for one in reported["brokers"]] == [True, False]
     assert run("--unavailable", "--topic", "t") == 3
     assert "its leader, broker 1, is not registered" in capsys.readouterr().out
 

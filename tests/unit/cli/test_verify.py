@@ -54,9 +54,9 @@ def test_a_fault(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None
     assert run("--group", "g", "--format", "scala") == 0
     assert capsys.readouterr().out == "Rebalance operation failed !\n"
     assert run("--group", "g", "--json") == 3
-    [told] = json.loads(capsys.readouterr().out)["groups"]
-    assert told["sound"] is False
-    assert told["faults"][0]["fault"] == "unowned"
+    [reported] = json.loads(capsys.readouterr().out)["groups"]
+    assert reported["sound"] is False
+    assert reported["faults"][0]["fault"] == "unowned"
 
 
 def test_sound_but_shared_out_otherwise(
@@ -103,8 +103,8 @@ def test_no_name_fails_a_report(
     path = tmp_path / "out"
     with path.open("w", encoding="utf-8") as out, contextlib.redirect_stdout(out):
         assert run("--group", "g", "--json") == 0
-    [told] = json.loads(path.read_text(encoding="utf-8"))["groups"]
-    assert told["missing_topics"] == ["\ud800"]
+    [reported] = json.loads(path.read_text(encoding="utf-8"))["groups"]
+    assert reported["missing_topics"] == ["\ud800"]
     assert capfd.readouterr().err == ""
 
 
@@ -116,8 +116,8 @@ def test_a_group_that_nobody_is_in(world: StatusWorld, capsys: pytest.CaptureFix
         "zookeeper group old: nobody is in it, so nobody reads and there is nothing to verify\n"
     )
     assert run("--group", "old", "--json") == 3
-    [told] = json.loads(capsys.readouterr().out)["groups"]
-    assert (told["sound"], told["well"]) == (True, False)
+    [reported] = json.loads(capsys.readouterr().out)["groups"]
+    assert (reported["sound"], reported["well"]) == (True, False)
     assert run("--group", "old", "--format", "scala") == 0
     assert run() == 0
 

@@ -137,7 +137,7 @@ def test_the_bootstrap_stays_a_way_in(cluster: SpokenCluster) -> None:
         broker.break_all()
     moved = SpokenCluster(leaders={T0: 0}, network=cluster.network)
     assert client.view(None, timeout_ms=LONG_MS).leaders == {T0: B0}
-    assert moved.asked(ApiKey.METADATA)
+    assert moved.requested(ApiKey.METADATA)
 
 
 def test_a_connection_that_broke_while_idle() -> None:
@@ -174,11 +174,11 @@ def test_final_errors_are_raised_at_once(cluster: SpokenCluster, client: Cluster
         return b"\x15\x03\x03\x00\x02\x02\x50"
 
     for broker in cluster.brokers:
-        broker.answer = wants_tls
+        broker.response = wants_tls
     with pytest.raises(AuthenticationFailed, match="TLS"):
         client.view(["t"], timeout_ms=LONG_MS)
     for broker in cluster.brokers:
-        broker.answer = lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n"
+        broker.response = lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n"
     # And whose fault it is: the bytes don't tell that.
     with pytest.raises(RemoteProtocolError, match=r"topics t: .*b0:9092.*b1:9092.*another proto"):
         client.view(["t"], timeout_ms=LONG_MS)
@@ -196,7 +196,7 @@ def test_offsets_of_many_leaders(cluster: SpokenCluster, client: ClusterClient) 
         T1: TimedOffset(END_OFFSET, -1, 5),
         T2: TimedOffset(1234, 1234, 5),
     }
-    assert cluster.asked(ApiKey.LIST_OFFSETS) == [0, 1]
+    assert cluster.requested(ApiKey.LIST_OFFSETS) == [0, 1]
     assert client.list_offsets({}, timeout_ms=LONG_MS) == {}
 
 
@@ -217,7 +217,7 @@ def test_a_leader_that_moved(cluster: SpokenCluster, client: ClusterClient) -> N
     client.view(["t"], timeout_ms=LONG_MS)
     cluster.leaders[T0] = 1
     assert client.list_offsets({T0: LATEST}, timeout_ms=LONG_MS) == {T0: TimedOffset(100, -1, 5)}
-    assert cluster.asked(ApiKey.LIST_OFFSETS) == [0, 1]
+    assert cluster.requested(ApiKey.LIST_OFFSETS) == [0, 1]
 
 
 @pytest.mark.parametrize("word", [Word.SILENCE, Word.CLOSE])
@@ -245,7 +245,7 @@ def test_codes_of_partitions(cluster: SpokenCluster, client: ClusterClient) -> N
         T2: ErrorCode.LEADER_NOT_AVAILABLE,
         none: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
-    assert len([one for one in cluster.asked(ApiKey.LIST_OFFSETS) if one == 0]) == 1
+    assert len([one for one in cluster.requested(ApiKey.LIST_OFFSETS) if one == 0]) == 1
 
 
 def test_what_was_answered_is_not_lost(cluster: SpokenCluster) -> None:
@@ -253,15 +253,15 @@ def test_what_was_answered_is_not_lost(cluster: SpokenCluster) -> None:
     client = cluster.client(backoff_ms=20)
     client.view(["t"], timeout_ms=LONG_MS)
     cluster.fails[T0] = ErrorCode.NOT_LEADER_FOR_PARTITION
-    answers = cluster.brokers[1].answer
+    responses = cluster.brokers[1].response
 
     def last_answer(frame: RequestFrame) -> Said | None:
-        said = answers(frame)
+        message = responses(frame)
         if frame.api_key is ApiKey.LIST_OFFSETS:
             cluster.words.update({0: Word.CLOSE, 1: Word.CLOSE})
-        return said
+        return message
 
-    cluster.brokers[1].answer = last_answer
+    cluster.brokers[1].response = last_answer
     assert client.list_offsets({T0: LATEST, T1: LATEST}, timeout_ms=5 * SHORT_MS) == {
         T0: ErrorCode.NOT_LEADER_FOR_PARTITION,
         T1: TimedOffset(END_OFFSET, -1, 5),
@@ -271,9 +271,9 @@ def test_what_was_answered_is_not_lost(cluster: SpokenCluster) -> None:
 def test_a_partition_that_is_left_out(cluster: SpokenCluster, client: ClusterClient) -> None:
     """No answer is one that may come."""
     client.view(["t"], timeout_ms=LONG_MS)
-    answers = cluster.brokers[0].answer
-    cluster.brokers[0].answer = lambda frame: (
-        ListOffsetsResponse(topics=()) if frame.api_key is ApiKey.LIST_OFFSETS else answers(frame)
+    responses = cluster.brokers[0].response
+    cluster.brokers[0].response = lambda frame: (
+        ListOffsetsResponse(topics=()) if frame.api_key is ApiKey.LIST_OFFSETS else responses(frame)
     )
     assert client.list_offsets({T0: LATEST}, timeout_ms=5 * SHORT_MS) == {
         T0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -286,18 +286,18 @@ def test_epochs_that_brokers_may_not_have_heard_of_are_not_named(
 ) -> None:
     """Before 2.4: a leader whose partition is being reassigned would refuse until that is over."""
     serving(cluster, ApiKey.METADATA, last)
-    answers = cluster.brokers[0].answer
-    asked: list[int] = []
+    responses = cluster.brokers[0].response
+    requested: list[int] = []
 
     def noted(frame: RequestFrame) -> Said | None:
         if isinstance(frame.request, ListOffsetsRequest):
             (topic,) = frame.request.topics
-            asked.extend(one.current_leader_epoch for one in topic.partitions)
-        return answers(frame)
+            requested.extend(one.current_leader_epoch for one in topic.partitions)
+        return responses(frame)
 
-    cluster.brokers[0].answer = noted
+    cluster.brokers[0].response = noted
     assert client.list_offsets({T0: LATEST}, timeout_ms=LONG_MS)
-    assert asked == [named]
+    assert requested == [named]
 
 
 # --- Ends of epochs, coordinators -----------------------------------------------------------------
@@ -305,8 +305,8 @@ def test_epochs_that_brokers_may_not_have_heard_of_are_not_named(
 
 def test_ends_of_epochs(cluster: SpokenCluster, client: ClusterClient) -> None:
     """From those that can say it; None from those that can't."""
-    asked = {T0: (3, 2), T1: (4, 4)}
-    assert client.epoch_ends(asked, timeout_ms=LONG_MS) == {
+    requested = {T0: (3, 2), T1: (4, 4)}
+    assert client.epoch_ends(requested, timeout_ms=LONG_MS) == {
         T0: EpochEnd(2, END_OFFSET),
         T1: EpochEnd(4, END_OFFSET),
     }
@@ -315,7 +315,10 @@ def test_ends_of_epochs(cluster: SpokenCluster, client: ClusterClient) -> None:
         **MODERN,
         ApiKey.OFFSET_FOR_LEADER_EPOCH: VersionRange(0, 2),
     }
-    assert client.epoch_ends(asked, timeout_ms=LONG_MS) == {T0: EpochEnd(2, END_OFFSET), T1: None}
+    assert client.epoch_ends(requested, timeout_ms=LONG_MS) == {
+        T0: EpochEnd(2, END_OFFSET),
+        T1: None,
+    }
 
 
 def test_the_coordinator(cluster: SpokenCluster, client: ClusterClient) -> None:
@@ -346,13 +349,13 @@ def test_any_broker_of_0_8_1_keeps_offsets(cluster: SpokenCluster, client: Clust
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_1)
     cluster.words[0] = Word.CLOSE
-    assert client.keeper_of_offsets(timeout_ms=LONG_MS).host == "b1"
+    assert client.coordinator_of_offsets(timeout_ms=LONG_MS).host == "b1"
     cluster.words.clear()
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_0)
         broker.break_all()
     with pytest.raises(UnsupportedVersion, match=r"0.8.0.*OFFSET_FETCH"):
-        client.keeper_of_offsets(timeout_ms=LONG_MS)
+        client.coordinator_of_offsets(timeout_ms=LONG_MS)
 
 
 # --- Stopping -------------------------------------------------------------------------------------
@@ -362,19 +365,19 @@ QUESTIONS: list[Callable[[ClusterClient], object]] = [
     lambda client: client.view(["t"], timeout_ms=LONG_MS),
     lambda client: client.list_offsets({T0: LATEST}, timeout_ms=LONG_MS),
     lambda client: client.coordinator("g", timeout_ms=LONG_MS),
-    lambda client: client.keeper_of_offsets(timeout_ms=LONG_MS),
+    lambda client: client.coordinator_of_offsets(timeout_ms=LONG_MS),
 ]
 
 
-@pytest.mark.parametrize("ask", QUESTIONS)
+@pytest.mark.parametrize("wanted", QUESTIONS)
 @pytest.mark.parametrize("trouble", ["hangs", "is away"])
 def test_stop_wakes(
-    cluster: SpokenCluster, ask: Callable[[ClusterClient], object], trouble: str
+    cluster: SpokenCluster, wanted: Callable[[ClusterClient], object], trouble: str
 ) -> None:
     """Whether it waits for an answer or for the next try; and nothing is asked any more."""
     client = cluster.client()
     client.view(["t"], timeout_ms=LONG_MS)
-    asked = sum(len(one.requests) for one in cluster.brokers)
+    requested = sum(len(one.requests) for one in cluster.brokers)
     if trouble == "hangs":
         cluster.words.update({0: Word.SILENCE, 1: Word.SILENCE})
     else:
@@ -385,7 +388,7 @@ def test_stop_wakes(
 
     def call() -> None:
         try:
-            ended.append(ask(client))
+            ended.append(wanted(client))
         except TransportError as error:
             ended.append(error)
 
@@ -393,7 +396,8 @@ def test_stop_wakes(
     scope.spawn("ask", call, stop=client.stop)
     if trouble == "hangs":
         wait_until(
-            lambda: sum(len(one.requests) for one in cluster.brokers) > asked, what="the question"
+            lambda: sum(len(one.requests) for one in cluster.brokers) > requested,
+            what="the question",
         )
     assert scope.close(2_000) == []
     assert scope.first_error() is None

@@ -56,7 +56,7 @@ def take(pool: ConnectionPool, broker: Broker) -> tuple[NegotiatedConnection, bo
     return pool.take_or_dial(broker, timeout_ms=LONG_MS)
 
 
-def answers(connection: NegotiatedConnection) -> bool:
+def responses(connection: NegotiatedConnection) -> bool:
     """Whether it works."""
     return bool(connection.call(QUESTION, timeout_ms=LONG_MS).topics)
 
@@ -71,7 +71,7 @@ def test_what_was_given_back_is_taken_next(net: FakeNet, pool: ConnectionPool) -
     assert take(pool, first) == (one, True)
     assert take(pool, first)[1] is False
     assert take(pool, second) == (other, True)
-    assert answers(one)
+    assert responses(one)
 
 
 def test_one_to_a_broker_is_kept_and_all_others_are_closed(
@@ -172,7 +172,7 @@ def test_a_forked_child_opens_its_own() -> None:
             own, was_idle = take(pool, broker)
             if was_idle:
                 return "the child took its parent's"
-            if not answers(own):
+            if not responses(own):
                 return "no answer"
             pool.give_back(own)
             pool.stop()
@@ -181,6 +181,6 @@ def test_a_forked_child_opens_its_own() -> None:
         with pool._lock:
             assert in_forked_child(child) == "ok"
         assert take(pool, broker) == (idle, True)
-        assert answers(idle)
-        assert answers(used)
+        assert responses(idle)
+        assert responses(used)
         pool.stop()

@@ -32,12 +32,12 @@ class Kept:
     def __init__(self, cluster: SpokenCluster, scope: ThreadScope, refresh_ms: int) -> None:
         self.views: list[ClusterView] = []
         self.failures: list[ZkConsumerError] = []
-        self.keeper = MetadataManager(
+        self.metadata = MetadataManager(
             cluster.client(),
             scope,
             refresh_ms=refresh_ms,
             backoff_ms=20,
-            ask_timeout_ms=100,
+            metadata_timeout_ms=100,
             on_change=self.views.append,
             on_failure=self.failures.append,
         )
@@ -66,22 +66,22 @@ def kept(cluster: SpokenCluster, scope: ThreadScope) -> Kept:
 
 def test_what_it_begins_with_is_not_asked_for_again(cluster: SpokenCluster, kept: Kept) -> None:
     """The answer is a view as any other; what is watched then is what was asked about."""
-    kept.keeper.begin(frozenset({"t"}), timeout_ms=LONG_MS)
-    assert T0 in kept.keeper.view.leaders
-    assert kept.views == [kept.keeper.view]
-    assert len(cluster.asked(ApiKey.METADATA)) == 1
-    kept.keeper.watch(frozenset({"t"}))
-    assert not kept.keeper.wait_for(lambda view: U0 in view.leaders, 50)
-    assert len(cluster.asked(ApiKey.METADATA)) == 1
-    kept.keeper.watch(frozenset({"t", "u"}))
-    assert kept.keeper.wait_for(lambda view: U0 in view.leaders, LONG_MS)
+    kept.metadata.begin(frozenset({"t"}), timeout_ms=LONG_MS)
+    assert T0 in kept.metadata.view.leaders
+    assert kept.views == [kept.metadata.view]
+    assert len(cluster.requested(ApiKey.METADATA)) == 1
+    kept.metadata.watch(frozenset({"t"}))
+    assert not kept.metadata.wait_for(lambda view: U0 in view.leaders, 50)
+    assert len(cluster.requested(ApiKey.METADATA)) == 1
+    kept.metadata.watch(frozenset({"t", "u"}))
+    assert kept.metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
 
 
 def test_what_it_begins_with_gets_old(cluster: SpokenCluster, scope: ThreadScope) -> None:
     """It is asked for anew when its time has come, as any other."""
-    keeper = Kept(cluster, scope, refresh_ms=20).keeper
-    keeper.begin(frozenset({"t"}), timeout_ms=LONG_MS)
-    wait_until(lambda: len(cluster.asked(ApiKey.METADATA)) > 2, what="more questions")
+    metadata = Kept(cluster, scope, refresh_ms=20).metadata
+    metadata.begin(frozenset({"t"}), timeout_ms=LONG_MS)
+    wait_until(lambda: len(cluster.requested(ApiKey.METADATA)) > 2, what="more questions")
 
 
 def test_a_beginning_without_an_answer_is_raised(cluster: SpokenCluster, kept: Kept) -> None:
@@ -89,61 +89,63 @@ def test_a_beginning_without_an_answer_is_raised(cluster: SpokenCluster, kept: K
     for broker in cluster.brokers:
         broker.down = True
     with pytest.raises(NoBrokersAvailable, match=r"b0:9092.*b1:9092"):
-        kept.keeper.begin(frozenset({"t"}), timeout_ms=50)
+        kept.metadata.begin(frozenset({"t"}), timeout_ms=50)
     assert kept.views == []
-    assert kept.keeper.view.brokers == {}
+    assert kept.metadata.view.brokers == {}
 
 
 def test_rests_until_somebody_wants_to_know(cluster: SpokenCluster, kept: Kept) -> None:
     """Then it asks at once, and tells what it found; one topic more is a new question."""
-    assert kept.keeper.view.brokers == {}
-    assert not kept.keeper.wait_for(lambda view: bool(view.brokers), 50)
-    assert cluster.asked(ApiKey.METADATA) == []
-    kept.keeper.watch(frozenset({"t"}))
-    assert kept.keeper.wait_for(lambda view: T0 in view.leaders, LONG_MS)
-    assert U0 not in kept.keeper.view.leaders
-    kept.keeper.watch(frozenset({"t", "u"}))
-    assert kept.keeper.wait_for(lambda view: U0 in view.leaders, LONG_MS)
-    assert kept.views[-1] == kept.keeper.view
-    asked = len(cluster.asked(ApiKey.METADATA))
-    kept.keeper.watch(frozenset({"u"}))
-    assert not kept.keeper.wait_for(lambda view: T0 not in view.leaders, 50)
-    assert len(cluster.asked(ApiKey.METADATA)) == asked
-    kept.keeper.watch(None)
-    wait_until(lambda: len(cluster.asked(ApiKey.METADATA)) > asked, what="the question for all")
+    assert kept.metadata.view.brokers == {}
+    assert not kept.metadata.wait_for(lambda view: bool(view.brokers), 50)
+    assert cluster.requested(ApiKey.METADATA) == []
+    kept.metadata.watch(frozenset({"t"}))
+    assert kept.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert U0 not in kept.metadata.view.leaders
+    kept.metadata.watch(frozenset({"t", "u"}))
+    assert kept.metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
+    assert kept.views[-1] == kept.metadata.view
+    requested = len(cluster.requested(ApiKey.METADATA))
+    kept.metadata.watch(frozenset({"u"}))
+    assert not kept.metadata.wait_for(lambda view: T0 not in view.leaders, 50)
+    assert len(cluster.requested(ApiKey.METADATA)) == requested
+    kept.metadata.watch(None)
+    wait_until(
+        lambda: len(cluster.requested(ApiKey.METADATA)) > requested, what="the question for all"
+    )
 
 
 def test_asks_anew_when_it_is_time(cluster: SpokenCluster, scope: ThreadScope) -> None:
     """And tells only what changed."""
     kept = Kept(cluster, scope, 20)
-    kept.keeper.watch(frozenset({"t"}))
-    wait_until(lambda: len(cluster.asked(ApiKey.METADATA)) >= 3, what="three questions")
+    kept.metadata.watch(frozenset({"t"}))
+    wait_until(lambda: len(cluster.requested(ApiKey.METADATA)) >= 3, what="three questions")
     assert len(kept.views) == 1
     cluster.leaders[T0] = 1
-    assert kept.keeper.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    assert kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
 
 
 def test_asks_soon_what_proved_wrong(cluster: SpokenCluster, kept: Kept) -> None:
     """But not more often than ``retry.backoff.ms`` says, however often it is told."""
-    kept.keeper.watch(frozenset({"t"}))
-    assert kept.keeper.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    kept.metadata.watch(frozenset({"t"}))
+    assert kept.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
     cluster.leaders[T0] = 1
     for _ in range(1_000):
-        kept.keeper.update()
-    assert kept.keeper.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
-    kept.keeper.wait_for(lambda _: False, 100)
-    assert len(cluster.asked(ApiKey.METADATA)) <= 4
+        kept.metadata.update()
+    assert kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    kept.metadata.wait_for(lambda _: False, 100)
+    assert len(cluster.requested(ApiKey.METADATA)) <= 4
 
 
 def test_looks_again_for_what_is_missing(cluster: SpokenCluster, kept: Kept) -> None:
     """A topic that comes to be, a leader that is found: without being told to."""
     later = TopicPartition("later", 0)
-    kept.keeper.watch(frozenset({"later"}))
-    assert kept.keeper.wait_for(lambda view: "later" in view.errors, LONG_MS)
+    kept.metadata.watch(frozenset({"later"}))
+    assert kept.metadata.wait_for(lambda view: "later" in view.errors, LONG_MS)
     cluster.leaders[later] = -1
-    assert kept.keeper.wait_for(lambda view: later in view.leaderless, LONG_MS)
+    assert kept.metadata.wait_for(lambda view: later in view.leaderless, LONG_MS)
     cluster.leaders[later] = 0
-    assert kept.keeper.wait_for(lambda view: later in view.leaders, LONG_MS)
+    assert kept.metadata.wait_for(lambda view: later in view.leaders, LONG_MS)
 
 
 def test_tells_which_partitions_came_after_its_first_look(
@@ -151,67 +153,67 @@ def test_tells_which_partitions_came_after_its_first_look(
 ) -> None:
     """Of what is watched; before that look nobody knows."""
     later, second = TopicPartition("later", 0), TopicPartition("t", 1)
-    keeper = kept.keeper
-    assert keeper.is_new(T0) is False
+    metadata = kept.metadata
+    assert metadata.is_new(T0) is False
     cluster.words[0] = cluster.words[1] = Word.SILENCE
-    keeper.watch(frozenset({"t", "later"}))
-    assert (keeper.is_new(T0), keeper.is_new(later)) == (None, None)
+    metadata.watch(frozenset({"t", "later"}))
+    assert (metadata.is_new(T0), metadata.is_new(later)) == (None, None)
     cluster.words.clear()
-    assert keeper.wait_for(lambda view: T0 in view.leaders, LONG_MS)
-    assert (keeper.is_new(T0), keeper.is_new(later)) == (False, True)
+    assert metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert (metadata.is_new(T0), metadata.is_new(later)) == (False, True)
     cluster.leaders |= {later: 0, second: 1}
-    assert keeper.wait_for(lambda view: later in view.leaders, LONG_MS)
-    assert [keeper.is_new(tp) for tp in (T0, second, later)] == [False, True, True]
-    keeper.watch(frozenset({"u"}))
-    assert keeper.is_new(later) is False
+    assert metadata.wait_for(lambda view: later in view.leaders, LONG_MS)
+    assert [metadata.is_new(tp) for tp in (T0, second, later)] == [False, True, True]
+    metadata.watch(frozenset({"u"}))
+    assert metadata.is_new(later) is False
 
 
 def test_does_not_go_back_to_a_leader_of_before(cluster: SpokenCluster, kept: Kept) -> None:
     """A broker that lags may say so; the epochs tell."""
     cluster.epochs[T0] = 5
-    kept.keeper.watch(frozenset({"t"}))
-    assert kept.keeper.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    kept.metadata.watch(frozenset({"t"}))
+    assert kept.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
     cluster.epochs[T0], cluster.leaders[T0] = 4, 1
-    asked = len(cluster.asked(ApiKey.METADATA))
-    kept.keeper.update()
-    wait_until(lambda: len(cluster.asked(ApiKey.METADATA)) > asked, what="the question")
-    assert not kept.keeper.wait_for(lambda view: view.leaders[T0] == B1, 50)
+    requested = len(cluster.requested(ApiKey.METADATA))
+    kept.metadata.update()
+    wait_until(lambda: len(cluster.requested(ApiKey.METADATA)) > requested, what="the question")
+    assert not kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, 50)
     cluster.epochs[T0] = 6
-    kept.keeper.update()
-    assert kept.keeper.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    kept.metadata.update()
+    assert kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
 
 
 def test_says_why_nobody_answers(cluster: SpokenCluster, kept: Kept) -> None:
     """The last view stays; the reason goes when somebody answers again."""
-    kept.keeper.watch(frozenset({"t"}))
-    assert kept.keeper.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    kept.metadata.watch(frozenset({"t"}))
+    assert kept.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
     for broker in cluster.brokers:
         broker.down = True
         broker.break_all()
-    kept.keeper.update()
-    wait_until(lambda: kept.keeper.failure, what="the reason")
-    assert isinstance(kept.keeper.failure, ConnectFailed)
-    assert kept.keeper.view.leaders == {T0: B0}
+    kept.metadata.update()
+    wait_until(lambda: kept.metadata.failure, what="the reason")
+    assert isinstance(kept.metadata.failure, ConnectFailed)
+    assert kept.metadata.view.leaders == {T0: B0}
     assert len(kept.failures) >= 1
     for broker in cluster.brokers:
         broker.down = False
     cluster.leaders[T0] = 1
-    assert kept.keeper.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
-    assert kept.keeper.failure is None
+    assert kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    assert kept.metadata.failure is None
 
 
 def test_who_we_are_may_be_wrong(cluster: SpokenCluster, kept: Kept) -> None:
     """Told as what it is, and waiters need not wait for it to pass."""
     for broker in cluster.brokers:
-        broker.answer = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"
-    kept.keeper.watch(frozenset({"t"}))
-    assert kept.keeper.wait_for(lambda _: kept.keeper.failure is not None, LONG_MS)
-    assert isinstance(kept.keeper.failure, AuthenticationFailed)
+        broker.response = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"
+    kept.metadata.watch(frozenset({"t"}))
+    assert kept.metadata.wait_for(lambda _: kept.metadata.failure is not None, LONG_MS)
+    assert isinstance(kept.metadata.failure, AuthenticationFailed)
     # Nor does it try again and again, whoever wants to know: that could lock a user out.
     called = sum(one.accepted for one in cluster.brokers)
     for _ in range(10):
-        kept.keeper.update()
-        kept.keeper.wait_for(lambda _: False, 20)
+        kept.metadata.update()
+        kept.metadata.wait_for(lambda _: False, 20)
     assert sum(one.accepted for one in cluster.brokers) == called
 
 
@@ -219,17 +221,17 @@ def test_ends_in_the_middle_of_a_question(cluster: SpokenCluster, scope: ThreadS
     """Also while a broker hangs; and waiters with it."""
     cluster.words.update({0: Word.SILENCE, 1: Word.SILENCE})
     dialer = cluster.dialer()
-    told: list[ClusterView] = []
+    reported: list[ClusterView] = []
     client = cluster.client()
-    keeper = MetadataManager(client, scope, refresh_ms=NEVER_MS, on_change=told.append)
+    metadata = MetadataManager(client, scope, refresh_ms=NEVER_MS, on_change=reported.append)
     waited: list[bool] = []
     waiters = ThreadScope("test-waiters")
     waiters.spawn(
         "wait",
-        lambda: waited.append(keeper.wait_for(lambda view: bool(view.brokers), LONG_MS)),
-        stop=keeper.stop,
+        lambda: waited.append(metadata.wait_for(lambda view: bool(view.brokers), LONG_MS)),
+        stop=metadata.stop,
     )
-    keeper.watch(frozenset({"t"}))
+    metadata.watch(frozenset({"t"}))
     wait_until(lambda: cluster.brokers[0].requests, what="the question")
     assert waiters.close(2_000) == []
     assert waited == [False]

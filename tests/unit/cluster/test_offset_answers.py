@@ -42,11 +42,11 @@ def stored(*offsets: int) -> OffsetFetchResponse:
 @absurd
 def test_offsets_by_time(offset: int) -> None:
     """They may come right with another try; -1 means that there is none."""
-    answer = listed(
+    response = listed(
         ListedPartition(partition=0, error_code=0, offset=-1),
         ListedPartition(partition=1, error_code=0, offset=offset),
     )
-    assert read_times(answer, version=1) == {GOOD: TimedOffset(-1), BAD: ErrorCode.UNKNOWN}
+    assert read_times(response, version=1) == {GOOD: TimedOffset(-1), BAD: ErrorCode.UNKNOWN}
 
 
 @absurd
@@ -72,10 +72,10 @@ def test_ends_of_epochs(offset: int) -> None:
         ends.EpochEndOffset(error_code=0, partition=number, leader_epoch=-1, end_offset=end)
         for number, end in enumerate((-1, offset))
     )
-    answer = ends.OffsetForLeaderEpochResponse(
+    response = ends.OffsetForLeaderEpochResponse(
         topics=(ends.EpochEndTopic(topic="t", partitions=parts),)
     )
-    assert read_epoch_ends(answer) == {GOOD: EpochEnd(-1, -1), BAD: ErrorCode.UNKNOWN}
+    assert read_epoch_ends(response) == {GOOD: EpochEnd(-1, -1), BAD: ErrorCode.UNKNOWN}
 
 
 @pytest.mark.parametrize("offset", [-2, -1001, -(1 << 63)])

@@ -19,7 +19,7 @@ def pace(refresh_ms: int = REFRESH_MS) -> RefreshPace:
 def test_rests_where_all_is_there() -> None:
     """Unless somebody wants to know more."""
     one = pace()
-    one.answered(lacking=False)
+    one.on_response(missing=False)
     assert one.interval_ms(wanted=False) == REFRESH_MS
     assert one.interval_ms(wanted=True) == 100
 
@@ -32,7 +32,7 @@ def test_tries_again_where_nobody_answers() -> None:
         one.failed(refused=False)
         pauses.append(one.interval_ms(wanted=True))
     assert pauses == [100, 200, 400, 800, MOST_RETRY_MS, MOST_RETRY_MS]
-    one.answered(lacking=False)
+    one.on_response(missing=False)
     one.failed(refused=False)
     assert one.interval_ms(wanted=False) == 100
 
@@ -42,17 +42,17 @@ def test_looks_again_for_what_is_missing() -> None:
     one = pace()
     pauses = []
     for _ in range(9):
-        one.answered(lacking=True)
+        one.on_response(missing=True)
         pauses.append(one.interval_ms(wanted=False))
     assert pauses[:3] == [100, 200, 400]
     assert pauses[-1] == MISSING_MS
     assert one.interval_ms(wanted=True) == 100
-    one.answered(lacking=False)
-    one.answered(lacking=True)
+    one.on_response(missing=False)
+    one.on_response(missing=True)
     assert one.interval_ms(wanted=False) == 100
     short = pace(refresh_ms=150)
-    short.answered(lacking=True)
-    short.answered(lacking=True)
+    short.on_response(missing=True)
+    short.on_response(missing=True)
     assert short.interval_ms(wanted=False) == 150
 
 
@@ -60,11 +60,11 @@ def test_what_costs_brokers_much_is_asked_less_often() -> None:
     """An answer about all topics of a large cluster; a new topic is found all the same."""
     one = pace()
     for _ in range(9):
-        one.answered(lacking=True, took_ms=200)
+        one.on_response(missing=True, took_ms=200)
     assert one.interval_ms(wanted=False) == 4_000
-    one.answered(lacking=True, took_ms=5_000)
+    one.on_response(missing=True, took_ms=5_000)
     assert one.interval_ms(wanted=False) == MOST_MISSING_MS
-    one.answered(lacking=True, took_ms=5)
+    one.on_response(missing=True, took_ms=5)
     assert one.interval_ms(wanted=False) == MISSING_MS
 
 
@@ -73,5 +73,5 @@ def test_does_not_hammer_with_a_password_that_was_refused() -> None:
     one = pace()
     one.failed(refused=True)
     assert one.interval_ms(wanted=True) == REFUSED_MS
-    one.answered(lacking=False)
+    one.on_response(missing=False)
     assert one.interval_ms(wanted=True) == 100

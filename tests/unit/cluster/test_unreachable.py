@@ -24,10 +24,10 @@ def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureF
         for _ in range(2):
             with pytest.raises(ConnectFailed):
                 client.view(["t"], timeout_ms=1000)
-        [told] = [one.getMessage() for one in caplog.records]
-        assert told.startswith("no broker answers about topics t: ")
-        assert "b0:9092: can't connect" in told
-        assert told.endswith("; trying again")
+        [reported] = [one.getMessage() for one in caplog.records]
+        assert reported.startswith("no broker answers about topics t: ")
+        assert "b0:9092: can't connect" in reported
+        assert reported.endswith("; trying again")
         for broker in cluster.brokers:
             broker.down = False
         client.view(["t"], timeout_ms=1000)
@@ -39,14 +39,14 @@ def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) ->
     cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
     scope = ThreadScope("test-missing")
     views: list[object] = []
-    keeper = MetadataManager(
+    metadata = MetadataManager(
         cluster.client(), scope, refresh_ms=10, backoff_ms=10, on_change=views.append
     )
     with caplog.at_level(logging.WARNING, "zkconsumer.cluster.metadata_manager"):
-        keeper.watch(frozenset({"t", "misspelt"}))
+        metadata.watch(frozenset({"t", "misspelt"}))
         wait_until(lambda: len(cluster.brokers[0].requests) > 8, what="more questions")
         cluster.leaders.clear()
-        wait_until(lambda: not keeper.view.partitions, what="a view without the topic")
+        wait_until(lambda: not metadata.view.partitions, what="a view without the topic")
         assert scope.close(2_000) == []
     assert [one.getMessage().split(",")[0] for one in caplog.records] == [
         "topic misspelt does not exist"
@@ -63,5 +63,5 @@ def test_a_leader_at_an_address_that_is_good_elsewhere(caplog: pytest.LogCapture
         for _ in range(2):
             listed = client.list_offsets({tp: LATEST}, timeout_ms=100)
             assert listed == {tp: ErrorCode.NETWORK_EXCEPTION}
-    [told] = [one.getMessage() for one in caplog.records]
-    assert told.startswith("broker 1 (b1:9092), as the cluster calls it, can't be reached: ")
+    [reported] = [one.getMessage() for one in caplog.records]
+    assert reported.startswith("broker 1 (b1:9092), as the cluster calls it, can't be reached: ")

@@ -38,15 +38,15 @@ def is_some(topics: VanishedTopics) -> bool:
 
 def test_kept_for_a_moment() -> None:
     """As it was, until it is back or stays away; whether it was asked for by name or not."""
-    for watched, said in ((BOTH, WITHOUT_T), (None, replace(WITHOUT_T, errors={}))):
+    for watched, message in ((BOTH, WITHOUT_T), (None, replace(WITHOUT_T, errors={}))):
         topics = VanishedTopics()
         assert topics.kept(NOTHING_KNOWN, FULL, watched, 0) == FULL
         assert not is_some(topics)
-        assert topics.kept(FULL, said, watched, 1_000) == FULL
+        assert topics.kept(FULL, message, watched, 1_000) == FULL
         assert is_some(topics)
-        assert topics.kept(FULL, said, watched, 999 + BELIEVED_AFTER_MS) == FULL
-        assert topics.kept(FULL, said, watched, 1_000 + BELIEVED_AFTER_MS) == said
-        assert topics.kept(said, said, watched, 1_001 + BELIEVED_AFTER_MS) == said
+        assert topics.kept(FULL, message, watched, 999 + BELIEVED_AFTER_MS) == FULL
+        assert topics.kept(FULL, message, watched, 1_000 + BELIEVED_AFTER_MS) == message
+        assert topics.kept(message, message, watched, 1_001 + BELIEVED_AFTER_MS) == message
         assert not is_some(topics)
 
 

@@ -39,7 +39,7 @@ def read(net: FakeNet, topics: Sequence[str], *, order: Sequence[int] = (0, 1, 2
     return client_of(net).view_by([net.brokers[number].address for number in order], topics)
 
 
-def asked(net: FakeNet) -> list[int]:
+def requested(net: FakeNet) -> list[int]:
     """Which brokers were asked."""
     return [broker.id for broker in net.brokers if broker.requests]
 
@@ -55,7 +55,7 @@ def test_leaders_come_back(net: FakeNet) -> None:
     assert view.leaders == {
         TopicPartition("t", number): net.brokers[number].address for number in range(3)
     }
-    assert asked(net) == [1]
+    assert requested(net) == [1]
     assert requests_to(net, 1) == [MetadataRequest(topics=("t",))]
     assert [one.version for one in net.brokers[1].requests] == [0]
     assert [one.is_over for one in net.brokers[1]._conversations] == [True]
@@ -66,7 +66,7 @@ def test_whoever_is_named_now_is_asked(net: FakeNet) -> None:
     client = client_of(net)
     for number in (2, 0):
         client.view_by([net.brokers[number].address], ["t"])
-    assert asked(net) == [0, 2]
+    assert requested(net) == [0, 2]
 
 
 @pytest.mark.parametrize("step", [Hang(), Close(), Raw(b"HTTP/1.1 400 Bad Request")])
@@ -76,7 +76,7 @@ def test_the_next_broker_is_asked(net: FakeNet, step: Step) -> None:
     net.brokers[0].stop()
     view = read(net, ["t"], order=[0, 2, 1])
     assert set(view.leaders) == {TopicPartition("t", 1), TopicPartition("t", 2)}
-    assert asked(net) == [1, 2]
+    assert requested(net) == [1, 2]
 
 
 def test_nobody_answers(net: FakeNet) -> None:
@@ -86,10 +86,10 @@ def test_nobody_answers(net: FakeNet) -> None:
     net.brokers[2].script(ApiKey.METADATA, Raw(bytes(100)))
     with pytest.raises(TransportError) as caught:
         read(net, ["t"])
-    told = str(caught.value)
-    assert "no broker answers about topics t" in told
+    reported = str(caught.value)
+    assert "no broker answers about topics t" in reported
     for part in ("fake-0:9092: can't connect", "fake-1:9092): no answer", "fake-2:9092): Frame:"):
-        assert part in told
+        assert part in reported
 
 
 def test_nobody_to_ask(net: FakeNet) -> None:
@@ -102,7 +102,7 @@ def test_no_topics_are_not_all_topics(net: FakeNet) -> None:
     """An empty list, which to an old broker means everything, is not sent."""
     with pytest.raises(LocalProtocolError, match="topics"):
         read(net, [])
-    assert asked(net) == []
+    assert requested(net) == []
 
 
 def test_an_illegal_topic_name(net: FakeNet) -> None:
@@ -138,20 +138,20 @@ def test_stop_ends_a_question_and_all_later_ones(net: FakeNet) -> None:
     client = client_of(net, LONG_MS)
     refused: list[TransportError] = []
 
-    def ask() -> None:
+    def request() -> None:
         try:
             client.view_by(net.brokers.addresses, ["t"])
         except TransportError as error:
             refused.append(error)
 
     scope = ThreadScope("test-view-by")
-    scope.spawn("ask", ask, stop=client.stop)
-    wait_until(lambda: asked(net), what="the first broker to be asked")
+    scope.spawn("ask", request, stop=client.stop)
+    wait_until(lambda: requested(net), what="the first broker to be asked")
     assert scope.close(LONG_MS) == []
     assert "stopped" in str(refused[0]) or "closed by us" in str(refused[0])
-    ask()
+    request()
     assert len(refused) == 2
-    assert asked(net) == [0]
+    assert requested(net) == [0]
 
 
 def test_a_silent_broker_is_not_waited_for_where_another_answers(net: FakeNet) -> None:
@@ -162,7 +162,7 @@ def test_a_silent_broker_is_not_waited_for_where_another_answers(net: FakeNet) -
     view = client_of(net, LONG_MS).view_by(net.brokers.addresses, ["t"])
     assert len(view.leaders) == 3
     assert SystemClock().now_ms() - began_ms < LONG_MS / 2
-    assert asked(net) == [0, 1, 2]
+    assert requested(net) == [0, 1, 2]
 
 
 def test_the_only_broker_is_asked_once_more() -> None:
@@ -232,7 +232,7 @@ def test_the_ends_of_what_was_seen_are_asked_for_at_once(net: FakeNet) -> None:
     """By whom it said leads, without another question about that."""
     client = client_of(net, LONG_MS)
     view = client.view_by(net.brokers.addresses, ["t"])
-    told = client.segment_starts(dict.fromkeys(view.leaders, LATEST), timeout_ms=LONG_MS)
-    assert told == dict.fromkeys(view.leaders, (0,))
-    questions = [one for number in range(3) for one in requests_to(net, number)]
-    assert sum(isinstance(one, MetadataRequest) for one in questions) == 1
+    reported = client.segment_starts(dict.fromkeys(view.leaders, LATEST), timeout_ms=LONG_MS)
+    assert reported == dict.fromkeys(view.leaders, (0,))
+    lookups = [one for number in range(3) for one in requests_to(net, number)]
+    assert sum(isinstance(one, MetadataRequest) for one in lookups) == 1

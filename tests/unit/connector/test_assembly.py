@@ -67,11 +67,11 @@ def test_a_session_that_nobody_can_use_is_ended() -> None:
 
 def test_a_connector_says_first_what_it_runs_on() -> None:
     """Its engine above all: half of what is odd about speed is there."""
-    heard: list[tuple[MemberName, Event]] = []
+    received: list[tuple[MemberName, Event]] = []
 
     class Listening:
         def observe(self, member: MemberName, event: Event) -> None:
-            heard.append((member, event))
+            received.append((member, event))
 
     config = ConsumerConfig(zookeeper_connect="h:2181", group_id="g1", consumer_id="c1")
     parts = assemble(
@@ -82,8 +82,8 @@ def test_a_connector_says_first_what_it_runs_on() -> None:
     )
     parts.close(1_000)
     created = Created(**build_info().labels(), why=engine.WHY)
-    assert heard[0] == (MemberName("g1", "g1_c1"), created)
-    assert sum(isinstance(event, Created) for _, event in heard) == 1
+    assert received[0] == (MemberName("g1", "g1_c1"), created)
+    assert sum(isinstance(event, Created) for _, event in received) == 1
 
 
 def test_threads_that_do_not_end_share_the_time_there_is() -> None:

@@ -22,9 +22,9 @@ class Looks:
         return self.left < 0
 
 
-def attend(group: Group, member: ControlledMember, looks: Looks, for_ms: int = LONG_MS) -> None:
+def attend(group: Group, member: ControlledMember, snapshots: Looks, for_ms: int = LONG_MS) -> None:
     """Wait for a caller on the control thread."""
-    member.control.attend(looks, group.clock.now_ms() + for_ms)
+    member.control.attend(snapshots, group.clock.now_ms() + for_ms)
 
 
 def test_the_end_of_the_session_ends_the_wait() -> None:
@@ -32,9 +32,9 @@ def test_the_end_of_the_session_ends_the_wait() -> None:
     group = Group()
     member = group.joined("a")
     member.control.mailbox.put(ev.SessionEnded(member.store.session_id))
-    looks = Looks(5)
-    attend(group, member, looks)
-    assert looks.left == 4
+    snapshots = Looks(5)
+    attend(group, member, snapshots)
+    assert snapshots.left == 4
     group.settle()
     assert member.owned() == {}
 

@@ -59,5 +59,5 @@ def test_it_is_said_when_brokers_are_those_of_before(caplog: pytest.LogCaptureFi
     group.server.disconnect(store.session_id)
     with caplog.at_level(logging.INFO):
         brokers.read()
-    [said] = [one.getMessage() for one in caplog.records if one.name.endswith("brokers")]
-    assert said.startswith("brokers as last seen: ")
+    [message] = [one.getMessage() for one in caplog.records if one.name.endswith("brokers")]
+    assert message.startswith("brokers as last seen: ")

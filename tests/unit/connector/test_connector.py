@@ -181,12 +181,12 @@ def test_a_shutdown_while_joining_ends_the_wait(group: Group, connector: MemoryC
     group.admin.ensure_paths(["/consumers/g/owners/t"])
     hold(group, 0)
     scope = ThreadScope("joiner")
-    heard: list[BaseException] = []
+    received: list[BaseException] = []
 
     def join() -> None:
         with pytest.raises(ConsumerClosed) as raised:
             connector.create_message_streams({"t": 1})
-        heard.append(raised.value)
+        received.append(raised.value)
 
     scope.spawn("joiner", join, stop=lambda: None)
     wait_until(
@@ -196,7 +196,7 @@ def test_a_shutdown_while_joining_ends_the_wait(group: Group, connector: MemoryC
     )
     connector.shutdown()
     assert scope.close(5_000) == []
-    assert len(heard) == 1
+    assert len(received) == 1
 
 
 @pytest.mark.skipif(
@@ -313,7 +313,7 @@ def test_a_control_thread_that_dies_leaves_nobody_waiting(group: Group) -> None:
     stream = connector.create_message_streams({"t": 1})["t"][0]
     member.deliver(T0, [0, 1])
     assert next(stream).offset == 0
-    member.control._desk._committer._store = BrokenStore(member.store, "g")
+    member.control._shared._committer._store = BrokenStore(member.store, "g")
     with pytest.raises(ZeroDivisionError):
         connector.commit_offsets()
     wait_until(lambda: member.control.done, timeout_s=5, what="the end of the thread")

@@ -21,9 +21,9 @@ from zkconsumer.streams.delivery import Delivery
 T0 = TopicPartition("t", 0)
 
 
-@pytest.mark.parametrize(("told", "retry"), [({}, True), ({"retry_on_failure": False}, False)])
+@pytest.mark.parametrize(("reported", "retry"), [({}, True), ({"retry_on_failure": False}, False)])
 def test_commits_are_tried_again_unless_the_caller_says_otherwise(
-    monkeypatch: pytest.MonkeyPatch, told: dict[str, bool], retry: bool
+    monkeypatch: pytest.MonkeyPatch, reported: dict[str, bool], retry: bool
 ) -> None:
     """Those of coroutines, too; offsets that were named, and what was written, are passed on."""
     sent: list[CommitRequest] = []
@@ -36,25 +36,25 @@ def test_commits_are_tried_again_unless_the_caller_says_otherwise(
     named = {T0: OffsetAndMetadata(5)}
     with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:
         monkeypatch.setattr(connector, "_send", send)
-        assert connector.commit_offsets(named, **told) == 3
-        assert asyncio.run(connector.commit_offsets_async(named, **told)) == 3
-        assert asyncio.run(connector.commit_offsets_async(None, **told)) == 3
+        assert connector.commit_offsets(named, **reported) == 3
+        assert asyncio.run(connector.commit_offsets_async(named, **reported)) == 3
+        assert asyncio.run(connector.commit_offsets_async(None, **reported)) == 3
     assert [one.retry for one in sent] == [retry] * 3
     assert [one.offsets for one in sent] == [named, named, None]
 
 
 def test_a_listener_commits_while_the_rebalance_waits() -> None:
     """On the control thread itself, which could not answer a message; with what was written."""
-    group, told = Group(time=SystemClock()), list[int]()
+    group, reported = Group(time=SystemClock()), list[int]()
     with MemoryConnector(ControlledMember(group, "a")) as connector:
         listener = NotedListener(
-            lambda _share: told.append(connector.commit_offsets({T0: OffsetAndMetadata(7)}))
+            lambda _share: reported.append(connector.commit_offsets({T0: OffsetAndMetadata(7)}))
         )
         connector.set_consumer_rebalance_listener(listener)
         connector.create_message_streams({"t": 1})
         with MemoryConnector(ControlledMember(group, "0")) as other:
             other.create_message_streams({"t": 1})
-            assert (told, group.offset(0)) == ([1], "7")
+            assert (reported, group.offset(0)) == ([1], "7")
 
 
 def test_a_commit_ends_with_the_connector_wherever_another_thread_shuts_it_down() -> None:

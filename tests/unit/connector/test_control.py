@@ -130,8 +130,8 @@ def test_garbage_of_another_member_is_skipped_and_said(caplog: pytest.LogCapture
         member = group.joined("a")
         group.joined("b")
     assert group.owners() == {0: "g_a-0", 1: "g_b-0"}
-    said = [one for one in caplog.messages if "g_pykafka" in one and one.startswith("g_a:")]
-    assert len(said) == 1
+    message = [one for one in caplog.messages if "g_pykafka" in one and one.startswith("g_a:")]
+    assert len(message) == 1
     assert set(member.owned()) == {T0}
 
 
@@ -168,14 +168,14 @@ def test_a_filter_of_another_member_that_can_not_be_judged_stops_nobody_at_work(
         second.close()
         group.settle()
     assert set(first.owned()) == {T0, T1}
-    said = [one for one in caplog.messages if one.startswith("g_a:")]
-    assert len(said) == 1
-    assert "/consumers/g/ids/g_x" in said[0]
-    assert "is not supported" in said[0]
+    message = [one for one in caplog.messages if one.startswith("g_a:")]
+    assert len(message) == 1
+    assert "/consumers/g/ids/g_x" in message[0]
+    assert "is not supported" in message[0]
 
 
 @pytest.mark.parametrize(
-    ("regex", "owned", "said"),
+    ("regex", "owned", "message"),
     [
         (r"(\w+)+!", [T0, T1], None),
         ("(((.{200}){200}){200})", [T0, T1], "too large"),
@@ -186,7 +186,7 @@ def test_a_filter_of_another_member_that_can_not_be_judged_stops_nobody_at_work(
     ids=["exponential", "large", "invalid", "long", "everything"],
 )
 def test_a_hostile_filter_costs_its_own_member_alone(
-    regex: str, owned: list[TopicPartition], said: str | None, caplog: pytest.LogCaptureFixture
+    regex: str, owned: list[TopicPartition], message: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Known in time, it counts, whatever the original would do; else its member is left out."""
     group = Group()
@@ -201,8 +201,8 @@ def test_a_hostile_filter_costs_its_own_member_alone(
         member = group.joined("a", max_retries=1)
     assert sorted(member.owned()) == owned
     lines = [one for one in caplog.messages if "/consumers/g/ids/g_x" in one]
-    assert len(lines) == (said is not None)
-    assert all(str(said) in line and len(line) < 500 for line in lines)
+    assert len(lines) == (message is not None)
+    assert all(str(message) in line and len(line) < 500 for line in lines)
 
 
 def test_a_filter_of_our_own_that_takes_too_much_is_named() -> None:

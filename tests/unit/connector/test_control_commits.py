@@ -371,11 +371,11 @@ def test_explicit_offsets_are_tried_again_where_the_caller_wants_it(
     member = group.joined("a")
     member.deliver(T0, [0])
     member.consume(1)
-    heard: list[bool] = []
+    received: list[bool] = []
     commit = member.offsets.commit
 
     def listening(*given: Any, retry: bool, rewind: bool) -> object:
-        heard.append(retry)
+        received.append(retry)
         return commit(*given, retry=retry, rewind=rewind)
 
     monkeypatch.setattr(member.offsets, "commit", listening)
@@ -384,4 +384,4 @@ def test_explicit_offsets_are_tried_again_where_the_caller_wants_it(
         member.deliver(T0, [1])
         member.consume(1)
         group.settle()
-    assert heard == [retry, retry]
+    assert received == [retry, retry]

@@ -63,8 +63,8 @@ def test_a_member_whose_join_failed_may_join_again_at_once() -> None:
     while not member.control.mailbox._queue.empty() or member.core.next_deadline_ms() is not None:
         # The caller hears the failure in the middle of the turn, and is quick.
         member.control._turn()
-        answered = not request.reply._box._queue.empty()
-        if answered:
+        is_done = not request.reply._box._queue.empty()
+        if is_done:
             break
     member.control.mailbox.put(WithdrawRequest(request))
     again = member.join({"t": 1})

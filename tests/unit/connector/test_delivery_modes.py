@@ -207,7 +207,7 @@ def _let_time_pass(group: Group, member: ControlledMember) -> None:
     group.pass_time(100 * AUTO_COMMIT_MS)
 
 
-def _hand_over(group: Group, member: ControlledMember) -> None:
+def _transfer(group: Group, member: ControlledMember) -> None:
     group.joined("0", auto_commit=False)
     assert set(member.owned()) == {T1}
 
@@ -252,7 +252,7 @@ def _meet_damage(group: Group, member: ControlledMember) -> None:
     "happens",
     [
         _let_time_pass,
-        _hand_over,
+        _transfer,
         _change_threads,
         _shut_down,
         _lose_the_session,

@@ -34,8 +34,8 @@ def commit(group: Group, member: ControlledMember, offsets: dict[TopicPartition,
     """Commit these; gives how many were written."""
     request = member.commit(offsets)
     group.settle()
-    count, answered = request.reply.wait(0)
-    assert answered
+    count, is_done = request.reply.wait(0)
+    assert is_done
     return count or 0
 
 

@@ -36,11 +36,11 @@ def test_it_is_told_of_exactly_what_is_released() -> None:
     assert listener.released == [{"t": frozenset({3, 4})}]
     group.joined("0")
     assert listener.released[1:] == [{"t": frozenset({0, 1})}]
-    told = [
+    reported = [
         {TopicPartition(topic, one) for topic, numbers in share.items() for one in numbers}
         for share in listener.released
     ]
-    assert [set(one.owned) for one in member.observed.of(PartitionsReleased)] == told
+    assert [set(one.owned) for one in member.observed.of(PartitionsReleased)] == reported
 
 
 def test_shares_of_several_topics_come_by_topic() -> None:
@@ -224,18 +224,18 @@ def test_explicit_offsets_in_it_outlast_the_automatic_commit() -> None:
 def test_a_commit_in_it_of_what_is_not_ours_is_refused_and_harms_nobody() -> None:
     """Its own partition in the same call is written."""
     group = Group()
-    heard: list[OffsetCommitFailed] = []
+    received: list[OffsetCommitFailed] = []
 
     def commit(_share: Share) -> None:
         with pytest.raises(OffsetCommitFailed) as caught:
             member.commit_inside({T0: 2, TopicPartition("u", 0): 5})
-        heard.append(caught.value)
+        received.append(caught.value)
 
     member = listened(group, NotedListener(commit), auto_commit=False)
     member.deliver(T0, [0, 1, 2])
     member.consume(3)
     assert group.joined("0").starts() == {T0: 2}
-    assert set(heard[0].failed) == {TopicPartition("u", 0)}
+    assert set(received[0].failed) == {TopicPartition("u", 0)}
 
 
 def test_a_commit_after_it_no_longer_covers_what_left() -> None:
@@ -259,7 +259,7 @@ def test_a_shutdown_in_it_comes_after_the_rebalance(when: str) -> None:
     group = Group()
     closing: list[object] = []
 
-    def shut_down(_told: object) -> None:
+    def shut_down(_reported: object) -> None:
         closing.append(member.close())
 
     listener = NotedListener(**{f"on_{when}": shut_down})

@@ -24,7 +24,7 @@ def listened(group: Group, listener: NotedListener, **settings: bool) -> Control
     return member
 
 
-def fail(_told: object) -> None:
+def fail(_reported: object) -> None:
     """What a listener with a bug does."""
     raise ZeroDivisionError("a bug of the caller")
 

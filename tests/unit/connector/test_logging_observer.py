@@ -128,8 +128,8 @@ def test_a_whole_rebalance_is_in_the_structured_log(caplog: pytest.LogCaptureFix
         member.join({"t": 1})
         group.settle()
         group.joined("0")
-    told = [one.__dict__["zkconsumer"] for one in caplog.records]
-    assert [one["event"] for one in told if one["event"] != "rebalance step"] == [
+    reported = [one.__dict__["zkconsumer"] for one in caplog.records]
+    assert [one["event"] for one in reported if one["event"] != "rebalance step"] == [
         "rebalance started",
         "partitions claimed",
         "rebalance finished",
@@ -138,7 +138,7 @@ def test_a_whole_rebalance_is_in_the_structured_log(caplog: pytest.LogCaptureFix
         "partitions released",
         "rebalance finished",
     ]
-    assert told[-1]["owned"] == "t [1]"
+    assert reported[-1]["owned"] == "t [1]"
     assert chunk_of(member.owned()[T1]).claim.active
 
 

@@ -263,7 +263,7 @@ def test_an_error_of_the_listener_is_told_with_the_error_itself() -> None:
     group = Group()
     error = ZeroDivisionError("a bug of the caller")
 
-    def fail(_told: object) -> None:
+    def fail(_reported: object) -> None:
         raise error
 
     member = group.member("a")
@@ -272,8 +272,8 @@ def test_an_error_of_the_listener_is_told_with_the_error_itself() -> None:
     group.settle()
     member.close()
     group.settle()
-    told = [(one.where, one.error) for one in member.observed.of(ErrorSeen)]
-    assert told == [("listener before a start", error), ("listener before a release", error)]
+    reported = [(one.where, one.error) for one in member.observed.of(ErrorSeen)]
+    assert reported == [("listener before a start", error), ("listener before a release", error)]
 
 
 def test_leaving_is_told_behind_all_that_it_does() -> None:
@@ -288,26 +288,26 @@ def test_leaving_is_told_behind_all_that_it_does() -> None:
 
 def test_session_events_are_told_with_the_session() -> None:
     """Behind what had to happen at once: delivery has stopped when observers hear of the end."""
-    server, observed, told = MemoryZkServer(), Noting(), list[CoreEvent | ThreadDied]()
+    server, observed, reported = MemoryZkServer(), Noting(), list[CoreEvent | ThreadDied]()
     store, clock = server.connect(), ManualClock()
     first = store.session_id
-    book = OwnedClaims()
-    claim = book.open(T0, ChunkQueue(1), None, first)
-    heard: list[tuple[str, bool]] = []
+    claims = OwnedClaims()
+    claim = claims.open(T0, ChunkQueue(1), None, first)
+    received: list[tuple[str, bool]] = []
 
     class Looking:
         def observe(self, member: MemberName, event: Event) -> None:
             assert member == MEMBER
             assert isinstance(event, SessionChanged)
-            heard.append((event.state, claim.active))
+            received.append((event.state, claim.active))
 
     observation = Observation(MEMBER, (observed, Looking()))
     gate = DeliveryGate(clock, 1_000, observation)
     broken_off: list[bool] = []
     listen(
         store,
-        told.append,
-        book=book,
+        reported.append,
+        claims=claims,
         gate=gate,
         interrupt=lambda: broken_off.append(claim.active),
         observation=observation,
@@ -318,9 +318,9 @@ def test_session_events_are_told_with_the_session() -> None:
     server.expire(first)
     server.reconnect(first)
     second = store.session_id
-    assert told == [SessionStarted(first), SessionEnded(first), SessionStarted(second)]
+    assert reported == [SessionStarted(first), SessionEnded(first), SessionStarted(second)]
     assert broken_off == [False]
-    assert heard == [("SUSPENDED", True), ("LOST", False), ("CONNECTED", False)]
+    assert received == [("SUSPENDED", True), ("LOST", False), ("CONNECTED", False)]
     assert [one.session_id for one in observed.of(SessionChanged)] == [first, first, second]
     assert observed.of(DeliveryPaused) == [DeliveryPaused(1_000)]
     assert observed.of(DeliveryResumed) == [DeliveryResumed()]

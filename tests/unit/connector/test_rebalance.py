@@ -25,7 +25,7 @@ def test_a_first_round_registers_reads_claims_loads_and_starts() -> None:
     script.send(ev.Join())
     script.run_on()
     assert script.kinds() == ["Register", "ReadGroup", "Claim", "LoadOffsets", "Start", "Settled"]
-    start, settled = script.said[-2:]
+    start, settled = script.message[-2:]
     assert isinstance(start, ev.Start)
     assert (start.owned, start.offsets) == (mine(0, 1), dict.fromkeys(tps(0, 1), 10))
     assert settled == ev.Settled(mine(0, 1), ev.RebalanceCause.JOINED, changed=True)
@@ -41,10 +41,10 @@ def test_a_member_without_a_share_settles_with_nothing() -> None:
     script.send(ev.Join())
     script.run_on()
     assert script.kinds() == ["Register", "ReadGroup", "Start", "Settled"]
-    start = script.said[-2]
+    start = script.message[-2]
     assert isinstance(start, ev.Start)
     assert (start.owned, len(start.assignment)) == ({}, 2), "it hears who owns what"
-    assert script.said[-1] == ev.Settled({}, ev.RebalanceCause.JOINED, changed=False)
+    assert script.message[-1] == ev.Settled({}, ev.RebalanceCause.JOINED, changed=False)
 
 
 def test_joining_twice_is_joining_once() -> None:
@@ -63,14 +63,14 @@ def test_a_round_that_changes_nothing_only_reads() -> None:
     assert script.open(ev.ReadGroup).check == tps(0, 1)
     script.run_on()
     assert script.kinds() == ["ReadGroup", "Settled"]
-    assert script.said[-1] == ev.Settled(mine(0, 1), ev.RebalanceCause.MEMBERS, changed=False)
+    assert script.message[-1] == ev.Settled(mine(0, 1), ev.RebalanceCause.MEMBERS, changed=False)
 
 
 def test_what_is_given_up_is_stopped_then_committed_then_released() -> None:
     """Only that; the other partition is not touched."""
     script = losing_one()
     script.run_on()
-    assert [type(one) for one in script.said] == [
+    assert [type(one) for one in script.message] == [
         ev.ReadGroup,
         ev.Revoke,
         ev.Commit,
@@ -78,7 +78,7 @@ def test_what_is_given_up_is_stopped_then_committed_then_released() -> None:
         ev.Start,
         ev.Settled,
     ]
-    _, revoke, commit, release, start, settled = script.said
+    _, revoke, commit, release, start, settled = script.message
     assert isinstance(start, ev.Start)
     assert not start.owned
     assert isinstance(revoke, ev.Revoke)
@@ -170,7 +170,9 @@ def test_a_reconnect_within_the_session_reads_again() -> None:
     script = Script().joined()
     assert isinstance(script.send(ev.SessionStarted(1))[0], ev.ReadGroup)
     script.run_on()
-    assert script.said[-1] == ev.Settled(mine(0, 1), ev.RebalanceCause.RECONNECTED, changed=False)
+    assert script.message[-1] == ev.Settled(
+        mine(0, 1), ev.RebalanceCause.RECONNECTED, changed=False
+    )
 
 
 # --- brokers -------------------------------------------------------------------------------------

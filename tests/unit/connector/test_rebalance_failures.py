@@ -67,7 +67,7 @@ def test_a_try_that_comes_early_is_not_counted() -> None:
             script.send(ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE))[0], ev.ReadGroup
         )
         refuse_until_resting(script)
-    assert [one.attempt for one in script.said if isinstance(one, ev.RetryLater)] == [1] * 11
+    assert [one.attempt for one in script.message if isinstance(one, ev.RetryLater)] == [1] * 11
     assert "GiveUp" not in script.kinds()
 
 
@@ -79,9 +79,9 @@ def test_an_early_try_that_succeeds_leaves_no_trace() -> None:
     script.until(ev.Start)
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.done(ev.Start)
-    script.said.clear()
+    script.message.clear()
     script.failed(ev.ReadGroup)
-    assert [one.attempt for one in script.said if isinstance(one, ev.RetryLater)] == [1]
+    assert [one.attempt for one in script.message if isinstance(one, ev.RetryLater)] == [1]
 
 
 def test_after_all_tries_the_caller_hears_it_once_and_tries_go_on() -> None:
@@ -181,7 +181,7 @@ def test_retries_are_spread_by_lengthening_the_pause() -> None:
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
     script.failed(ev.Register)
-    later = script.said[-1]
+    later = script.message[-1]
     assert isinstance(later, ev.RetryLater)
     assert 1_198 < later.delay_ms <= 1_200
 
@@ -224,8 +224,8 @@ def test_a_step_that_fails_backs_off_and_the_next_try_completes(
     """Whichever it is; the try after it ends with every partition started."""
     script = joining()
     fail(script)
-    assert isinstance(script.said[-1], ev.RetryLater)
-    assert "no answer" in script.said[-1].reason
+    assert isinstance(script.message[-1], ev.RetryLater)
+    assert "no answer" in script.message[-1].reason
     assert script.stands_in(RebalanceState.BACKING_OFF)
     script.tick()
     script.run_on()
@@ -319,7 +319,7 @@ def test_a_registration_in_the_way_is_waited_for_as_long_as_its_session_may_live
     for _ in range(2):
         script.blocked()
         script.tick()
-    assert any(isinstance(one, ev.ReportFailure) for one in script.said)
+    assert any(isinstance(one, ev.ReportFailure) for one in script.message)
 
 
 def test_a_blocked_registration_is_tried_again_not_taken_for_ours() -> None:

@@ -74,7 +74,7 @@ def test_a_new_session_registers_and_claims_anew() -> None:
     assert isinstance(register, ev.Register)
     script.run_on()
     assert script.kinds()[2:] == ["ReadGroup", "Claim", "LoadOffsets", "Start", "Settled"]
-    settled = script.said[-1]
+    settled = script.message[-1]
     assert isinstance(settled, ev.Settled)
     assert settled.cause is ev.RebalanceCause.NEW_SESSION
 
@@ -97,7 +97,7 @@ def test_the_end_of_the_session_ends_a_pause() -> None:
     assert script.send(ev.DeadlineReached()) == []
     script.send(ev.SessionStarted(2))
     refuse_until_resting(script)
-    later = script.said[-1]
+    later = script.message[-1]
     assert isinstance(later, ev.RetryLater)
     assert later.attempt == 1
 

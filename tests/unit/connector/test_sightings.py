@@ -109,9 +109,9 @@ def test_no_brokers_are_said(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-@pytest.mark.parametrize(("topics", "said"), [({}, True), ({"t": 1}, False)])
+@pytest.mark.parametrize(("topics", "message"), [({}, True), ({"t": 1}, False)])
 def test_a_filter_that_matches_nothing_is_said(
-    caplog: pytest.LogCaptureFixture, topics: Mapping[str, int], said: bool
+    caplog: pytest.LogCaptureFixture, topics: Mapping[str, int], message: bool
 ) -> None:
     """A misspelt topic of the console consumer looks like a silent one otherwise."""
     snapshot = GroupSnapshot(
@@ -133,4 +133,4 @@ def test_a_filter_that_matches_nothing_is_said(
         "c: the white_list filter 'x' lets through none of the 2 topics; a new one that it lets "
         "through will be read"
     )
-    assert caplog.messages == [expected] * said
+    assert caplog.messages == [expected] * message

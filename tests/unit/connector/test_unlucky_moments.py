@@ -19,7 +19,7 @@ T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)
 
 
-def fail(_told: object) -> None:
+def fail(_reported: object) -> None:
     """What a listener with a bug does."""
     raise ZeroDivisionError("a bug of the caller")
 

@@ -257,9 +257,11 @@ def test_it_is_said_when_offsets_may_be_forgotten(
 ) -> None:
     """By the brokers, where nothing renews them; ZooKeeper forgets nothing."""
     assembled(offsets_storage=storage, auto_commit_enable=auto_commit).close(1_000)
-    said = [one.getMessage() for one in caplog.records if "offsets.retention" in one.getMessage()]
-    assert len(said) == (storage == "kafka" and not auto_commit)
-    assert all("group g1" in one for one in said)
+    message = [
+        one.getMessage() for one in caplog.records if "offsets.retention" in one.getMessage()
+    ]
+    assert len(message) == (storage == "kafka" and not auto_commit)
+    assert all("group g1" in one for one in message)
 
 
 def test_what_a_member_may_not_commit_others_may() -> None:

@@ -35,12 +35,12 @@ def test_what_was_read_is_committed_when_the_next_is_asked_for(make: Make) -> No
     reader = reader_of(consumer)
     assert reader.read_next_batch().num_rows == 20
     while fakes.group.pending:
-        fakes.group.answer()
+        fakes.group.response()
     assert fakes.group.committed_offsets[A].offset == 0
     with pytest.raises(StopIteration):
         reader.read_next_batch()
     while fakes.group.pending:
-        fakes.group.answer()
+        fakes.group.response()
     assert fakes.group.committed_offsets[A].offset == 10
 
 

@@ -126,7 +126,7 @@ def test_a_poll_that_waits_is_heard_of_in_time() -> None:
 @pytest.mark.parametrize("wanted", [False, True])
 def test_topics_are_made_by_asking_only_where_that_is_wanted(*, wanted: bool) -> None:
     """The keeper asks for what is watched."""
-    asked: list[bool] = []
+    requested: list[bool] = []
 
     class Client:
         def view(
@@ -134,22 +134,22 @@ def test_topics_are_made_by_asking_only_where_that_is_wanted(*, wanted: bool) ->
         ) -> ClusterView:
             assert topics == {"t"}
             assert timeout_ms > 0
-            asked.append(allow_auto_create)
+            requested.append(allow_auto_create)
             return NOTHING_KNOWN
 
         def stop(self) -> None:
             """Nothing to stop."""
 
     scope = ThreadScope("test")
-    keeper = MetadataManager(
+    metadata = MetadataManager(
         cast("Any", Client()),
         scope,
         refresh_ms=60_000,
         on_change=lambda _: None,
         allow_auto_create=wanted,
     )
-    keeper.watch(frozenset({"t"}))
-    wait_until(lambda: asked, what="the question")
-    keeper.stop()
+    metadata.watch(frozenset({"t"}))
+    wait_until(lambda: requested, what="the question")
+    metadata.stop()
     assert scope.close(5_000) == []
-    assert set(asked) == {wanted}
+    assert set(requested) == {wanted}

@@ -29,7 +29,7 @@ def by_poll(consumer: KafkaConsumer, fakes: FakeParts, handed: Handed) -> None:
     """Poll after poll; the second one waits."""
     for number in range(5):
         if number == 1:
-            fakes.bell.meanwhile.append(lambda: None)
+            fakes.wakeup.meanwhile.append(lambda: None)
         for records in consumer.poll(10, max_records=3).values():
             handed += records
 
@@ -83,7 +83,7 @@ class Stopped(BaseException):
     """What a handler raises behind its ``close()``, as ``sys.exit`` does."""
 
 
-def places_of(handed: Handed) -> dict[TopicPartition, list[int]]:
+def partitions_of(handed: Handed) -> dict[TopicPartition, list[int]]:
     """Offsets by partition."""
     found: dict[TopicPartition, list[int]] = {}
     for record in handed:
@@ -140,7 +140,7 @@ def struck(make: Make, read: Read, number: int, strike: Strike) -> bool:
     assert (gate.closed, gate.request, gate.is_inside, gate.here.depth) == (True, None, False, 0)
     closes = [call for call in fakes.group.calls if call.startswith("close")]
     assert (len(closes), fakes.engine.stopped, fakes.group.owned) == (1, True, frozenset())
-    places = places_of(handed)
+    places = partitions_of(handed)
     assert all(offsets == list(range(len(offsets))) for offsets in places.values()), places
     committed = {tp: it.offset for tp, it in fakes.group.committed_offsets.items() if it.offset}
     assert committed == {tp: len(offsets) for tp, offsets in places.items()}, number
@@ -178,7 +178,7 @@ def test_a_handler_amid_a_wait_has_closed_when_its_close_returns(make: Make) -> 
         consumer.close()
         seen.extend([consumer._parts.one_caller.closed, dict(fakes.group.committed_offsets)])
 
-    fakes.bell.meanwhile.append(handler)
+    fakes.wakeup.meanwhile.append(handler)
     assert consumer.poll(1_000) == {}
     assert seen == [True, {A: OffsetAndMetadata(10, "", 3), B: OffsetAndMetadata(10, "", 3)}]
 
@@ -201,7 +201,7 @@ def test_a_poll_that_had_taken_records_gives_none_of_them(make: Make) -> None:
 def test_an_iteration_that_waits_ends(make: Make) -> None:
     """With all its records committed."""
     consumer, fakes = joined(make)
-    fakes.bell.meanwhile.append(consumer.close)
+    fakes.wakeup.meanwhile.append(consumer.close)
     assert len(list(consumer)) == 20
     assert {it.offset for it in fakes.group.committed_offsets.values()} == {10}
 
@@ -211,7 +211,7 @@ def test_a_handler_without_automatic_commits_commits_nothing(make: Make) -> None
     for settings, autocommit in (({"enable_auto_commit": False}, True), ({}, False)):
         consumer, fakes = joined(make, **settings)
         consumer.poll()
-        fakes.bell.meanwhile.append(partial(consumer.close, autocommit=autocommit))
+        fakes.wakeup.meanwhile.append(partial(consumer.close, autocommit=autocommit))
         assert consumer.poll(1_000) == {}
         assert fakes.group.committed_offsets == {}
 
@@ -222,7 +222,7 @@ def test_a_position_that_is_waited_for_is_broken_off(make: Make) -> None:
     fakes.group.give(A)
     fakes.lookup.holds = True
     consumer.poll()
-    fakes.bell.meanwhile.append(consumer.close)
+    fakes.wakeup.meanwhile.append(consumer.close)
     with pytest.raises(ConsumerClosed, match="while this call waited"):
         consumer.position(A)
     assert consumer._parts.one_caller.closed
@@ -233,18 +233,18 @@ class Closes(ConsumerRebalanceListener):
 
     def __init__(self, consumer: KafkaConsumer) -> None:
         self.consumer = consumer
-        self.heard: list[str] = []
+        self.received: list[str] = []
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""
-        self.heard.append("assigned")
+        self.received.append("assigned")
         self.consumer.close()
         assert self.consumer.assignment() == set(assigned)
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""
         del revoked
-        self.heard.append("revoked")
+        self.received.append("revoked")
         self.consumer.close()
         self.consumer.commit({A: OffsetAndMetadata(7, "mine")})
 
@@ -257,7 +257,7 @@ def test_a_listener_that_closes_has_it_done_when_its_call_is_over(make: Make) ->
     consumer.subscribe(["t"], listener=listener)
     fakes.group.give(A)
     assert consumer.poll(1_000) == {}
-    assert listener.heard == ["assigned", "revoked"]
+    assert listener.received == ["assigned", "revoked"]
     assert fakes.group.committed_offsets == {A: OffsetAndMetadata(7, "mine")}
     with pytest.raises(ConsumerClosed):
         consumer.poll()
@@ -268,7 +268,7 @@ def test_a_callback_that_closes_has_it_done_when_its_call_is_over(make: Make) ->
     consumer, fakes = joined(make)
     consumer.poll()
     consumer.commit_async(callback=lambda *_: consumer.close())
-    fakes.group.due.append(fakes.group.answer)
+    fakes.group.due.append(fakes.group.response)
     assert consumer.poll() == {}
     assert consumer._parts.one_caller.closed
 

@@ -27,7 +27,7 @@ def by_poll(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
         for tp, records in consumer.poll(max_records=3).items():
             seen[tp] += [record.offset for record in records]
         while fakes.group.pending:
-            fakes.group.answer()
+            fakes.group.response()
 
 
 def by_loop(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
@@ -79,7 +79,7 @@ def test_an_interrupt_costs_no_topic_of_a_pattern(make: Make) -> None:
     for number in count():
         consumer, fakes = make()
         consumer.subscribe(pattern="^web")
-        fakes.keeper.learn({"web1": 1})
+        fakes.metadata.learn({"web1": 1})
         fakes.session.saw_view()
         try:
             interrupt_at_check(number, strike, consumer.poll)

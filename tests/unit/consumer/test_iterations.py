@@ -37,10 +37,10 @@ def test_what_waits_comes_first_when_a_group_is_sure_again(
         pytest.importorskip("pyarrow")
     consumer, fakes = joined(make, max_poll_records=4)
     assert [next(consumer).offset for _ in range(2)] == [0, 1]
-    answers = [*[frozenset({B})] * unsure, frozenset({A, B})]
+    responses = [*[frozenset({B})] * unsure, frozenset({A, B})]
 
     def deliverable() -> frozenset[object]:
-        return answers.pop(0) if len(answers) > 1 else answers[0]
+        return responses.pop(0) if len(responses) > 1 else responses[0]
 
     fakes.group.deliverable = deliverable  # type: ignore[method-assign,assignment]
     fakes.clock.advance(50)  # so that it looks
@@ -64,18 +64,18 @@ def test_a_listener_that_polls_hears_its_news_once(make: Make) -> None:
     """It is of no use to do so, but no harm either."""
     consumer, fakes = make("t")
     fakes.engine.ends = {A: 10, B: 10}
-    heard: list[list[TopicPartition]] = []
+    received: list[list[TopicPartition]] = []
 
     class Polls(ConsumerRebalanceListener):
         def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-            heard.append(sorted(assigned))
+            received.append(sorted(assigned))
             consumer.poll()
 
     consumer.subscribe(["t"], listener=Polls())
     fakes.group.give(A, B)
     consumer.poll()
     consumer.poll()
-    assert heard == [[A, B]]
+    assert received == [[A, B]]
 
 
 @pytest.mark.parametrize(("how", "sure"), [("poll", 1), ("next", 3), ("poll_arrow", 1)])
@@ -84,12 +84,14 @@ def test_who_stood_still_amid_a_call_hands_nothing_out(make: Make, how: str, sur
     if how == "poll_arrow":
         pytest.importorskip("pyarrow")
     consumer, fakes = joined(make, max_poll_records=4)
-    looks: list[frozenset[TopicPartition]] = []
+    snapshots: list[frozenset[TopicPartition]] = []
 
     def deliverable() -> frozenset[TopicPartition]:
         # It becomes unsure behind the first looks, and sure again later.
-        looks.append(frozenset({A, B}) if not sure <= len(looks) < sure + 4 else frozenset())
-        return looks[-1]
+        snapshots.append(
+            frozenset({A, B}) if not sure <= len(snapshots) < sure + 4 else frozenset()
+        )
+        return snapshots[-1]
 
     fakes.group.deliverable = deliverable  # type: ignore[method-assign]
     seen: dict[object, list[int]] = {A: [], B: []}
@@ -106,7 +108,7 @@ def test_who_stood_still_amid_a_call_hands_nothing_out(make: Make, how: str, sur
             found = {}
             for row in consumer.poll_arrow(max_records=3).to_pylist():
                 found.setdefault(TopicPartition("t", row["partition"]), []).append(row["offset"])
-        given_at += [len(looks)] * bool(found)
+        given_at += [len(snapshots)] * bool(found)
         for tp, offsets in found.items():
             seen[tp] += offsets
     assert seen == {A: list(range(10)), B: list(range(10))}

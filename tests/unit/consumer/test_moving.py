@@ -59,7 +59,7 @@ def test_a_position_is_waited_for(make: Make) -> None:
     consumer, fakes = joined(make)
     fakes.engine.slow_resets = True
     consumer.seek_to_end(A)
-    fakes.bell.meanwhile = [lambda: None, fakes.engine.answer_resets]
+    fakes.wakeup.meanwhile = [lambda: None, fakes.engine.answer_resets]
     assert consumer.position(A) == 10
     consumer.seek_to_end(A)
     assert consumer.position(A, timeout_ms=50) is None
@@ -210,7 +210,7 @@ def test_close_commits_leaves_and_stops(make: Make) -> None:
     consumer.close()
     assert [call for call in fakes.group.calls if call.startswith("close")] == ["close 7000"]
     assert fakes.group.committed_offsets[A] == OffsetAndMetadata(10, "", EPOCH)
-    assert listener.heard == [("revoked", [A, B])]
+    assert listener.received == [("revoked", [A, B])]
     assert fakes.engine.stopped
     for call in (consumer.poll, consumer.commit, consumer.topics):
         with pytest.raises(ConsumerClosed, match="was closed"):

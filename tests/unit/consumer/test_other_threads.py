@@ -39,7 +39,7 @@ class Polling:
             gate = consumer._parts.one_caller
             wait_until(lambda: self._go_on.is_set() or gate.is_ending, what="a word")
 
-        fakes.bell.meanwhile.append(wait)
+        fakes.wakeup.meanwhile.append(wait)
         self.result: Future[Any] = pool.submit(consumer.poll, 1_000)
         assert waits.wait(WAIT_S)
 

@@ -33,7 +33,7 @@ def test_before_partitions_go_what_was_handed_out_is_committed(make: Make) -> No
     fakes.group.give(A)
     consumer.poll()
     assert offsets_of(consumer.poll()) == {A: [3, 4, 5, 6, 7, 8, 9]}
-    assert listener.heard == [("revoked", [A]), ("assigned", [A])]
+    assert listener.received == [("revoked", [A]), ("assigned", [A])]
 
 
 def test_of_lost_partitions_nothing_is_committed(make: Make) -> None:
@@ -45,7 +45,7 @@ def test_of_lost_partitions_nothing_is_committed(make: Make) -> None:
     fakes.group.take(A, B, why=Why.LOST)
     assert consumer.poll() == {}
     assert fakes.group.calls.count("commit") == 0
-    assert listener.heard == [("lost", [A, B])]
+    assert listener.received == [("lost", [A, B])]
     assert consumer.assignment() == set()
 
 
@@ -53,9 +53,9 @@ def test_a_failing_commit_does_not_keep_a_rebalance(
     make: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is logged, and the callback hears of it."""
-    heard: list[object] = []
+    received: list[object] = []
     consumer, fakes = joined(
-        make, default_offset_commit_callback=lambda _, error: heard.append(error)
+        make, default_offset_commit_callback=lambda _, error: received.append(error)
     )
     consumer.poll()
     error = CommitFailed("over")
@@ -63,7 +63,7 @@ def test_a_failing_commit_does_not_keep_a_rebalance(
     fakes.group.take(A, B)
     consumer.poll()
     assert consumer.assignment() == set()
-    assert heard == [error]
+    assert received == [error]
     assert "automatic commit refused" in caplog.text
 
 
@@ -104,14 +104,14 @@ def test_a_listener_may_seek_and_commit(make: Make) -> None:
 
 def test_a_listener_of_another_library_does_too(make: Make) -> None:
     """Without ``on_partitions_lost`` it hears of revoked ones."""
-    heard: list[object] = []
+    received: list[object] = []
 
     class Theirs:
         def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
-            heard.append(("revoked", revoked))
+            received.append(("revoked", revoked))
 
         def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-            heard.append(("assigned", assigned))
+            received.append(("assigned", assigned))
 
     consumer, fakes = make()
     consumer.subscribe(["t"], listener=Theirs())
@@ -119,7 +119,7 @@ def test_a_listener_of_another_library_does_too(make: Make) -> None:
     consumer.poll()
     fakes.group.take(A, why=Why.LOST)
     consumer.poll()
-    assert heard == [("assigned", {A}), ("revoked", {A})]
+    assert received == [("assigned", {A}), ("revoked", {A})]
 
 
 def test_coroutines_are_no_listener(make: Make) -> None:
@@ -155,15 +155,15 @@ def test_polls_commit_by_themselves_what_earlier_ones_handed_out(
     fakes.clock.advance(5_000)
     consumer.poll()
     assert len(fakes.group.pending) == 1
-    fakes.group.answer(CommitFailed("x"))
+    fakes.group.response(CommitFailed("x"))
     fakes.clock.advance(100)  # after a failure sooner
     consumer.poll()
     assert len(fakes.group.pending) == 1
-    fakes.group.answer(CommitFailed("x"))
+    fakes.group.response(CommitFailed("x"))
     assert caplog.text.count("automatic commit refused") == 1  # the same again is no news
     fakes.clock.advance(200)
     consumer.poll()
-    fakes.group.answer()
+    fakes.group.response()
     consumer.poll()
     assert fakes.group.pending == []
 
@@ -196,18 +196,18 @@ def test_commit_takes_what_was_handed_out_or_what_it_is_given(make: Make) -> Non
 
 def test_commit_async_hears_later(make: Make) -> None:
     """Its own callback, or the one for all."""
-    heard: list[tuple[str, object, object]] = []
+    received: list[tuple[str, object, object]] = []
     consumer, fakes = joined(
-        make, default_offset_commit_callback=lambda *them: heard.append(("default", *them))
+        make, default_offset_commit_callback=lambda *them: received.append(("default", *them))
     )
     consumer.poll(max_records=1)
     consumer.commit_async()
-    consumer.commit_async({A: OffsetAndMetadata(7)}, lambda *them: heard.append(("own", *them)))
+    consumer.commit_async({A: OffsetAndMetadata(7)}, lambda *them: received.append(("own", *them)))
     error = CommitFailed("x")
-    fakes.group.answer()
-    fakes.group.answer(error)
+    fakes.group.response()
+    fakes.group.response(error)
     both = {A: OffsetAndMetadata(1, "", EPOCH), B: OffsetAndMetadata(0)}
-    assert heard == [("default", both, None), ("own", {A: OffsetAndMetadata(7)}, error)]
+    assert received == [("default", both, None), ("own", {A: OffsetAndMetadata(7)}, error)]
 
 
 def test_what_an_iteration_held_of_a_lost_partition_is_gone_with_it(make: Make) -> None:

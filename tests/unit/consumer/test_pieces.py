@@ -167,29 +167,29 @@ def test_a_failed_call_changes_nothing() -> None:
 
 def test_patterns_match_from_the_beginning_and_leave_out_the_clusters_own() -> None:
     """As kafka-python does it, with ``re.match``."""
-    keeper = FakeKeeper()
+    metadata = FakeKeeper()
     one = Subscription()
     one.subscribe((), "web|_")
     assert one.watched() is None
-    keeper.learn(
+    metadata.learn(
         {"web1": 1, "myweb": 1, "_x": 1, "__consumer_offsets": 1, "_own": 1}, internal=["_own"]
     )
-    assert one.saw(keeper.view)
+    assert one.saw(metadata.view)
     assert one.topics == {"web1", "_x"}
-    assert not one.saw(keeper.view)
+    assert not one.saw(metadata.view)
     open_one = Subscription(exclude_internal=False)
     open_one.subscribe((), re.compile("__con|_own"))
-    open_one.saw(keeper.view)
+    open_one.saw(metadata.view)
     assert open_one.topics == {"__consumer_offsets", "_own"}
 
 
 def test_without_a_pattern_a_view_changes_nothing() -> None:
     """Named topics are read whether they exist or not."""
-    keeper = FakeKeeper()
-    keeper.learn({"b": 2})
+    metadata = FakeKeeper()
+    metadata.learn({"b": 2})
     one = Subscription()
     one.subscribe(["a"], None)
-    assert not one.saw(keeper.view)
+    assert not one.saw(metadata.view)
     assert one.topics == {"a"}
 
 
@@ -257,7 +257,7 @@ def test_without_auto_commit_nothing_is_due() -> None:
 # --- the shelf ---------------------------------------------------------------------------------
 
 
-def stretch(tp: TopicPartition, first: int, following: int) -> BufferedRecords:
+def range_(tp: TopicPartition, first: int, following: int) -> BufferedRecords:
     """Records [first, following) of a partition."""
     return BufferedRecords(
         tp, PaperSlice(tp, first, following).records(RecordOrigin(tp)), PositionView(first)
@@ -266,7 +266,7 @@ def stretch(tp: TopicPartition, first: int, following: int) -> BufferedRecords:
 
 def test_a_position_is_behind_what_was_handed_out() -> None:
     """With the epoch of that record."""
-    one = stretch(A0, 5, 8)
+    one = range_(A0, 5, 8)
     assert one.position == PositionView(5)
     assert [record.offset for record in one.steps.take(2)] == [5, 6]
     assert one.position == PositionView(7, EPOCH)
@@ -277,39 +277,39 @@ def test_a_position_is_behind_what_was_handed_out() -> None:
 
 def test_a_shelf_gives_only_what_is_asked_for() -> None:
     """What is left keeps its place."""
-    shelf = FetchBuffer()
-    assert not shelf
-    shelf.put(stretch(A0, 0, 3))
-    shelf.put(stretch(B0, 10, 13))
-    assert shelf.partitions() == {A0, B0}
-    assert shelf.first({B0, A1}) is not None
-    assert shelf.first({A1}) is None
-    taken = shelf.take(4, {A0, B0})
+    buffer = FetchBuffer()
+    assert not buffer
+    buffer.put(range_(A0, 0, 3))
+    buffer.put(range_(B0, 10, 13))
+    assert buffer.partitions() == {A0, B0}
+    assert buffer.first({B0, A1}) is not None
+    assert buffer.first({A1}) is None
+    taken = buffer.take(4, {A0, B0})
     assert {tp: [record.offset for record in them] for tp, them in taken.items()} == {
         A0: [0, 1, 2],
         B0: [10],
     }
-    assert shelf.position(B0) == PositionView(11, EPOCH)
-    assert shelf.position(A0) is None
-    assert shelf.take(9, {A0}) == {}
-    shelf.drop(B0)
-    shelf.drop(B0)
-    assert not shelf
-    shelf.put(stretch(A1, 0, 1))
-    shelf.clear()
-    assert not shelf
+    assert buffer.position(B0) == PositionView(11, EPOCH)
+    assert buffer.position(A0) is None
+    assert buffer.take(9, {A0}) == {}
+    buffer.drop(B0)
+    buffer.drop(B0)
+    assert not buffer
+    buffer.put(range_(A1, 0, 1))
+    buffer.clear()
+    assert not buffer
 
 
 @given(counts=st.lists(st.integers(1, 4), max_size=12), length=st.integers(0, 12))
 def test_however_it_is_taken_all_comes_once_in_order(counts: list[int], length: int) -> None:
     """And the position is always behind it."""
-    shelf = FetchBuffer()
-    shelf.put(stretch(A0, 0, length))
+    buffer = FetchBuffer()
+    buffer.put(range_(A0, 0, length))
     seen: list[int] = []
     for count in counts:
-        taken = shelf.take(count, {A0}).get(A0, [])
+        taken = buffer.take(count, {A0}).get(A0, [])
         assert len(taken) <= count
         seen += [record.offset for record in taken]
-        position = shelf.position(A0)
+        position = buffer.position(A0)
         assert position is None or position.offset == len(seen)
     assert seen == list(range(min(length, sum(counts))))

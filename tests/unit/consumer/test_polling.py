@@ -30,7 +30,7 @@ def test_a_poll_joins_and_hands_out_from_where_the_group_stands(make: Make) -> N
     assert fakes.group.calls == ["subscribe t"]
     assert consumer.subscription() == {"t"}
     assert consumer.assignment() == set()
-    assert fakes.keeper.watched == frozenset({"t"})
+    assert fakes.metadata.watched == frozenset({"t"})
     fakes.group.give(A, B)
     assert consumer.poll() == {}
     assert consumer.assignment() == {A, B}
@@ -56,7 +56,7 @@ def test_a_poll_waits_as_long_as_it_may(make: Make) -> None:
     began_ms = fakes.clock.now_ms()
     assert consumer.poll(timeout_ms=7_000) == {}
     assert fakes.clock.now_ms() - began_ms == 7_001
-    fakes.bell.meanwhile = [lambda: None, lambda: fakes.engine.ends.update({A: 11})]
+    fakes.wakeup.meanwhile = [lambda: None, lambda: fakes.engine.ends.update({A: 11})]
     assert offsets_of(consumer.poll(timeout_ms=7_000)) == {A: [10]}
 
 
@@ -121,13 +121,13 @@ def test_a_pattern_comes_behind_an_unsubscribe(make: Make) -> None:
         consumer.subscribe(pattern="^web")
     consumer.unsubscribe()
     consumer.subscribe(pattern="^web")
-    fakes.keeper.learn({"web1": 2, "other": 1})
+    fakes.metadata.learn({"web1": 2, "other": 1})
     fakes.session.saw_view()
     consumer.poll()
     assert consumer.subscription() == {"web1"}
     consumer.unsubscribe()
     consumer.subscribe(["b"])
-    fakes.keeper.learn({"web1": 2, "web2": 1})
+    fakes.metadata.learn({"web1": 2, "web2": 1})
     fakes.session.saw_view()
     consumer.poll()
     assert consumer.subscription() == {"b"}
@@ -139,13 +139,13 @@ def test_a_pattern_takes_topics_as_they_come(make: Make) -> None:
     """Also where none matches yet."""
     consumer, fakes = make()
     consumer.subscribe(pattern="^web")
-    assert fakes.keeper.watched is None
+    assert fakes.metadata.watched is None
     consumer.poll()
     assert fakes.group.calls == []
-    fakes.keeper.learn({"x": 1})
+    fakes.metadata.learn({"x": 1})
     fakes.session.saw_view()
     consumer.poll()
-    fakes.keeper.learn({"x": 1, "web1": 2})
+    fakes.metadata.learn({"x": 1, "web1": 2})
     fakes.session.saw_view()
     consumer.poll()
     consumer.poll()
@@ -158,7 +158,7 @@ def test_what_a_pattern_finds_is_read_at_once(make: Make) -> None:
     consumer, fakes = make(group_id=None)
     fakes.engine.ends = {A: 1}
     consumer.subscribe(pattern="^t")
-    fakes.keeper.learn({"t": 1})
+    fakes.metadata.learn({"t": 1})
     assert offsets_of(consumer.poll()) == {A: [0]}
 
 
@@ -166,9 +166,9 @@ def test_topics_of_a_group_that_we_lead_are_watched_too(make: Make) -> None:
     """Their changes are ours to answer."""
     consumer, fakes = make("t")
     fakes.session.watch_for_group(frozenset({"t", "u"}))
-    assert fakes.keeper.watched == frozenset({"t", "u"})
+    assert fakes.metadata.watched == frozenset({"t", "u"})
     consumer.subscribe(["v"])
-    assert fakes.keeper.watched == frozenset({"t", "u", "v"})
+    assert fakes.metadata.watched == frozenset({"t", "u", "v"})
 
 
 def test_assigned_partitions_need_no_group(make: Make) -> None:
@@ -177,7 +177,7 @@ def test_assigned_partitions_need_no_group(make: Make) -> None:
     fakes.engine.ends = {A: 10, B: 10}
     fakes.group.committed_offsets[A] = OffsetAndMetadata(9)
     consumer.assign([A])
-    assert fakes.keeper.watched == frozenset({"t"})
+    assert fakes.metadata.watched == frozenset({"t"})
     assert consumer.poll() == {}
     assert offsets_of(consumer.poll()) == {A: [9]}
     consumer.assign([A, B])
@@ -190,7 +190,7 @@ def test_assigned_partitions_need_no_group(make: Make) -> None:
     assert consumer.assignment() == {B}
     consumer.assign([])
     assert consumer.assignment() == set()
-    assert fakes.keeper.watched == frozenset()
+    assert fakes.metadata.watched == frozenset()
     consumer.subscribe(["t"])
 
 
@@ -201,7 +201,7 @@ def test_without_a_group_all_partitions_are_ours(make: Make) -> None:
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
     assert consumer.poll() == {}
-    fakes.keeper.learn({"t": 2, "u": 1})
+    fakes.metadata.learn({"t": 2, "u": 1})
     assert offsets_of(consumer.poll()) == {A: [0], B: [0]}
     calls: list[Callable[[], object]] = [
         consumer.commit,
@@ -211,15 +211,15 @@ def test_without_a_group_all_partitions_are_ours(make: Make) -> None:
     for call in calls:
         with pytest.raises(IllegalState, match="group_id"):
             call()
-    fakes.keeper.learn({})
+    fakes.metadata.learn({})
     consumer.poll()
     assert consumer.assignment() == {A, B}  # a view without them may be one of a moment
     consumer.subscribe(["u"], listener=listener)
-    fakes.keeper.learn({"t": 2, "u": 1})
+    fakes.metadata.learn({"t": 2, "u": 1})
     consumer.poll()
     assert consumer.assignment() == {("u", 0)}
     consumer.close()
-    assert [what for what, _ in listener.heard] == ["assigned", "revoked", "assigned", "revoked"]
+    assert [what for what, _ in listener.received] == ["assigned", "revoked", "assigned", "revoked"]
 
 
 # --- what comes out of a poll besides records ----------------------------------------------------
@@ -238,7 +238,7 @@ def test_a_partition_that_fails_is_raised_and_the_others_go_on(make: Make) -> No
 def test_brokers_that_do_not_know_us_are_raised_by_each_poll(make: Make) -> None:
     """Trying again does not help."""
     consumer, fakes = make("t")
-    fakes.keeper.failure = AuthenticationFailed("wrong password")
+    fakes.metadata.failure = AuthenticationFailed("wrong password")
     for _ in range(2):
         with pytest.raises(AuthenticationFailed):
             consumer.poll(timeout_ms=10_000)
@@ -279,7 +279,7 @@ def test_wakeup_ends_a_poll_and_loses_nothing(make: Make) -> None:
     with pytest.raises(Woken):
         consumer.poll()
     assert len(consumer.poll()) == 2
-    fakes.bell.meanwhile = [consumer.wakeup]
+    fakes.wakeup.meanwhile = [consumer.wakeup]
     with pytest.raises(Woken):
         consumer.poll(timeout_ms=9_000)
 

@@ -70,16 +70,16 @@ def test_the_method_is_that_of_the_engine() -> None:
 def test_a_future_tells_what_became_of_a_commit(make: Make, error: Exception | None) -> None:
     """Callbacks run once, whenever they were added; what they raise is logged."""
     consumer, fakes = joined(make)
-    told: list[object] = []
-    future = consumer.commit_async({A: OffsetAndMetadata(3)}, lambda *both: told.append(both))
-    assert future.add_callback(told.append).add_errback(told.append) is future
+    reported: list[object] = []
+    future = consumer.commit_async({A: OffsetAndMetadata(3)}, lambda *both: reported.append(both))
+    assert future.add_callback(reported.append).add_errback(reported.append) is future
     future.add_both(lambda _: 1 / 0)
     assert (future.is_done, future.succeeded(), future.failed()) == (False, False, False)
-    assert (future.value, future.exception, told) == (None, None, [])
-    fakes.group.answer(error)
+    assert (future.value, future.exception, reported) == (None, None, [])
+    fakes.group.response(error)
     offsets = {A: OffsetAndMetadata(3)}
     outcome = offsets if error is None else error
-    assert told == [outcome, (offsets, error)]
+    assert reported == [outcome, (offsets, error)]
     assert (future.is_done, future.succeeded(), future.failed()) == (
         True,
         error is None,
@@ -88,15 +88,15 @@ def test_a_future_tells_what_became_of_a_commit(make: Make, error: Exception | N
     assert (future.value, future.exception) == ((offsets, None) if error is None else (None, error))
     assert future.retriable() == isinstance(error, RebalanceInProgress)
     future.add_both(
-        told.append,
+        reported.append,
     )
-    assert told[2:] == [outcome]
+    assert reported[2:] == [outcome]
 
 
 def test_who_waits_for_a_commit_need_not_poll(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asking after it runs what is due; a commit of nothing is done at once."""
     consumer, fakes = joined(make)
     future = consumer.commit_async({A: OffsetAndMetadata(3)})
-    monkeypatch.setattr(fakes.group, "run_callbacks", fakes.group.answer)
+    monkeypatch.setattr(fakes.group, "run_callbacks", fakes.group.response)
     assert future.is_done
     assert consumer.commit_async({}).succeeded()

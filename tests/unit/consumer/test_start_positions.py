@@ -58,32 +58,32 @@ def test_without_a_group_the_policy_decides_at_once() -> None:
 
 def test_what_came_after_the_first_look_is_read_from_its_beginning() -> None:
     """All in it was written since; what is committed comes first, as ever."""
-    keeper = FakeKeeper(news={A: True, B: True})
-    world = World(LATEST, topics=keeper)
+    metadata = FakeKeeper(events={A: True, B: True})
+    world = World(LATEST, topics=metadata)
     assert world.positions() == [PositionView(7, 2), PositionView(0)]
-    alone = World(LATEST, in_group=False, topics=keeper)
+    alone = World(LATEST, in_group=False, topics=metadata)
     assert alone.positions() == [PositionView(0), PositionView(0)]
-    keeper.news.clear()
-    assert World(LATEST, topics=keeper).positions() == [PositionView(7, 2), PositionView(20)]
+    metadata.events.clear()
+    assert World(LATEST, topics=metadata).positions() == [PositionView(7, 2), PositionView(20)]
 
 
 def test_where_nobody_has_looked_yet_the_policy_waits() -> None:
     """A position that is sought meanwhile stays."""
-    keeper = FakeKeeper(news={A: None, B: None})
-    world = World(LATEST, in_group=False, topics=keeper)
+    metadata = FakeKeeper(events={A: None, B: None})
+    world = World(LATEST, in_group=False, topics=metadata)
     assert world.positions() == [None, None]
     assert not world.starts.is_settled
     world.starts.settle([A])
-    keeper.news = {A: True, B: True}
+    metadata.events = {A: True, B: True}
     assert world.positions() == [None, PositionView(0)]
     assert world.starts.is_settled
 
 
 def test_only_latest_makes_a_difference() -> None:
     """``earliest`` loses nothing, and with ``none`` the caller decides."""
-    keeper = FakeKeeper(news={A: None, B: None})
-    assert World(EARLIEST, topics=keeper).positions() == [PositionView(7, 2), PositionView(0)]
-    world = World(None, topics=FakeKeeper(news={B: True}))
+    metadata = FakeKeeper(events={A: None, B: None})
+    assert World(EARLIEST, topics=metadata).positions() == [PositionView(7, 2), PositionView(0)]
+    world = World(None, topics=FakeKeeper(events={B: True}))
     world.starts.advance()
     with pytest.raises(NoOffsetForPartition, match="t-1"):
         world.starts.advance()
@@ -120,19 +120,19 @@ def test_an_answer_from_before_a_partition_went_and_came_says_nothing() -> None:
     world.starts.advance()
     world.starts.settle([A])
     world.engine.remove([A])
-    before = world.lookup.asked.pop()
+    before = world.lookup.requested.pop()
     world.engine.add([A])
     world.starts.came([A])
     world.starts.advance()
     world.group.committed_offsets[A] = OffsetAndMetadata(9)
-    after = world.lookup.asked.pop()
+    after = world.lookup.requested.pop()
     assert [before, after] == [frozenset({A, B}), frozenset({A})]
     # The old answer, late, with what was committed then.
     world.lookup.holds = False
-    world.lookup.asked = [before]
+    world.lookup.requested = [before]
     world.starts.advance()
     assert world.engine.position(A) is None
-    world.lookup.asked = [after]
+    world.lookup.requested = [after]
     world.starts.advance()
     assert world.engine.position(A) == PositionView(9)
 
@@ -142,13 +142,13 @@ def test_the_same_set_asked_twice_is_two_questions() -> None:
     world = World()
     world.lookup.holds = True
     world.starts.advance()
-    [first] = world.lookup.asked
+    [first] = world.lookup.requested
     world.starts.settle([A, B])
     world.starts.came([A, B])
     world.starts.advance()
-    assert world.lookup.asked[1] == first
+    assert world.lookup.requested[1] == first
     world.lookup.holds = False
-    world.lookup.asked = world.lookup.asked[:1]
+    world.lookup.requested = world.lookup.requested[:1]
     world.starts.advance()
     assert world.engine.position(A) is None
 

@@ -26,40 +26,40 @@ A = TopicPartition("t", 0)
 
 def test_a_ring_ends_the_wait_under_way_or_the_next() -> None:
     """However often it rang."""
-    bell = Wakeup()
+    wakeup = Wakeup()
     for _ in range(3):
-        bell.ring()
+        wakeup.signal()
     began_ms = SystemClock().now_ms()
-    bell.wait(60_000)
+    wakeup.wait(60_000)
     assert SystemClock().now_ms() - began_ms < 5_000
-    bell.wait(20)  # the rings before are used up
+    wakeup.wait(20)  # the rings before are used up
     ringer = ThreadScope("test")
-    ringer.spawn("ringer", bell.ring, stop=lambda: None)
-    bell.wait(60_000)
+    ringer.spawn("ringer", wakeup.signal, stop=lambda: None)
+    wakeup.wait(60_000)
     assert ringer.close(5_000) == []
 
 
 def test_wakeup_is_heard_once() -> None:
     """By the call under way, or the next."""
-    bell = Wakeup()
-    bell.check()
-    bell.wake()
-    bell.wait(60_000)
+    wakeup = Wakeup()
+    wakeup.check()
+    wakeup.wake()
+    wakeup.wait(60_000)
     with pytest.raises(Woken):
-        bell.check()
-    bell.check()
+        wakeup.check()
+    wakeup.check()
 
 
 def test_wakeup_from_a_signal_handler_ends_a_wait() -> None:
     """In the thread that waits."""
-    bell = Wakeup()
-    before = signal.signal(signal.SIGUSR1, lambda *_: bell.wake())
+    wakeup = Wakeup()
+    before = signal.signal(signal.SIGUSR1, lambda *_: wakeup.wake())
     scope = ThreadScope("test")
     try:
         scope.spawn("killer", lambda: os.kill(os.getpid(), signal.SIGUSR1), stop=lambda: None)
-        bell.wait(60_000)
+        wakeup.wait(60_000)
         with pytest.raises(Woken):
-            bell.check()
+            wakeup.check()
     finally:
         scope.close(5_000)
         signal.signal(signal.SIGUSR1, before)
@@ -94,12 +94,12 @@ class PaperBell(Wakeup):
 def test_a_poll_looks_once_and_then_waits_in_pieces() -> None:
     """So that the group hears of the caller, until the time is over."""
     clock, rounds = ManualClock(), Rounds()
-    bell = PaperBell(clock)
-    loop = PollLoop(rounds, bell, clock, most_ms=300)
+    wakeup = PaperBell(clock)
+    loop = PollLoop(rounds, wakeup, clock, most_ms=300)
     assert loop.run(0, lambda: "") == ""
-    assert (rounds.turns, bell.waits) == (1, [])
+    assert (rounds.turns, wakeup.waits) == (1, [])
     assert loop.run(700, lambda: "") == ""
-    assert bell.waits == [300, 300, 101]  # the millisecond that had begun does not count
+    assert wakeup.waits == [300, 300, 101]  # the millisecond that had begun does not count
     found = iter(["", "", "x"])
     assert loop.run(None, lambda: next(found)) == "x"
 
@@ -107,25 +107,25 @@ def test_a_poll_looks_once_and_then_waits_in_pieces() -> None:
 def test_a_poll_gathers_before_it_takes_and_never_past_its_time() -> None:
     """What is there by the end of its time is handed out; a poll without time takes at once."""
     clock, rounds = ManualClock(), Rounds()
-    bell = PaperBell(clock)
+    wakeup = PaperBell(clock)
     gathering: list[int] = [250, 40, 0]
-    loop = PollLoop(rounds, bell, clock, most_ms=300, gather_ms=lambda: gathering.pop(0))
+    loop = PollLoop(rounds, wakeup, clock, most_ms=300, gather_ms=lambda: gathering.pop(0))
     assert loop.run(5_000, lambda: "x") == "x"
-    assert (rounds.turns, bell.waits) == (3, [250, 40])
-    bell.waits.clear()
-    always = PollLoop(rounds, bell, clock, most_ms=300, gather_ms=lambda: 250)
+    assert (rounds.turns, wakeup.waits) == (3, [250, 40])
+    wakeup.waits.clear()
+    always = PollLoop(rounds, wakeup, clock, most_ms=300, gather_ms=lambda: 250)
     assert always.run(100, lambda: "x") == "x"
-    assert bell.waits == [101]
+    assert wakeup.waits == [101]
     assert always.run(0, lambda: "x") == "x"
-    assert bell.waits == [101]
+    assert wakeup.waits == [101]
 
 
 def test_a_poll_that_is_woken_hands_out_nothing() -> None:
     """What is there comes with the next."""
     clock = ManualClock()
-    bell = PaperBell(clock)
-    loop = PollLoop(Rounds(), bell, clock, most_ms=300)
-    bell.wake()
+    wakeup = PaperBell(clock)
+    loop = PollLoop(Rounds(), wakeup, clock, most_ms=300)
+    wakeup.wake()
     with pytest.raises(Woken):
         loop.run(0, lambda: "x")
     assert loop.run(0, lambda: "x") == "x"
@@ -161,32 +161,32 @@ def test_only_one_thread_is_inside_at_a_time() -> None:
 
 def test_committed_positions_are_looked_up_beside_the_caller() -> None:
     """An error is an answer, too; and the thread ends when it is asked to."""
-    answers: Mailbox[dict[TopicPartition, OffsetAndMetadata | None] | Exception] = Mailbox()
+    responses: Mailbox[dict[TopicPartition, OffsetAndMetadata | None] | Exception] = Mailbox()
     rung: Mailbox[None] = Mailbox()
 
-    def ask(
+    def request(
         partitions: frozenset[TopicPartition], /, *, timeout_ms: int
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         assert timeout_ms == 77
         assert partitions == {A}
-        found = answers.get(30_000)
+        found = responses.get(30_000)
         if isinstance(found, Exception):
             raise found
         assert found is not None
         return found
 
     scope = ThreadScope("test")
-    lookup = CommittedLookup(ask, scope, lambda: rung.put(None), timeout_ms=77)
-    assert lookup.answers() == []
-    lookup.ask(frozenset({A}))
+    lookup = CommittedLookup(request, scope, lambda: rung.put(None), timeout_ms=77)
+    assert lookup.responses() == []
+    lookup.request(frozenset({A}))
     error = RequestTimedOut("x")
-    answers.put({A: None})
-    lookup.ask(frozenset({A}))
-    answers.put(error)
+    responses.put({A: None})
+    lookup.request(frozenset({A}))
+    responses.put(error)
     seen: list[CommittedResult] = []
 
     def both() -> bool:
-        seen.extend(lookup.answers())
+        seen.extend(lookup.responses())
         return len(seen) == 2
 
     wait_until(both, what="both answers")
@@ -195,8 +195,8 @@ def test_committed_positions_are_looked_up_beside_the_caller() -> None:
         CommittedResult(frozenset({A}), error),
     ]
     assert len(rung.drain()) == 2
-    lookup.ask(frozenset({A}))
-    answers.put(ConsumerClosed("closed"))
+    lookup.request(frozenset({A}))
+    responses.put(ConsumerClosed("closed"))
     assert scope.close(5_000) == []
     assert scope.first_error() is None
 

@@ -2,7 +2,7 @@
 
 from zkconsumer.demo.lines import line_number, log_line
 from zkconsumer.demo.picture import PartitionView, picture
-from zkconsumer.demo.story import verdict_lines
+from zkconsumer.demo.story import audit_lines
 from zkconsumer.demo.tally import Tally
 from zkconsumer.model import TopicPartition
 
@@ -18,8 +18,8 @@ def test_the_verdict_counts_losses_and_repetitions() -> None:
     tally = Tally()
     tally.add("a", [0, 1, 2])
     tally.add("b", [2, 2, 4])
-    verdict = tally.verdict({0, 1, 2, 3, 4})
-    assert (verdict.delivered, verdict.lost, verdict.lost_count, verdict.repeated) == (
+    outcome = tally.outcome({0, 1, 2, 3, 4})
+    assert (outcome.delivered, outcome.lost, outcome.lost_count, outcome.repeated) == (
         4,
         (3,),
         1,
@@ -27,7 +27,7 @@ def test_the_verdict_counts_losses_and_repetitions() -> None:
     )
     assert tally.by_member == {"a": 3, "b": 3}
     assert tally.misses(range(5)) == 1
-    assert "the first that were lost: 3" in verdict_lines(verdict)
+    assert "the first that were lost: 3" in audit_lines(outcome)
 
 
 def test_the_picture_names_owners_and_lag() -> None:

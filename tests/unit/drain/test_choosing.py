@@ -9,7 +9,7 @@ SPARK = ("--master",)
 
 
 @pytest.mark.parametrize(
-    ("wish", "environ", "engine"),
+    ("wanted", "environ", "engine"),
     [
         (Wish(engine="auto", path="/lake"), {}, "local"),
         (Wish(engine="auto", path="file:/lake", format="json"), {"SPARK_HOME": "/opt"}, "local"),
@@ -27,14 +27,14 @@ SPARK = ("--master",)
     ],
 )
 def test_local_unless_spark_is_configured_or_needed(
-    wish: Wish, environ: dict[str, str], engine: str
+    wanted: Wish, environ: dict[str, str], engine: str
 ) -> None:
     """``auto`` takes the local one where it can, and where nothing speaks of Spark."""
-    assert choose(wish, environ) == engine
+    assert choose(wanted, environ) == engine
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("wanted", "message"),
     [
         (Wish(engine="local", path="hdfs://nn/lake"), r"hdfs://.*use --engine spark"),
         (Wish(engine="local", path="/s", format="kafka"), r"--to kafka: use --engine spark"),
@@ -44,10 +44,10 @@ def test_local_unless_spark_is_configured_or_needed(
         (Wish(engine="auto", path="hdfs://nn/lake", memory_mb=512), r"use --engine spark"),
     ],
 )
-def test_what_can_not_be_is_refused_in_a_line(wish: Wish, said: str) -> None:
+def test_what_can_not_be_is_refused_in_a_line(wanted: Wish, message: str) -> None:
     """It names what to do instead."""
-    with pytest.raises(ConfigError, match=said) as refused:
-        choose(wish, {})
+    with pytest.raises(ConfigError, match=message) as refused:
+        choose(wanted, {})
     assert "\n" not in str(refused.value)
 
 

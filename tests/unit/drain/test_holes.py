@@ -20,9 +20,9 @@ def test_every_offset_is_there_or_in_a_hole_that_is_explained(there: set[int], b
     holes = holes_in(WANTED, runs_of(sorted(there)))
     absent = {offset for hole in holes for offset in range(*hole)}
     assert absent == set(range(10, 30)) - there
-    told = explain(WANTED, holes, LogEnds(begin, 40))
-    assert sum(absence.count for absence in told) == len(absent)
-    for absence in told:
+    reported = explain(WANTED, holes, LogEnds(begin, 40))
+    assert sum(absence.count for absence in reported) == len(absent)
+    for absence in reported:
         offsets = set(range(absence.from_offset, absence.until_offset))
         assert offsets <= absent
         expired = absence.kind is AbsenceKind.EXPIRED
@@ -52,7 +52,7 @@ def test_very_many_holes_are_noted_together() -> None:
         topic_partition=TopicPartition("t", 0), from_offset=0, until_offset=100_000
     )
     holes = [Run(offset, offset + 1) for offset in range(0, 100_000, 4)]
-    told = explain(wanted, holes, LogEnds(0, 100_000))
-    assert len(told) == NOTED
-    assert sum(absence.count for absence in told) == 25_000
-    assert told[0] == Absence(0, 97, 25, AbsenceKind.COMPACTED)
+    reported = explain(wanted, holes, LogEnds(0, 100_000))
+    assert len(reported) == NOTED
+    assert sum(absence.count for absence in reported) == 25_000
+    assert reported[0] == Absence(0, 97, 25, AbsenceKind.COMPACTED)

@@ -27,7 +27,7 @@ class Terminal(io.StringIO):
 
 def drained(watch: Watch) -> None:
     """What a runner tells of one batch of two."""
-    watch.looked({TP: 0}, {TP: 10_000})
+    watch.on_snapshot({TP: 0}, {TP: 10_000})
     watch.landing(PLAN)
     watch.landed(PLAN, MANIFEST)
 
@@ -37,10 +37,10 @@ def test_a_bar_shows_rate_and_lag() -> None:
     terminal = Terminal()
     with shown(terminal) as watch:
         drained(watch)
-    said = terminal.getvalue()
-    assert "batch 1" in said
-    assert "4,000 landed" in said
-    assert "lag 6,000" in said
+    message = terminal.getvalue()
+    assert "batch 1" in message
+    assert "4,000 landed" in message
+    assert "lag 6,000" in message
 
 
 def test_without_rich_there_is_a_line_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:

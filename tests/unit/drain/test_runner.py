@@ -20,7 +20,7 @@ class StopsBehind:
         self._world = world
         self._files = files
 
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         """See ``Stop``."""
         files = [path for path in self._world.storage.content if path.startswith("topic=")]
         return len(files) >= self._files

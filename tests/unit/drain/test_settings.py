@@ -136,7 +136,7 @@ def test_pace_and_lag_are_told() -> None:
         *("99 s", "2 min", "83 min", "3 h 20 min")
     ]
     tp = TopicPartition("t", 0)
-    assert DrainMeter().looked({tp: 4}, {tp: 10, TopicPartition("t", 1): 3}).lag == 9
+    assert DrainMeter().on_snapshot({tp: 4}, {tp: 10, TopicPartition("t", 1): 3}).lag == 9
 
 
 def test_what_was_lost_is_in_the_last_words() -> None:

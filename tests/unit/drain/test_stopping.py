@@ -24,7 +24,7 @@ def test_the_first_signal_asks_and_the_second_ends(
     stop, before = DrainStopFlag(), signal.getsignal(number)
     with asking_signals(stop, ignored_signals()):
         signal.raise_signal(number)
-        assert stop.asked()
+        assert stop.requested()
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
     assert signal.getsignal(number) is before
@@ -38,6 +38,6 @@ def test_what_was_ignored_before_spark_began_stays_ignored() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as Spark's start does
     with asking_signals(stop, ignored):
         signal.raise_signal(signal.SIGINT)
-        assert not stop.asked()
+        assert not stop.requested()
         signal.raise_signal(signal.SIGTERM)
-        assert stop.asked()
+        assert stop.requested()

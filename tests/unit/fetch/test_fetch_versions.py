@@ -82,7 +82,7 @@ def test_the_native_request_is_the_one_of_the_definition(version: int) -> None:
         with native_reader(broker, version=version) as reader:
             reader.add_all()
             wait_until_soon(
-                lambda: any(len(broker.asked(at)) == 200 for at in range(len(broker.requests))),
+                lambda: any(len(broker.requested(at)) == 200 for at in range(len(broker.requests))),
                 what="a request about all",
             )
         frames = broker.frames
@@ -129,8 +129,8 @@ def full(frame: bytes, version: int = 12) -> bytes:
         FetchedTopic(topic=topic.topic, partitions=tuple(map(_full, topic.partitions)))
         for topic in response.topics
     )
-    told = FetchResponse(topics=topics, throttle_time_ms=0, session_id=0)
-    return encode_response(told, version=version, correlation_id=correlation_id)
+    reported = FetchResponse(topics=topics, throttle_time_ms=0, session_id=0)
+    return encode_response(reported, version=version, correlation_id=correlation_id)
 
 
 def _full(part: FetchedPartition) -> FetchedPartition:

@@ -83,7 +83,7 @@ def test_a_partition_without_an_offset_starts_by_the_reset_policy() -> None:
         bench.run(bench.loop()).add(claim, None)
         assert take_values(queue, 1) == ["a"]
         assert claim.consumed_offset == 0
-        assert bench.asked(ApiKey.LIST_OFFSETS) == 1
+        assert bench.requested(ApiKey.LIST_OFFSETS) == 1
 
 
 def test_an_offset_out_of_range_is_reset_and_said(caplog: pytest.LogCaptureFixture) -> None:
@@ -93,9 +93,9 @@ def test_an_offset_out_of_range_is_reset_and_said(caplog: pytest.LogCaptureFixtu
         bench.cluster.append(T0, values("a"))
         bench.run(bench.loop()).add(claim_on(queue, committed=10_000), 10_000)
         assert take_values(queue, 1) == ["a"]
-    (said,) = [record.getMessage() for record in caplog.records]
-    assert "t-0: offset 10000 is out of range" in said
-    assert "smallest offset" in said
+    (message,) = [record.getMessage() for record in caplog.records]
+    assert "t-0: offset 10000 is out of range" in message
+    assert "smallest offset" in message
 
 
 # --- connections ---------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def test_a_second_failure_in_a_row_gives_all_partitions_back() -> None:
         wait_for(lambda: len(bench.lost) == 2, "both partitions to come back")
         assert bench.lost_at() == {T0: 0, T1: 0}
         assert loop.partition_count() == 0
-        assert bench.asked(ApiKey.FETCH) == 2
+        assert bench.requested(ApiKey.FETCH) == 2
         bench.cluster.append(T0, values("a"))
         loop.add(claim_on(queue, T0), 0)
         assert take_values(queue, 1) == ["a"]
@@ -183,10 +183,10 @@ def test_stopping_does_not_wait_for_a_broker_that_hangs() -> None:
         bench.brokers[0].script(ApiKey.FETCH, Hang())
         loop = bench.run(bench.loop())
         loop.add(claim_on(new_queue(1)), 5)
-        wait_for(lambda: bench.asked(ApiKey.FETCH), "the fetch that hangs")
+        wait_for(lambda: bench.requested(ApiKey.FETCH), "the fetch that hangs")
         assert bench.scope.close(1_500) == []
         assert bench.lost_at() == {T0: 5}
-        assert (bench.asked(ApiKey.FETCH), bench.opened) == (1, 1)
+        assert (bench.requested(ApiKey.FETCH), bench.opened) == (1, 1)
 
 
 def test_stopping_while_it_connects_does_not_wait_for_an_answer() -> None:
@@ -209,7 +209,7 @@ def test_stopping_while_it_connects_does_not_wait_for_an_answer() -> None:
         )
         loops[0].add(claim_on(new_queue(1)), 5)
         loops[0].run()
-        assert bench.asked(ApiKey.FETCH) == 0
+        assert bench.requested(ApiKey.FETCH) == 0
         assert bench.lost_at() == {T0: 5}
 
 
@@ -269,14 +269,14 @@ def test_a_loop_that_dies_gives_its_partitions_back_first() -> None:
     """An error that nobody foresaw: its owner hears it, and others can go on."""
     with FetchBench() as bench:
         bench.may_die = True
-        heard: list[BaseException] = []
+        received: list[BaseException] = []
         bench.cluster.append(T0, values("a"))
         loop = bench.loop()
         loop.add(PartitionClaim(T0, BrokenSink(), 0), 0)
         loop.add(claim_on(new_queue(1), T1), 3)
-        bench.scope.spawn("loop", loop.run, stop=loop.stop, on_error=heard.append)
-        wait_for(lambda: heard, "the death of the loop")
-        assert isinstance(heard[0], ZeroDivisionError)
+        bench.scope.spawn("loop", loop.run, stop=loop.stop, on_error=received.append)
+        wait_for(lambda: received, "the death of the loop")
+        assert isinstance(received[0], ZeroDivisionError)
         assert set(bench.lost_at()) == {T0, T1}
 
 
@@ -341,10 +341,10 @@ def test_an_idle_loop_with_a_chunk_that_waits_does_not_spin() -> None:
         wait_for(lambda: waiting_for(full) == 1, "the second chunk to wait")
         loop.add(claim_on(new_queue(1), T1), 0)
         wait_for(lambda: bench.fetches_of(T1), "a look at the other partition")
-        before = bench.asked(ApiKey.FETCH)
+        before = bench.requested(ApiKey.FETCH)
         loop.wake()
-        wait_for(lambda: bench.asked(ApiKey.FETCH) > before, "a look after the wake")
-        assert bench.asked(ApiKey.FETCH) == before + 1
+        wait_for(lambda: bench.requested(ApiKey.FETCH) > before, "a look after the wake")
+        assert bench.requested(ApiKey.FETCH) == before + 1
 
 
 def test_a_loop_whose_partitions_all_wait_asks_nothing() -> None:
@@ -357,10 +357,10 @@ def test_a_loop_whose_partitions_all_wait_asks_nothing() -> None:
         wait_for(lambda: queue.chunk_count() == 1, "the queue to be full")
         bench.cluster.append(T0, values("b"))
         wait_for(lambda: waiting_for(queue) == 1, "the second chunk to wait")
-        before = bench.asked(ApiKey.FETCH)
+        before = bench.requested(ApiKey.FETCH)
         for _ in range(5):
             loop.wake()
-        assert bench.asked(ApiKey.FETCH) == before
+        assert bench.requested(ApiKey.FETCH) == before
         assert take_values(queue, 2) == ["a", "b"]
 
 

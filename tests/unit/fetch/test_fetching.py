@@ -62,11 +62,11 @@ def test_a_broker_hears_what_one_of_0_8_knows_and_nothing_else() -> None:
         queue = new_queue(10)
         start_finder(bench).find([(claim_on(queue), None)])
         assert take_values(queue, 1) == ["a"]
-        heard = list(bench.brokers[0].requests)
+        received = list(bench.brokers[0].requests)
         asked_first = [(ApiKey.METADATA, 0), (ApiKey.LIST_OFFSETS, 0), (ApiKey.FETCH, 1)]
-        assert [(one.api_key, one.correlation_id) for one in heard[:3]] == asked_first
-        assert {(one.version, one.client_id) for one in heard} == {(0, "bench")}
-        assert {one.api_key for one in heard[3:]} <= {ApiKey.FETCH}
+        assert [(one.api_key, one.correlation_id) for one in received[:3]] == asked_first
+        assert {(one.version, one.client_id) for one in received} == {(0, "bench")}
+        assert {one.api_key for one in received[3:]} <= {ApiKey.FETCH}
         assert [one.is_over for one in bench.brokers[0]._conversations] == [True, False]
 
 
@@ -149,7 +149,7 @@ def test_a_partition_without_a_leader_is_asked_about_until_it_has_one(
         bench.cluster.append(T0, values("a"))
         finder = start_finder(bench)
         finder.find([(claim_on(queue), 0)])
-        wait_for(lambda: bench.asked(ApiKey.METADATA) >= 3, "three questions")
+        wait_for(lambda: bench.requested(ApiKey.METADATA) >= 3, "three questions")
         bench.cluster.move_leader(T0, 0)
         assert take_values(queue, 1) == ["a"]
     assert "topic t: still without a leader: no leader now" in caplog.text

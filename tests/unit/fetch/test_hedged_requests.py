@@ -58,9 +58,12 @@ def test_in_the_middle_of_reading_it_is_the_same() -> None:
         for number in range(3):
             bench.cluster.append(T0, values(f"before {number}"))
             assert take_values(queue, 1) == [f"before {number}"]
-            asked = bench.asked(ApiKey.FETCH)
+            requested = bench.requested(ApiKey.FETCH)
             bench.brokers[0].script(ApiKey.FETCH, Hang())
-            wait_for(lambda asked=asked: bench.asked(ApiKey.FETCH) > asked + 2, "the second try")
+            wait_for(
+                lambda requested=requested: bench.requested(ApiKey.FETCH) > requested + 2,
+                "the second try",
+            )
             bench.cluster.append(T0, values(f"after {number}"))
             assert take_values(queue, 1) == [f"after {number}"]
         assert bench.opened == 4
@@ -78,7 +81,7 @@ def test_a_broker_that_answers_nothing_has_as_long_as_ever() -> None:
         bench.run(loop)
         wait_for(lambda: bench.lost_at() == {T0: 0}, "the end of its patience")
         assert SystemClock().now_ms() - began_ms >= 1_500
-        assert bench.asked(ApiKey.FETCH) == 2
+        assert bench.requested(ApiKey.FETCH) == 2
 
 
 def test_stopping_waits_for_neither_of_two() -> None:
@@ -89,7 +92,7 @@ def test_stopping_waits_for_neither_of_two() -> None:
         loop._pace.quiet_ms = 100
         loop.add(claim_on(new_queue(10)), 0)
         bench.run(loop)
-        wait_for(lambda: bench.asked(ApiKey.FETCH) == 2, "the second request")
+        wait_for(lambda: bench.requested(ApiKey.FETCH) == 2, "the second request")
         began_ms = SystemClock().now_ms()
         assert bench.scope.close(5_000) == []
         assert SystemClock().now_ms() - began_ms < 4_000
@@ -102,5 +105,5 @@ def test_a_broker_that_waits_for_messages_is_not_taken_for_silent() -> None:
         loop = bench.loop(settings=waiting)
         loop.add(claim_on(new_queue(10)), 0)
         bench.run(loop)
-        wait_for(lambda: bench.asked(ApiKey.FETCH) > 2, "answers without messages")
+        wait_for(lambda: bench.requested(ApiKey.FETCH) > 2, "answers without messages")
         assert bench.opened == 1

@@ -36,7 +36,7 @@ def test_with_nothing_to_find_nobody_is_asked() -> None:
     claim.active = False
     paper.finder.find([(claim, 0)])
     paper.turn()
-    assert paper.asked == []
+    assert paper.requested == []
 
 
 def test_a_pause_lies_between_two_questions() -> None:
@@ -47,14 +47,14 @@ def test_a_pause_lies_between_two_questions() -> None:
     paper.turn()
     paper.finder.wake()
     paper.turn()
-    assert len(paper.asked) == 1
+    assert len(paper.requested) == 1
     paper.clock.advance(199)
     paper.finder.wake()
     paper.turn()
-    assert len(paper.asked) == 1
+    assert len(paper.requested) == 1
     paper.clock.advance(1)
     paper.turn()
-    assert paper.asked == [["t"], ["t"]]
+    assert paper.requested == [["t"], ["t"]]
 
 
 @pytest.mark.parametrize("error", [ConnectFailed("all down"), RegistryError("ZooKeeper away")])
@@ -87,11 +87,11 @@ def test_streams_are_told_once_that_brokers_do_not_believe_us(
     assert "wrong password" in caplog.text
     paper.clock.advance(REFUSED_MS - 1)
     paper.turn()
-    assert len(paper.asked) == 1
+    assert len(paper.requested) == 1
     paper.clock.advance(1)
     paper.finder.find([(claim_of(T1, sink=other), 0)])
     paper.turn()
-    assert len(paper.asked) == 2
+    assert len(paper.requested) == 2
     assert (len(sink.failures), other.failures) == (1, [paper.away])
     paper.away = None
     paper.clock.advance(REFUSED_MS)
@@ -112,7 +112,7 @@ def test_who_was_believed_once_is_not_ended_by_one_refusal(
     paper.loops[0].lose(claim, 3)
     paper.clock.advance(200)
     paper.turn()
-    assert len(paper.asked) == 2
+    assert len(paper.requested) == 2
     assert sink.failures == []
     assert "not known yet" in caplog.text
     paper.away = None
@@ -133,7 +133,7 @@ def test_a_partition_given_up_while_it_is_looked_for_is_forgotten() -> None:
     paper.finder.wake()
     paper.clock.advance(200)
     paper.turn()
-    assert len(paper.asked) == 1
+    assert len(paper.requested) == 1
 
 
 def test_a_lost_partition_goes_on_where_its_fetcher_says() -> None:
@@ -164,7 +164,7 @@ def test_a_lost_partition_that_was_given_up_meanwhile_is_not_looked_for() -> Non
     paper.finder.wake()
     paper.clock.advance(200)
     paper.turn()
-    assert len(paper.asked) == 1
+    assert len(paper.requested) == 1
     paper.end()
 
 

@@ -15,7 +15,7 @@ from zkconsumer.records.build import build_message_set
 DATA = memoryview(build_message_set(records(0, 1)))
 
 
-def has_room(_sink: ChunkSink) -> bool:
+def has_capacity(_sink: ChunkSink) -> bool:
     """There is room everywhere."""
     return True
 
@@ -30,10 +30,10 @@ def lender(session: FetchSession) -> NativeDelegate:
     return NativeDelegate(session, lambda _sink: True)
 
 
-def lent(loan: Delegation | None) -> list[TopicPartition]:
+def lent(delegation: Delegation | None) -> list[TopicPartition]:
     """The partitions of a loan."""
-    assert loan is not None
-    return [one.claim.topic_partition for one in loan.positions]
+    assert delegation is not None
+    return [one.claim.topic_partition for one in delegation.positions]
 
 
 def back(**changes: object) -> Returned:
@@ -52,17 +52,17 @@ def three(sink: ListSink | None = None) -> tuple[FetchSession, list[PartitionCla
 def test_what_is_plain_is_lent_with_its_part() -> None:
     """All of it, and nothing waits."""
     session, _ = three()
-    loan = lender(session).lend(has_room)
-    assert lent(loan) == [T0, T1, OTHER]
-    assert loan is not None
-    assert (loan.part_bytes, loan.others_wait) == (SETTINGS.fetch_bytes, False)
+    delegation = lender(session).delegate(has_capacity)
+    assert lent(delegation) == [T0, T1, OTHER]
+    assert delegation is not None
+    assert (delegation.part_bytes, delegation.others_wait) == (SETTINGS.fetch_bytes, False)
 
 
 def test_nothing_is_lent_where_a_queue_is_not_native() -> None:
     """The loop in Python serves all of it then."""
     session, claims = three()
     partly = NativeDelegate(session, lambda sink: sink is claims[2].sink)
-    assert partly.lend(has_room) is None
+    assert partly.delegate(has_capacity) is None
 
 
 def test_a_claim_that_was_given_up_is_not_lent() -> None:
@@ -70,17 +70,17 @@ def test_a_claim_that_was_given_up_is_not_lent() -> None:
     session, claims = three()
     claims[0].active = False
     session.positions()[1].fetch_offset = None
-    assert lent(lender(session).lend(has_room)) == [OTHER]
+    assert lent(lender(session).delegate(has_capacity)) == [OTHER]
 
 
 def test_a_chunk_that_waits_keeps_its_whole_queue() -> None:
     """Nothing may pass it; and no broker is to wait for data meanwhile."""
     session, claims = three()
     session.hold(Chunk(claims[0], 0, 1, records(0), 1))
-    loan = lender(session).lend(has_room)
-    assert lent(loan) == [OTHER]
-    assert loan is not None
-    assert loan.others_wait
+    delegation = lender(session).delegate(has_capacity)
+    assert lent(delegation) == [OTHER]
+    assert delegation is not None
+    assert delegation.others_wait
 
 
 def test_an_entry_that_needs_more_is_asked_for_first() -> None:
@@ -88,22 +88,22 @@ def test_an_entry_that_needs_more_is_asked_for_first() -> None:
     session, _ = three()
     session.positions()[0].needed_bytes = SETTINGS.fetch_bytes + 1
     one = lender(session)
-    assert one.lend(has_room) is None
-    loan = one.lend(has_none)
-    assert lent(loan) == [OTHER]
-    assert loan is not None
-    assert loan.others_wait
+    assert one.delegate(has_capacity) is None
+    delegation = one.delegate(has_none)
+    assert lent(delegation) == [OTHER]
+    assert delegation is not None
+    assert delegation.others_wait
 
 
 def test_what_comes_back_is_where_the_session_goes_on() -> None:
     """Offset, need and what is packed; a place that was suspect has been passed."""
     session, claims = three()
     one = lender(session)
-    loan = one.lend(has_room)
-    assert loan is not None
-    loan.positions[0].suspect_offset = 0
+    delegation = one.delegate(has_capacity)
+    assert delegation is not None
+    delegation.positions[0].suspect_offset = 0
     packed = RecordSet(DATA, 0, 1_000, at_byte=len(build_message_set(records(0))), is_kept=True)
-    one.take_back(loan, [back(fetch_offset=1, packed=packed), back(needed_bytes=70), back()])
+    one.take_back(delegation, [back(fetch_offset=1, packed=packed), back(needed_bytes=70), back()])
     first, second, _ = session.positions()
     assert (first.fetch_offset, first.suspect_offset, first.packed) == (1, None, packed)
     assert second.needed_bytes == 70
@@ -116,9 +116,9 @@ def test_those_who_had_their_turn_stand_at_the_end_in_its_order() -> None:
     """As if the session had given them their turns."""
     session, _ = three()
     one = lender(session)
-    loan = one.lend(has_room)
-    assert loan is not None
-    one.take_back(loan, [back(turn=9), back(), back(turn=4)])
+    delegation = one.delegate(has_capacity)
+    assert delegation is not None
+    one.take_back(delegation, [back(turn=9), back(), back(turn=4)])
     assert [p.claim.topic_partition for p in session.positions()] == [T1, OTHER, T0]
 
 
@@ -126,26 +126,28 @@ def test_what_is_odd_is_unpacked_by_the_session_and_not_lent_before() -> None:
     """What is plain and packed is left to the native loop."""
     session, claims = three()
     one = lender(session)
-    loan = one.lend(has_room)
-    assert loan is not None
+    delegation = one.delegate(has_capacity)
+    assert delegation is not None
     packed = [RecordSet(DATA, 0, 1_000, is_kept=True) for _ in range(2)]
     states = [back(packed=packed[0], is_odd=True), back(), back(packed=packed[1])]
-    one.take_back(loan, states)
+    one.take_back(delegation, states)
     assert one.keeps(session.packed()) == [claims[0]]
-    assert lent(one.lend(has_room)) == [OTHER]
+    assert lent(one.delegate(has_capacity)) == [OTHER]
     session.unpack(claims[0], 1_000_000)
     one.forget_unpacked()
-    assert lent(one.lend(has_room)) == [T1, T0, OTHER]
+    assert lent(one.delegate(has_capacity)) == [T1, T0, OTHER]
 
 
 def test_an_error_code_is_heard_as_if_the_session_had_asked() -> None:
     """The partition's leader is lost; what had its turn as well is no matter."""
     session, _ = three()
     one = lender(session)
-    loan = one.lend(has_room)
-    assert loan is not None
+    delegation = one.delegate(has_capacity)
+    assert delegation is not None
     code = int(ErrorCode.NOT_LEADER_FOR_PARTITION)
-    outcomes = one.take_back(loan, [back(), back(fetch_offset=5, error_code=code, turn=1), back()])
+    outcomes = one.take_back(
+        delegation, [back(), back(fetch_offset=5, error_code=code, turn=1), back()]
+    )
     assert lost_in(outcomes) == [(T1, 5)]
     assert len(session) == 2
 
@@ -156,5 +158,5 @@ def test_the_session_answers_for_what_it_asked_itself_in_between() -> None:
     request = request_of(session)
     session.receive_fetch(request, fetched(T0, bytes(DATA)))
     assert lender(session).keeps(session.packed()) == []
-    assert lent(lender(session).lend(has_room)) == [T0, T1, OTHER]
+    assert lent(lender(session).delegate(has_capacity)) == [T0, T1, OTHER]
     assert claims[0].high_watermark == 100

@@ -42,7 +42,7 @@ def test_errors_of_one_partition_do_not_count_as_failures_of_the_connection() ->
         queue = new_queue(10)
         loop = bench.run(bench.loop())
         loop.add(claim_on(queue, T0), 0)
-        wait_for(lambda: bench.asked(ApiKey.FETCH), "a fetch")
+        wait_for(lambda: bench.requested(ApiKey.FETCH), "a fetch")
         bench.cluster.move_leader(T0, None)
         wait_for(lambda: bench.lost, "the partition to come back")
         assert str(ErrorCode.NOT_LEADER_FOR_PARTITION.name) in bench.lost[0].reason

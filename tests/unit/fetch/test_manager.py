@@ -21,18 +21,18 @@ def test_the_death_of_the_leader_finder_is_told() -> None:
     def broken() -> list[Broker]:
         raise ZeroDivisionError("a bug")
 
-    scope, heard = ThreadScope("manager"), list[BaseException]()
+    scope, received = ThreadScope("manager"), list[BaseException]()
     with FetchBench() as bench:
         manager = FetchManager(
             access=replace(bench.access, list_brokers=broken),
             settings=SETTINGS,
             scope=scope,
             clock=SystemClock(),
-            on_death=heard.append,
+            on_death=received.append,
         )
         manager.add([(claim_on(ChunkQueue(10), T0), 0)])
-        wait_for(lambda: bool(heard), "word of the death")
-    assert isinstance(heard[0], ZeroDivisionError)
+        wait_for(lambda: bool(received), "word of the death")
+    assert isinstance(received[0], ZeroDivisionError)
     assert scope.close(2_000) == []
 
 

@@ -34,7 +34,7 @@ def test_an_answer_ends_a_request_well() -> None:
     """And how it came is kept for who settles it."""
     end = ended(_core.PUMP_CALLED)
     one = lent(end)
-    assert (one.hear(100), one.end) == (Received.ALL, end)
+    assert (one.receive(100), one.end) == (Received.ALL, end)
 
 
 def test_a_connection_that_breaks_fails_it() -> None:
@@ -42,15 +42,15 @@ def test_a_connection_that_breaks_fails_it() -> None:
     end = ended(_core.PUMP_BROKEN)
     one = lent(end)
     with pytest.raises(ConnectionLost, match="gone"):
-        one.hear(100)
+        one.receive(100)
     assert one.end == end
 
 
-@pytest.mark.parametrize(("has_heard", "heard"), [(True, "PART"), (False, "NOTHING")])
-def test_silence_ends_nothing(has_heard: bool, heard: str) -> None:
+@pytest.mark.parametrize(("has_heard", "received"), [(True, "PART"), (False, "NOTHING")])
+def test_silence_ends_nothing(has_heard: bool, received: str) -> None:
     """Part of an answer is a sign of life."""
     one = lent(ended(_core.PUMP_SILENT, has_heard=has_heard))
-    assert (one.hear(100), one.end) == (Received[heard], None)
+    assert (one.receive(100), one.end) == (Received[received], None)
 
 
 def test_answers_bring_the_patience_back() -> None:

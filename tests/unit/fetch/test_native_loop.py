@@ -46,7 +46,7 @@ def test_the_next_request_leaves_before_the_answer_is_queued() -> None:
             one.add_all()
             wait_until_soon(lambda: len(broker.requests) == 2, what="the early request")
             assert one.queue.chunk_count() <= 1
-            (first, _), (second, _) = (broker.asked(number).values() for number in (0, 1))
+            (first, _), (second, _) = (broker.requested(number).values() for number in (0, 1))
             broker.mangle = bytes
             broker.may_answer.set()
             assert offsets_in(one) == list(range(100))
@@ -59,20 +59,20 @@ def test_the_next_request_leaves_before_the_first_chunk_does() -> None:
     with LogBroker() as broker:
         for number in range(100):
             broker.logs[0].add([b"%d" % number])
-        heard: list[int] = []
+        received: list[int] = []
 
-        def hear() -> None:
+        def receive() -> None:
             """Hold the loop up in the middle of queueing, until the request is there."""
-            if not heard:
+            if not received:
                 wait_until_soon(lambda: len(broker.requests) > 1, what="the early request")
-            heard.append(len(broker.requests))
+            received.append(len(broker.requests))
 
         with native_reader(broker) as one:
-            one.queue.listen(hear)
+            one.queue.listen(receive)
             one.add_all()
             assert offsets_in(one) == list(range(100))
             one.queue.listen(None)
-    assert heard[0] > 1
+    assert received[0] > 1
 
 
 def test_nothing_is_asked_early_that_would_not_fit() -> None:
@@ -83,9 +83,9 @@ def test_nothing_is_asked_early_that_would_not_fit() -> None:
         with native_reader(broker, max_chunks=1, max_bytes=3_000) as one:
             one.add_all()
             wait_until_soon(lambda: one.queue.chunk_count() == 1, what="the queue to be full")
-            asked = len(broker.requests)
+            requested = len(broker.requests)
             assert one.queue.used_bytes() <= 3_000
-            assert asked == 1
+            assert requested == 1
             assert offsets_in(one) == list(range(100))
 
 
@@ -99,13 +99,13 @@ def test_an_early_answer_waits_behind_the_one_before() -> None:
             one.add_all()
             came = one.read_all()
         assert all(len(one.records) == 300 for one in came.values())
-        asked = [
+        requested = [
             one.fetch_offset
             for request in range(len(broker.requests))
-            for one in broker.asked(request).values()
+            for one in broker.requested(request).values()
             if one.partition == 0
         ]
-        assert len(asked) - len(set(asked)) <= asked.count(300)
+        assert len(requested) - len(set(requested)) <= requested.count(300)
 
 
 # --- without the GIL -----------------------------------------------------------------------------

@@ -24,7 +24,7 @@ def test_a_broker_that_ends_every_connection(caplog: pytest.LogCaptureFixture) -
         bench.brokers[0].script(ApiKey.FETCH, *[Close()] * 60)
         queue, manager = ChunkQueue(10), manager_of(bench)
         manager.add([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
-        wait_for(lambda: bench.asked(ApiKey.FETCH) > 60, "all these tries")
+        wait_for(lambda: bench.requested(ApiKey.FETCH) > 60, "all these tries")
         bench.cluster.append(T0, values("a"))
         assert take_values(queue, 1) == ["a"]
     [line] = [one for one in caplog.messages if "go back to the leader finder" in one]

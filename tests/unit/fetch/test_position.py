@@ -9,7 +9,7 @@ from tests.support.chunks import T0, chunk_of, claim_of
 from tests.support.record_sets import ROOM, records
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.position import FetchPosition, start_at, take_answer, unpack
+from zkconsumer.fetch.position import FetchPosition, start_at, take_response, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record
@@ -29,14 +29,14 @@ def take(
     data: bytes,
     settings: FetchSettings = SETTINGS,
     *,
-    asked_bytes: int = 0,
+    requested_bytes: int = 0,
     room_bytes: int = ROOM,
 ) -> Chunk | None:
     """Advance over an answer with these bytes, as far as one piece goes."""
-    asked_bytes = asked_bytes or max(settings.fetch_bytes, position.needed_bytes)
+    requested_bytes = requested_bytes or max(settings.fetch_bytes, position.needed_bytes)
     if position.claim.high_watermark < 0:
         position.claim.high_watermark = 1_000
-    take_answer(position, memoryview(data), asked_bytes, settings)
+    take_response(position, memoryview(data), requested_bytes, settings)
     return unpack(position, room_bytes, settings) if position.packed else None
 
 
@@ -177,7 +177,7 @@ def test_a_message_larger_than_the_bound_stops_the_partition_with_its_size() -> 
 def test_an_answer_too_short_to_tell_a_size_is_asked_for_with_twice_as_much() -> None:
     """Fewer bytes than an entry's header."""
     position = position_at(5)
-    assert take(position, big(5, 50)[:10], asked_bytes=10) is None
+    assert take(position, big(5, 50)[:10], requested_bytes=10) is None
     assert position.needed_bytes == 20
 
 
@@ -350,8 +350,8 @@ def test_what_only_the_next_entry_can_tell_is_asked_for_with_it(growth: int) -> 
     settings = dataclasses.replace(SETTINGS, skip_poison=True, growth_max_bytes=size * growth + 5)
     position = position_at(0)
     for _ in range(2):
-        assert take(position, data, settings, asked_bytes=size) is None
+        assert take(position, data, settings, requested_bytes=size) is None
     assert position.needed_bytes == min(2 * size, size * growth + 5)
-    last = take(position, data, settings, asked_bytes=position.needed_bytes)
+    last = take(position, data, settings, requested_bytes=position.needed_bytes)
     assert last is not None
     assert "5000" in str(error_of(last))

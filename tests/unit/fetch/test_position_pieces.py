@@ -5,7 +5,7 @@ import pytest
 from tests.support.chunks import claim_of
 from tests.support.record_sets import records, wrapper_around
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.position import FetchPosition, take_answer, unpack
+from zkconsumer.fetch.position import FetchPosition, take_response, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
@@ -20,7 +20,7 @@ def pieces(
     """All chunks that come of an answer, one call each."""
     position = FetchPosition(claim_of(), fetch_offset)
     position.claim.high_watermark = 1_000_000
-    take_answer(position, memoryview(data), 1_000_000, SETTINGS)
+    take_response(position, memoryview(data), 1_000_000, SETTINGS)
     chunks: list[Chunk] = []
     for _ in range(10_000):
         if position.packed is None:
@@ -104,7 +104,7 @@ def test_what_waits_lets_go_of_the_response() -> None:
     response = bytearray(data + bytes(100_000))
     position = FetchPosition(claim_of(), 0)
     position.claim.high_watermark = 5_000
-    take_answer(position, memoryview(response)[: len(data)], 1_000_000, SETTINGS)
+    take_response(position, memoryview(response)[: len(data)], 1_000_000, SETTINGS)
     chunk = unpack(position, 100_000, SETTINGS)
     assert chunk is not None
     packed = position.packed

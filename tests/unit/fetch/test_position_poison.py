@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.support.chunks import T0, claim_of
-from tests.support.fetch_answers import asked, chunks_in, fetched, receive
+from tests.support.fetch_answers import chunks_in, fetched, receive, requested
 from tests.support.record_sets import gzip_of, records, wrapper_around
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, UnsupportedCodec
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
@@ -41,14 +41,14 @@ class Reader:
     def run(self) -> "Reader":
         """Fetch until the end of the log, or until it is not asked for any more."""
         while (request := self.session.fetch_request()) is not None:
-            wanted = asked(request)[T0]
+            wanted = requested(request)[T0]
             data = b"".join(entry for last, entry in self.entries if last >= wanted.fetch_offset)
             if not data:
                 break
             self.fetches += 1
             assert self.fetches < 100
-            answer = fetched(T0, data[: wanted.max_bytes])
-            for chunk in chunks_in(receive(self.session, request, answer)):
+            response = fetched(T0, data[: wanted.max_bytes])
+            for chunk in chunks_in(receive(self.session, request, response)):
                 self.chunks.append(chunk)
                 self.session.delivered(chunk)
         return self

@@ -9,10 +9,10 @@ from tests.support.ranges import (
     DECODERS,
     TP,
     RangeBench,
-    answer,
     bench,
     offsets,
-    stretch,
+    range_,
+    response,
     values,
 )
 from zkconsumer.error_codes import ErrorCode
@@ -53,7 +53,7 @@ def test_a_head_that_expired_is_an_error_with_the_exact_range(
     """Nothing is handed out behind a loss that nobody agreed to."""
     world.net.cluster.log(TP).delete_before(50)
     with pytest.raises(DataLost, match=r"t-0: the offsets \[3, 50\).*begins at offset 50") as one:
-        list(world.reader(decoder).read(stretch(3, 80)))
+        list(world.reader(decoder).read(range_(3, 80)))
     assert (one.value.topic_partition, one.value.from_offset, one.value.until_offset) == (TP, 3, 50)
 
 
@@ -63,9 +63,9 @@ def test_a_head_that_expired_is_reported_and_passed_over(
 ) -> None:
     """If that was agreed to; the rest of the range follows."""
     world.net.cluster.log(TP).delete_before(50)
-    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(stretch(3, end))
+    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(range_(3, end))
     assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(3, lost_until)
+    assert lost.range_ == range_(3, lost_until)
     assert lost.log_start_offset == 50
     assert offsets(rest) == list(range(50, end))
 
@@ -73,14 +73,14 @@ def test_a_head_that_expired_is_reported_and_passed_over(
 def test_a_head_that_expires_while_it_is_read(decoder: PieceDecoder, world: RangeBench) -> None:
     """What had arrived counts; lost is what comes behind it."""
     found = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES, fail_on_data_loss=False).read(
-        stretch(0, 90), leader=world.leader()
+        range_(0, 90), leader=world.leader()
     )
     first = next(found)
     # The next answer is on its way already, with ten records more.
     world.net.cluster.log(TP).delete_before(60)
     rest = list(found)
     lost = [one for one in rest if isinstance(one, LostRange)]
-    assert [one.stretch for one in lost] == [stretch(20, 60)]
+    assert [one.range_ for one in lost] == [range_(20, 60)]
     parts = [one for one in [first, *rest] if isinstance(one, RangePart)]
     assert offsets(parts) == [*range(20), *range(60, 90)]
 
@@ -92,20 +92,20 @@ def test_what_the_log_ends_in_front_of_is_lost_after_the_time_out(
     """The high watermark of a new leader may lag, so it is waited for."""
     clock = ManualClock()
     clock.step_ms = 500
-    found = world.reader(decoder, clock, fail_on_data_loss=False).read(stretch(start, 200))
+    found = world.reader(decoder, clock, fail_on_data_loss=False).read(range_(start, 200))
     *parts, lost = found
     assert offsets(parts) == list(range(start, 100))
     assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(max(start, 100), 200)
+    assert lost.range_ == range_(max(start, 100), 200)
     assert "ends at offset 100" in lost.reason
     with pytest.raises(DataLost, match=r"ends at offset 100"):
-        list(world.reader(decoder, clock).read(stretch(start, 200)))
+        list(world.reader(decoder, clock).read(range_(start, 200)))
 
 
 def test_what_comes_late_is_not_lost(decoder: PieceDecoder, world: RangeBench) -> None:
     """The high watermark catches up while it is waited for."""
     reader = world.reader(decoder)
-    found = reader.read(stretch(90, 110), leader=world.leader())
+    found = reader.read(range_(90, 110), leader=world.leader())
     first = next(found)
     world.net.cluster.append(TP, values(*range(100, 110)))
     assert offsets([first, *found]) == list(range(90, 110))
@@ -118,12 +118,12 @@ def test_a_new_leader_has_as_much_time_as_the_last_one(
     """To learn how far consumers may read; the time without a leader is not its own."""
     clock = ManualClock()
     clock.step_ms = 1_000
-    short = ScriptedReply(answer(b"", high_watermark=50))
+    short = ScriptedReply(response(b"", high_watermark=50))
     world.net.brokers[0].script(ApiKey.FETCH, short, *[step] * 30, short)
     reader = world.reader(
         decoder, clock, fail_on_data_loss=False, timeout_ms=20_000, poll_timeout_ms=120_000
     )
-    found = reader.read(stretch(50, 100), leader=world.leader())
+    found = reader.read(range_(50, 100), leader=world.leader())
     assert offsets(found) == list(range(50, 100))
 
 
@@ -132,20 +132,20 @@ def test_gaps_of_compaction_are_passed_over_in_silence(decoder: PieceDecoder) ->
     world = bench()
     keep(world, 4, 7, 8, 30, end=40)
     reader = world.reader(decoder)
-    assert offsets(reader.read(stretch(0, 9))) == [4, 7, 8]
-    assert offsets(reader.read(stretch(5, 8))) == [7]
-    assert offsets(reader.read(stretch(9, 20))) == []
-    assert offsets(reader.read(stretch(8, 31))) == [8, 30]
-    assert offsets(reader.read(stretch(30, 40))) == [30]
-    assert offsets(reader.read(stretch(33, 38))) == []
+    assert offsets(reader.read(range_(0, 9))) == [4, 7, 8]
+    assert offsets(reader.read(range_(5, 8))) == [7]
+    assert offsets(reader.read(range_(9, 20))) == []
+    assert offsets(reader.read(range_(8, 31))) == [8, 30]
+    assert offsets(reader.read(range_(30, 40))) == [30]
+    assert offsets(reader.read(range_(33, 38))) == []
 
 
 def test_one_empty_answer_proves_no_gap(decoder: PieceDecoder, world: RangeBench) -> None:
     """A broker may read the log before it looks where that ends; nor is it the end of the log."""
     clock = ManualClock()
     clock.step_ms = 5_000
-    world.net.brokers[0].script(ApiKey.FETCH, ScriptedReply(answer(b"", high_watermark=100)))
-    assert offsets(world.reader(decoder, clock).read(stretch(0, 100))) == list(range(100))
+    world.net.brokers[0].script(ApiKey.FETCH, ScriptedReply(response(b"", high_watermark=100)))
+    assert offsets(world.reader(decoder, clock).read(range_(0, 100))) == list(range(100))
     assert world.pauses == []
 
 
@@ -155,10 +155,10 @@ def test_an_empty_answer_of_a_leader_that_knows_less_proves_no_gap(
     """What the one before saw below the end, this one can't bring before it knows of the end."""
     world.net.brokers[0].script(
         ApiKey.FETCH,
-        ScriptedReply(answer(b"", high_watermark=100)),
-        ScriptedReply(answer(b"", high_watermark=50)),
+        ScriptedReply(response(b"", high_watermark=100)),
+        ScriptedReply(response(b"", high_watermark=50)),
     )
-    assert offsets(world.reader(decoder).read(stretch(50, 100))) == list(range(50, 100))
+    assert offsets(world.reader(decoder).read(range_(50, 100))) == list(range(50, 100))
 
 
 def test_a_topic_that_is_gone_is_lost(decoder: PieceDecoder, world: RangeBench) -> None:
@@ -167,10 +167,10 @@ def test_a_topic_that_is_gone_is_lost(decoder: PieceDecoder, world: RangeBench) 
     clock = ManualClock()
     clock.step_ms = 1_000
     with pytest.raises(DataLost, match=r"t-0: the offsets \[3, 9\).*topic is gone"):
-        list(world.reader(decoder, clock).read(stretch(3, 9)))
-    (lost,) = world.reader(decoder, clock, fail_on_data_loss=False).read(stretch(3, 9))
+        list(world.reader(decoder, clock).read(range_(3, 9)))
+    (lost,) = world.reader(decoder, clock, fail_on_data_loss=False).read(range_(3, 9))
     assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(3, 9)
+    assert lost.range_ == range_(3, 9)
 
 
 class Outage(list[int]):
@@ -204,7 +204,7 @@ def test_a_topic_is_not_gone_that_a_broker_does_not_know_for_a_moment(
     reader = world.reader(
         decoder, clock, fail_on_data_loss=False, timeout_ms=30_000, poll_timeout_ms=120_000
     )
-    assert offsets(reader.read(stretch(0, 100))) == list(range(100))
+    assert offsets(reader.read(range_(0, 100))) == list(range(100))
 
 
 def test_an_offset_that_is_in_range_after_all_is_asked_for_again(
@@ -212,7 +212,7 @@ def test_an_offset_that_is_in_range_after_all_is_asked_for_again(
 ) -> None:
     """The log may have been on its way to be cut, or to grow."""
     world.net.brokers[0].script(ApiKey.FETCH, Fail(ErrorCode.OFFSET_OUT_OF_RANGE))
-    assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
+    assert offsets(world.reader(decoder).read(range_(0, 100))) == list(range(100))
 
 
 @pytest.mark.parametrize(
@@ -228,9 +228,9 @@ def test_edges_are_asked_for_until_they_are_told(
     """What is lost is not guessed."""
     world.net.cluster.log(TP).delete_before(50)
     spoil(world)
-    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(stretch(3, 80))
+    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(range_(3, 80))
     assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(3, 50)
+    assert lost.range_ == range_(3, 50)
     assert offsets(rest) == list(range(50, 80))
 
 
@@ -245,8 +245,8 @@ def test_edges_that_hold_no_log_are_no_answer(decoder: PieceDecoder, world: Rang
     world.net.cluster.log(TP).delete_before(30)
     upside_down = ScriptedReply(listed(60)), ScriptedReply(listed(40))
     world.net.brokers[0].script(ApiKey.LIST_OFFSETS, *upside_down)
-    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(stretch(10, 60))
+    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(range_(10, 60))
     assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(10, 30)
+    assert lost.range_ == range_(10, 30)
     assert offsets(rest) == list(range(30, 60))
     assert world.pauses != []

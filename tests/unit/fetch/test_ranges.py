@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.poll_logs import ModelLog
-from tests.support.ranges import DECODERS, TP, answer, bench, offsets, stretch, values
+from tests.support.ranges import DECODERS, TP, bench, offsets, range_, response, values
 from zkconsumer.errors import DataLost
 from zkconsumer.fetch import ranges
 from zkconsumer.fetch.range_parts import (
@@ -35,16 +35,16 @@ def test_what_is_asked_ahead_is_what_would_be_asked_behind(codec: Codec, cut: in
     for start in range(0, 40, 4):
         world.net.cluster.append(TP, values(*range(start, start + 4)), codec)
     log = world.net.cluster.log(TP).read(0, 1 << 20)
-    cursor = RangeCursor(stretch(0, 60), RangeSettings(part_bytes=200), decoder=decode_native)
-    first = cursor.ask()
+    cursor = RangeCursor(range_(0, 60), RangeSettings(part_bytes=200), decoder=decode_native)
+    first = cursor.request()
     assert first is not None
-    found = cursor.receive(first, answer(log[: len(log) - cut]).topics[0].partitions[0], 0)
+    found = cursor.receive(first, response(log[: len(log) - cut]).topics[0].partitions[0], 0)
     assert found is ResponseKind.ARRIVED
-    ahead = cursor.ask_ahead()
+    ahead = cursor.next_request()
     while cursor.has_packed():
         cursor.unpack()
     assert ahead is not None
-    assert ahead == cursor.ask()
+    assert ahead == cursor.request()
 
 
 @needs_native
@@ -62,15 +62,15 @@ def test_the_next_request_leaves_before_anything_is_decoded(
         return decode_native(*arguments)
 
     monkeypatch.setattr(ranges, "decode_native", spy)
-    found = world.reader(spy, fetch_bytes=300).read(stretch(0, 50), leader=world.leader())
+    found = world.reader(spy, fetch_bytes=300).read(range_(0, 50), leader=world.leader())
     assert offsets(found) == list(range(50))
     assert seen[:3] == [2, 3, 4]
 
 
 def test_the_engine_in_python_does_not_look_ahead() -> None:
     """It takes it no less time than decoding."""
-    cursor = RangeCursor(stretch(0, 60), RangeSettings(), decoder=decode_pure)
-    assert cursor.ask_ahead() is None
+    cursor = RangeCursor(range_(0, 60), RangeSettings(), decoder=decode_pure)
+    assert cursor.next_request() is None
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
@@ -80,7 +80,7 @@ def test_parts_are_bounded_however_much_an_answer_unpacks_to(decoder: PieceDecod
     for _ in range(3):
         blank = [one._replace(value=bytes(10_000)) for one in values(*range(100))]
         world.net.cluster.append(TP, blank, Codec.GZIP)
-    parts = list(world.reader(decoder, part_bytes=1 << 20).read(stretch(0, 300)))
+    parts = list(world.reader(decoder, part_bytes=1 << 20).read(range_(0, 300)))
     assert offsets(parts) == list(range(300))
     assert len(parts) >= 3
     # No more than the bound, and no set is begun behind it.
@@ -94,7 +94,7 @@ def test_the_smallest_parts_still_get_on(decoder: PieceDecoder, codec: Codec) ->
     world = bench()
     for start in range(0, 20, 4):
         world.net.cluster.append(TP, values(*range(start, start + 4)), codec)
-    parts = list(world.reader(decoder, part_bytes=1).read(stretch(3, 18)))
+    parts = list(world.reader(decoder, part_bytes=1).read(range_(3, 18)))
     assert offsets(parts) == list(range(3, 18))
 
 
@@ -140,9 +140,9 @@ def test_an_answer_in_many_pieces_knows_which_transactions_were_aborted(
             log.append(3, codec=Codec.GZIP, producer=7)
         log.finish(7, marker)
     settings = RangeSettings(part_bytes=part_bytes, isolation=IsolationLevel.READ_COMMITTED)
-    cursor = RangeCursor(stretch(0, log.end), settings, decoder=decoder)
-    ask = cursor.ask()
-    assert ask is not None
+    cursor = RangeCursor(range_(0, log.end), settings, decoder=decoder)
+    request = cursor.request()
+    assert request is not None
     wanted = FetchPartition(partition=0, fetch_offset=0, max_bytes=1 << 20)
     data = log.read(wanted, 12, 1 << 20, committed=True)
     fetched = FetchedPartition(
@@ -153,12 +153,12 @@ def test_an_answer_in_many_pieces_knows_which_transactions_were_aborted(
         aborted_transactions=log.aborted_in(0, data),
         records=memoryview(data),
     )
-    assert cursor.receive(ask, fetched, 0) is ResponseKind.ARRIVED
+    assert cursor.receive(request, fetched, 0) is ResponseKind.ARRIVED
     pieces = 0
     found: list[int] = []
     while cursor.has_packed():
         found += offsets(cursor.unpack())
         pieces += 1
     assert found == [offset for offset, _ in log.visible(0, log.end, committed=True)]
-    assert cursor.ask() is None
+    assert cursor.request() is None
     assert (pieces > 1) == (part_bytes == 1)

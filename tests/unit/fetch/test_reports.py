@@ -62,13 +62,13 @@ def test_every_answer_is_told_with_what_came_out_of_it() -> None:
         fetching(bench, notes).add([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
         take_values(queue, 3)
         wait_for(lambda: len(notes.of(Fetched)) > 2, "an answer without records")
-    heard = [event for event in notes.events if isinstance(event, Fetched)]
-    assert {event.broker_id for event in heard} == {0}
-    assert sum(event.records for event in heard) == 3
-    assert sum(event.size_bytes for event in heard) == 3 * 27
-    assert all(event.fetches <= event.partitions <= 2 * event.fetches for event in heard)
-    assert all(event.duration_ms >= 0 and event.fetches > 0 for event in heard)
-    assert (heard[-1].records, heard[-1].size_bytes) == (0, 0)
+    received = [event for event in notes.events if isinstance(event, Fetched)]
+    assert {event.broker_id for event in received} == {0}
+    assert sum(event.records for event in received) == 3
+    assert sum(event.size_bytes for event in received) == 3 * 27
+    assert all(event.fetches <= event.partitions <= 2 * event.fetches for event in received)
+    assert all(event.duration_ms >= 0 and event.fetches > 0 for event in received)
+    assert (received[-1].records, received[-1].size_bytes) == (0, 0)
 
 
 def test_records_that_wait_packed_are_told_when_they_come_out() -> None:
@@ -79,8 +79,10 @@ def test_records_that_wait_packed_are_told_when_they_come_out() -> None:
         queue = new_queue(10, ByteBudget(2_000))
         fetching(bench, notes).add([(claim_on(queue, T0), 0)])
         take_values(queue, 200)
-        told = "all records"
-        wait_for(lambda: sum(getattr(it, "records", 0) for it in notes.of(Fetched)) == 200, told)
+        reported = "all records"
+        wait_for(
+            lambda: sum(getattr(it, "records", 0) for it in notes.of(Fetched)) == 200, reported
+        )
 
 
 def test_a_lost_leader_and_a_reset_are_told() -> None:

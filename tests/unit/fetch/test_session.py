@@ -6,12 +6,12 @@ import pytest
 
 from tests.support.chunks import T0, T1, claim_of
 from tests.support.fetch_answers import (
-    asked,
     chunks_in,
     fetched,
     listed,
     lost_in,
     receive,
+    requested,
     together,
 )
 from tests.support.record_sets import records
@@ -43,7 +43,7 @@ def test_one_request_asks_for_all_partitions() -> None:
     session = session_with((claim_of(T0), 5), (claim_of(T1), 9), (claim_of(OTHER), 0))
     request = request_of(session)
     assert (request.replica_id, request.max_wait_ms, request.min_bytes) == (-1, 33, 7)
-    assert {tp: (it.fetch_offset, it.max_bytes) for tp, it in asked(request).items()} == {
+    assert {tp: (it.fetch_offset, it.max_bytes) for tp, it in requested(request).items()} == {
         T0: (5, 1_000),
         T1: (9, 1_000),
         OTHER: (0, 1_000),
@@ -60,7 +60,7 @@ def test_partitions_without_an_offset_ask_for_one_by_the_reset_policy() -> None:
     (partition,) = topic.partitions
     assert (topic.topic, partition.partition) == ("t", 0)
     assert (partition.timestamp, partition.max_offsets) == (-2, 1)
-    assert set(asked(session.fetch_request())) == {T1}
+    assert set(requested(session.fetch_request())) == {T1}
 
 
 def test_the_reset_policy_largest_asks_for_the_end() -> None:
@@ -80,13 +80,13 @@ def test_an_offset_from_the_broker_starts_the_partition() -> None:
     claim = claim_of()
     session = session_with((claim, None))
     assert session.receive_offsets(listed(T0, 42)) == ()
-    assert asked(session.fetch_request())[T0].fetch_offset == 42
+    assert requested(session.fetch_request())[T0].fetch_offset == 42
     assert claim.consumed_offset == 42
     assert session.offsets_request() is None
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         listed(T0, error=6),
         listed(T0, error=-1),
@@ -96,10 +96,10 @@ def test_an_offset_from_the_broker_starts_the_partition() -> None:
         listed(T0, (1 << 63) - 1),
     ],
 )
-def test_no_offset_gives_the_partition_back(answer: ListOffsetsResponse) -> None:
+def test_no_offset_gives_the_partition_back(response: ListOffsetsResponse) -> None:
     """An error, or none that matches: its leader is looked for again, its start still unknown."""
     session = session_with((claim_of(T0), None), (claim_of(T1), 9))
-    outcomes = session.receive_offsets(answer)
+    outcomes = session.receive_offsets(response)
     assert lost_in(outcomes) == [(T0, None)]
     assert len(session) == 1
 
@@ -112,7 +112,7 @@ def test_an_offset_nobody_asked_for_changes_nothing() -> None:
     assert session.receive_offsets(listed(T0, 42)) == ()
     assert session.receive_offsets(listed(OTHER, 42)) == ()
     assert session.receive_offsets(listed(T1, 42)) == ()
-    assert asked(session.fetch_request())[T0].fetch_offset == 5
+    assert requested(session.fetch_request())[T0].fetch_offset == 5
     assert gone.consumed_offset is None
 
 
@@ -124,12 +124,12 @@ def test_an_answer_advances_its_partition_only() -> None:
     claim = claim_of(T0)
     session = session_with((claim, 5), (claim_of(T1), 9))
     request = request_of(session)
-    answer = fetched(T0, build_message_set(records(5, 6)), high_watermark=8)
-    (chunk,) = chunks_in(receive(session, request, answer))
+    response = fetched(T0, build_message_set(records(5, 6)), high_watermark=8)
+    (chunk,) = chunks_in(receive(session, request, response))
     assert chunk.claim is claim
     assert [record.offset for record in chunk.records] == [5, 6]
     assert claim.high_watermark == 8
-    offsets = {tp: it.fetch_offset for tp, it in asked(session.fetch_request()).items()}
+    offsets = {tp: it.fetch_offset for tp, it in requested(session.fetch_request()).items()}
     assert offsets == {T0: 7, T1: 9}
 
 
@@ -137,16 +137,16 @@ def test_the_end_of_the_log_is_no_chunk() -> None:
     """Nothing came; the same is asked again."""
     session = session_with((claim_of(), 5))
     assert receive(session, request_of(session), fetched(T0)) == ()
-    assert asked(session.fetch_request())[T0].fetch_offset == 5
+    assert requested(session.fetch_request())[T0].fetch_offset == 5
 
 
 def test_an_answer_counts_once() -> None:
     """The same partition twice in one answer, or the same answer twice: one chunk."""
     session = session_with((claim_of(), 5))
     request = request_of(session)
-    answer = fetched(T0, build_message_set(records(5)))
-    assert len(chunks_in(receive(session, request, together(answer, answer)))) == 1
-    assert receive(session, request, answer) == ()
+    response = fetched(T0, build_message_set(records(5)))
+    assert len(chunks_in(receive(session, request, together(response, response)))) == 1
+    assert receive(session, request, response) == ()
 
 
 def test_an_answer_to_another_offset_is_stale() -> None:
@@ -160,7 +160,7 @@ def test_an_answer_to_another_offset_is_stale() -> None:
         fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE),
     ):
         assert receive(session, request, stale) == ()
-    assert asked(session.fetch_request())[T0].fetch_offset == 50
+    assert requested(session.fetch_request())[T0].fetch_offset == 50
 
 
 def test_an_answer_for_a_claim_that_was_given_up_is_dropped() -> None:
@@ -186,7 +186,7 @@ def test_an_answer_without_the_partition_asked_about_leaves_it_waiting() -> None
     """It is asked about again."""
     session = session_with((claim_of(), 5))
     assert receive(session, request_of(session), FetchResponse(topics=())) == ()
-    assert asked(session.fetch_request())[T0].fetch_offset == 5
+    assert requested(session.fetch_request())[T0].fetch_offset == 5
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_an_error_gives_the_partition_back(code: int) -> None:
     assert len(chunks_in(outcomes)) == 1
     (lost,) = [one for one in outcomes if isinstance(one, LeaderUnusable)]
     assert lost.reason.startswith("Fetch: ")
-    assert set(asked(session.fetch_request())) == {T1}
+    assert set(requested(session.fetch_request())) == {T1}
 
 
 def test_an_answer_about_what_is_gone_does_not_keep_the_others() -> None:
@@ -221,8 +221,8 @@ def test_an_answer_about_what_is_gone_does_not_keep_the_others() -> None:
     request = request_of(session)
     gone.active = False
     data = build_message_set(records(0, 1))
-    answers = [fetched(tp, data) for tp in (T0, T1)]
-    parts = tuple(part for one in answers for part in one.topics[0].partitions)
-    answer = FetchResponse(topics=(replace(answers[0].topics[0], partitions=parts),))
-    found = chunks_in(receive(session, request, answer))
+    responses = [fetched(tp, data) for tp in (T0, T1)]
+    parts = tuple(part for one in responses for part in one.topics[0].partitions)
+    response = FetchResponse(topics=(replace(responses[0].topics[0], partitions=parts),))
+    found = chunks_in(receive(session, request, response))
     assert [(chunk.claim, len(chunk.records)) for chunk in found] == [(ours, 2)]

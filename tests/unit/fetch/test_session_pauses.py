@@ -4,12 +4,12 @@ import pytest
 
 from tests.support.chunks import T0, T1, ListSink, chunk_of, claim_of
 from tests.support.fetch_answers import (
-    asked,
     chunks_in,
     fetched,
     listed,
     lost_in,
     receive,
+    requested,
     resets_in,
     together,
 )
@@ -35,8 +35,8 @@ from zkconsumer.streams.chunk_queue import ChunkQueue
 def test_out_of_range_asks_for_an_offset_and_tells_which_it_was() -> None:
     """The partition stays here; nothing is fetched until the new offset is known."""
     session = session_with((claim_of(committed=10_000), 10_000))
-    answer = fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE)
-    outcomes = receive(session, request_of(session), answer)
+    response = fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE)
+    outcomes = receive(session, request_of(session), response)
     assert resets_in(outcomes) == [(T0, 10_000)]
     assert session.fetch_request() is None
     assert session.offsets_request() is not None
@@ -50,7 +50,7 @@ def test_a_reset_in_mid_life_travels_behind_what_is_queued() -> None:
     (jump,) = chunks_in(session.receive_offsets(listed(T0, 3)))
     assert (jump.fetch_offset, jump.next_offset, list(jump.records)) == (3, 3, [])
     assert claim.consumed_offset == 10_000
-    assert asked(session.fetch_request())[T0].fetch_offset == 3
+    assert requested(session.fetch_request())[T0].fetch_offset == 3
 
 
 def test_a_reset_that_meets_a_lost_leader_is_not_forgotten() -> None:
@@ -75,9 +75,9 @@ def test_offset_reset(reset: str, delivered: int, stored: int | None) -> None:
             for chunk in chunks_in(session.receive_offsets(listed(T0, 0 if time == -2 else 10))):
                 sink.offer(chunk, lambda: None)
         request = request_of(session)
-        at = asked(request)[T0].fetch_offset
-        answer = fetched(T0, log if at == 0 else b"", error=1 if at > 10 else 0)
-        for chunk in chunks_in(receive(session, request, answer)):
+        at = requested(request)[T0].fetch_offset
+        response = fetched(T0, log if at == 0 else b"", error=1 if at > 10 else 0)
+        for chunk in chunks_in(receive(session, request, response)):
             sink.offer(chunk, lambda: None)
     assert sink.offsets() == list(range(delivered))
 
@@ -92,10 +92,10 @@ def test_a_held_chunk_pauses_its_partition_only() -> None:
     held = chunk_of(one, [5])
     session.hold(held)
     assert list(session.pending()) == [held]
-    assert set(asked(session.fetch_request())) == {T1}
+    assert set(requested(session.fetch_request())) == {T1}
     session.delivered(held)
     assert list(session.pending()) == []
-    assert set(asked(session.fetch_request())) == {T0, T1}
+    assert set(requested(session.fetch_request())) == {T0, T1}
 
 
 def test_the_broker_does_not_wait_while_a_chunk_does() -> None:
@@ -126,7 +126,7 @@ def test_a_chunk_of_an_older_claim_is_not_held_for_the_new_one() -> None:
     session.add(new, 100)
     session.hold(chunk)
     assert list(session.pending()) == []
-    assert asked(session.fetch_request())[T0].fetch_offset == 100
+    assert requested(session.fetch_request())[T0].fetch_offset == 100
     waiting = chunk_of(new, [100])
     session.hold(waiting)
     session.delivered(chunk)
@@ -140,7 +140,7 @@ def test_a_new_claim_replaces_an_older_one_with_all_it_held() -> None:
     session.hold(chunk_of(old, [5]))
     session.add(new, 100)
     assert (len(session), list(session.pending())) == (1, [])
-    assert asked(session.fetch_request())[T0].fetch_offset == 100
+    assert requested(session.fetch_request())[T0].fetch_offset == 100
 
 
 def test_given_up_partitions_are_forgotten_with_what_they_held() -> None:
@@ -152,7 +152,7 @@ def test_given_up_partitions_are_forgotten_with_what_they_held() -> None:
     assert list(session.pending()) == []
     session.drop_inactive()
     assert len(session) == 1
-    assert set(asked(session.fetch_request())) == {T1}
+    assert set(requested(session.fetch_request())) == {T1}
 
 
 def test_giving_all_back_says_where_each_must_go_on() -> None:
@@ -208,19 +208,19 @@ def test_a_corrupt_message_stops_its_own_partition_only() -> None:
     errors = []
     for _ in range(4):
         request = request_of(session)
-        answers = [
+        responses = [
             fetched(tp, bytes(data) if tp == T0 else sound)
-            for tp, it in asked(request).items()
+            for tp, it in requested(request).items()
             if tp == T0 or it.fetch_offset == 0
         ]
-        for chunk in chunks_in(receive(session, request, together(*answers))):
+        for chunk in chunks_in(receive(session, request, together(*responses))):
             got[chunk.claim.topic_partition] += [record.offset for record in chunk.records]
             errors += [chunk.poison.error] if chunk.poison else []
     assert got == {T0: [0], T1: list(range(10))}
     (error,) = errors
     assert isinstance(error, PartitionFailed)
     assert (error.topic_partition, error.offset) == (T0, 1)
-    assert set(asked(session.fetch_request())) == {T1}
+    assert set(requested(session.fetch_request())) == {T1}
 
 
 def test_a_chunk_fits_a_real_queue() -> None:

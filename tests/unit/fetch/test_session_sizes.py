@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import replace
 
 from tests.support.chunks import ListSink, claim_of
-from tests.support.fetch_answers import asked, chunks_in, fetched, receive, together
+from tests.support.fetch_answers import chunks_in, fetched, receive, requested, together
 from tests.support.record_sets import records
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.session import FetchSession
@@ -31,7 +31,7 @@ def session_of(
 
 def sizes(session: FetchSession) -> dict[int, int]:
     """How much is asked of each partition."""
-    return {tp.partition: it.max_bytes for tp, it in asked(session.fetch_request()).items()}
+    return {tp.partition: it.max_bytes for tp, it in requested(session.fetch_request()).items()}
 
 
 def meet_large(session: FetchSession, claims: list[PartitionClaim], size: int) -> None:
@@ -40,8 +40,8 @@ def meet_large(session: FetchSession, claims: list[PartitionClaim], size: int) -
     for claim in claims:
         request = session.fetch_request()
         assert request is not None
-        assert claim.topic_partition in asked(request)
-        given = asked(request)[claim.topic_partition].max_bytes
+        assert claim.topic_partition in requested(request)
+        given = requested(request)[claim.topic_partition].max_bytes
         assert (
             chunks_in(receive(session, request, fetched(claim.topic_partition, data[:given]))) == []
         )
@@ -123,7 +123,7 @@ def test_a_large_message_is_not_fetched_to_wait() -> None:
     meet_large(session, claims[:1], 400_000)
     request = session.fetch_request(lambda sink: sink is not claims[0].sink)
     assert request is not None
-    assert [tp.partition for tp in asked(request)] == [1]
+    assert [tp.partition for tp in requested(request)] == [1]
     assert request.max_wait_ms == 0
     assert session.fetch_request(lambda _sink: True) is not None
 
@@ -171,8 +171,8 @@ def test_partitions_that_share_a_slow_queue_take_turns() -> None:
     for _ in range(12):
         request = session.fetch_request()
         if request is not None:
-            answers = (fetched(claim.topic_partition, data) for claim in claims)
-            session.receive_fetch(request, together(*answers))
+            responses = (fetched(claim.topic_partition, data) for claim in claims)
+            session.receive_fetch(request, together(*responses))
         first = session.packed()[0]
         session.unpack(first, 1)
         order.append(first.topic_partition.partition)
@@ -185,16 +185,16 @@ def test_a_session_lets_go_of_the_response() -> None:
     frame = bytearray(build_message_set(records(*range(50))))
     request = session.fetch_request()
     assert request is not None
-    answers = [fetched(claim.topic_partition) for claim in claims]
+    responses = [fetched(claim.topic_partition) for claim in claims]
     views = [
         dataclasses.replace(part, records=memoryview(frame))
-        for answer in answers
-        for topic in answer.topics
+        for one_answer in responses
+        for topic in one_answer.topics
         for part in topic.partitions
     ]
     response = FetchResponse(topics=(FetchedTopic(topic="t", partitions=tuple(views)),))
     session.receive_fetch(request, response)
     session.let_go()
-    del answers, views, response
+    del responses, views, response
     frame.clear()
     assert len(session.packed()) == 2

@@ -25,7 +25,7 @@ def test_one_heartbeat_an_interval_and_one_at_a_time() -> None:
     assert beat.due(400)
     beat.sent(400)
     assert not beat.due(900)
-    beat.answered(500)
+    beat.on_response(500)
     assert (beat.due(699), beat.due(700)) == (False, True)
 
 
@@ -64,7 +64,7 @@ def test_trust_counts_from_what_was_asked_and_ends_with_the_generation() -> None
     beat = joined()
     assert beat.trusted_until_ms == 1000
     beat.sent(400)
-    beat.answered(900)
+    beat.on_response(900)
     assert beat.trusted_until_ms == 1400
     beat.void()
     assert beat.trusted_until_ms is None
@@ -75,7 +75,7 @@ def test_a_rebalance_ends_trust_when_it_waits_no_longer() -> None:
     beat = joined()
     for start_ms in range(400, 5200, 300):
         beat.sent(start_ms)
-        beat.answered(start_ms + 10, rebalancing=start_ms > 400)
+        beat.on_response(start_ms + 10, rebalancing=start_ms > 400)
     assert beat.trusted_until_ms == 400 + 5000
 
 

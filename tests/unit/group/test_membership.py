@@ -9,10 +9,10 @@ from zkconsumer.group.states import GroupSettings, MembershipState
 def test_nothing_happens_before_the_first_poll() -> None:
     """Subscribing asks nobody; the first poll looks for the coordinator, and then joins."""
     member = Member()
-    assert member.tell(ev.Subscribed(TOPICS)) == []
+    assert member.notify(ev.Subscribed(TOPICS)) == []
     assert member.core.next_deadline_ms() is None
     assert member.poll() == [ev.FindCoordinator(1)]
-    (join,) = member.tell(ev.CoordinatorLocated(1))
+    (join,) = member.notify(ev.CoordinatorLocated(1))
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.topics, join.cause) == ("", TOPICS, ev.JoinReason.JOINED)
     assert member.core.state is MembershipState.PREPARING
@@ -23,7 +23,7 @@ def test_a_share_is_taken_over_in_a_poll_only() -> None:
     member = Member()
     sync = member.joined(member.subscribe())
     assert member.core.state is MembershipState.COMPLETING
-    assert member.tell(ev.SyncCompleted(sync.round, 0, parts(A0))) == []
+    assert member.notify(ev.SyncCompleted(sync.round, 0, parts(A0))) == []
     assert (member.core.state, member.core.owned) == (MembershipState.STABLE, frozenset())
     (taken,) = member.poll()
     assert isinstance(taken, ev.TakeOver)
@@ -35,7 +35,7 @@ def test_the_leader_assigns_for_all() -> None:
     member = Member()
     join = member.subscribe()
     members = (ev.JoinedMember("me", TOPICS), ev.JoinedMember("other", TOPICS))
-    answer = ev.JoinCompleted(
+    response = ev.JoinCompleted(
         round=join.round,
         code=0,
         member_id="me",
@@ -44,15 +44,15 @@ def test_the_leader_assigns_for_all() -> None:
         leader_id="me",
         members=members,
     )
-    (assign,) = member.tell(answer)
+    (assign,) = member.notify(response)
     assert isinstance(assign, ev.Assign)
     assert assign.members == members
     shares = {"me": (A0,), "other": (A1,)}
-    (sync,) = member.tell(ev.AssignmentMade(assign.round, shares))
+    (sync,) = member.notify(ev.AssignmentMade(assign.round, shares))
     assert isinstance(sync, ev.SendSync)
     assert (sync.generation, sync.protocol, sync.shares) == (4, "cooperative-sticky", shares)
     assert member.core.identity.leading
-    member.tell(ev.SyncCompleted(sync.round, E.REBALANCE_IN_PROGRESS))
+    member.notify(ev.SyncCompleted(sync.round, E.REBALANCE_IN_PROGRESS))
     assert member.core.state is MembershipState.PREPARING
     assert not member.core.identity.leading
 
@@ -61,7 +61,7 @@ def test_a_static_leader_that_came_back_does_not_assign() -> None:
     """KIP-814: it leads, but sends no shares."""
     member = Member(GroupSettings(strategies=("range",), instance_id="one"))
     join = member.subscribe()
-    answer = ev.JoinCompleted(
+    response = ev.JoinCompleted(
         round=join.round,
         code=0,
         member_id="me",
@@ -70,7 +70,7 @@ def test_a_static_leader_that_came_back_does_not_assign() -> None:
         leader_id="me",
         skip_assignment=True,
     )
-    (sync,) = member.tell(answer)
+    (sync,) = member.notify(response)
     assert isinstance(sync, ev.SendSync)
     assert not sync.shares
     assert member.core.identity.leading
@@ -85,7 +85,7 @@ def test_an_eager_member_gives_up_all_before_it_joins_and_in_a_poll() -> None:
     assert isinstance(given, ev.RevokePartitions)
     assert (given.partitions, given.why) == (parts(A0, B0), ev.Why.REVOKED)
     assert member.core.owned == frozenset()
-    (join,) = member.tell(ev.CallbackDone(given.round))
+    (join,) = member.notify(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.owned, join.remembered, join.generation) == (frozenset(), parts(A0, B0), 1)
     assert join.member_id == "me"
@@ -108,15 +108,15 @@ def test_what_a_cooperative_share_lacks_is_given_up_and_the_group_joined_again()
     (join,) = member.beat(E.REBALANCE_IN_PROGRESS)
     assert isinstance(join, ev.SendJoin)
     sync = member.joined(join, 2)
-    member.tell(ev.SyncCompleted(sync.round, 0, parts(A0, B0)))
+    member.notify(ev.SyncCompleted(sync.round, 0, parts(A0, B0)))
     assert member.core.owned == parts(A0, A1)
     (given,) = member.poll()
     assert isinstance(given, ev.RevokePartitions)
     assert (given.partitions, given.why) == (parts(A1), ev.Why.REVOKED)
-    (taken,) = member.tell(ev.CallbackDone(given.round))
+    (taken,) = member.notify(ev.CallbackDone(given.round))
     assert isinstance(taken, ev.TakeOver)
     assert (taken.added, taken.owned) == (parts(B0), parts(A0, B0))
-    (again,) = member.tell(ev.CallbackDone(taken.round))
+    (again,) = member.notify(ev.CallbackDone(taken.round))
     assert isinstance(again, ev.SendJoin)
     assert (again.owned, again.generation, again.cause) == (parts(A0, B0), 2, ev.JoinReason.REVOKED)
 
@@ -125,11 +125,11 @@ def test_what_is_no_longer_subscribed_goes_before_the_join() -> None:
     """A cooperative member keeps only what it still reads."""
     member = Member()
     member.take(parts(A0, B0))
-    assert member.tell(ev.Subscribed(frozenset({"a"}))) == []
+    assert member.notify(ev.Subscribed(frozenset({"a"}))) == []
     (given,) = member.poll()
     assert isinstance(given, ev.RevokePartitions)
     assert given.partitions == parts(B0)
-    (join,) = member.tell(ev.CallbackDone(given.round))
+    (join,) = member.notify(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.owned, join.topics) == (parts(A0), frozenset({"a"}))
 
@@ -139,8 +139,8 @@ def test_a_share_of_an_older_subscription_is_not_taken_over() -> None:
     member = Member()
     join = member.subscribe()
     sync = member.joined(join)
-    member.tell(ev.Subscribed(frozenset({"a"})))
-    member.tell(ev.SyncCompleted(sync.round, 0, parts(A0, B0)))
+    member.notify(ev.Subscribed(frozenset({"a"})))
+    member.notify(ev.SyncCompleted(sync.round, 0, parts(A0, B0)))
     assert member.core.owned == frozenset()
     (again,) = member.later(1000)
     assert isinstance(again, ev.SendJoin)
@@ -151,8 +151,8 @@ def test_the_id_that_is_required_is_used_at_once() -> None:
     """KIP-394."""
     member = Member()
     join = member.subscribe()
-    answer = ev.JoinCompleted(round=join.round, code=E.MEMBER_ID_REQUIRED, member_id="given")
-    (again,) = member.tell(answer)
+    response = ev.JoinCompleted(round=join.round, code=E.MEMBER_ID_REQUIRED, member_id="given")
+    (again,) = member.notify(response)
     assert isinstance(again, ev.SendJoin)
     assert again.member_id == "given"
 
@@ -163,8 +163,8 @@ def test_a_member_that_stops_polling_leaves_and_comes_back_and_says_so() -> None
     member.take(parts(A0))
     for _ in range(99):
         assert member.beat(0) == []
-    said = member.later(member.settings.heartbeat_interval_ms)
-    notice, leave, fence = said
+    message = member.later(member.settings.heartbeat_interval_ms)
+    notice, leave, fence = message
     assert isinstance(notice, ev.Notice)
     assert "max.poll.interval.ms" in notice.text
     assert leave == ev.SendLeave("me", "consumer poll timeout has expired.")
@@ -175,7 +175,7 @@ def test_a_member_that_stops_polling_leaves_and_comes_back_and_says_so() -> None
     assert isinstance(back, ev.Notice)
     assert isinstance(given, ev.RevokePartitions)
     assert (given.partitions, given.why) == (parts(A0), ev.Why.LOST)
-    (join,) = member.tell(ev.CallbackDone(given.round))
+    (join,) = member.notify(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.cause) == ("", ev.JoinReason.CAME_BACK)
 
@@ -195,14 +195,14 @@ def test_a_static_member_never_says_good_bye() -> None:
     """KIP-345: its partitions wait for it, for as long as a session lives."""
     member = Member(GroupSettings(strategies=("range",), instance_id="one"))
     member.take(parts(A0))
-    assert of_kind(member.tell(ev.Leave()), ev.SendLeave) == []
+    assert of_kind(member.notify(ev.Leave()), ev.SendLeave) == []
 
 
 def test_leaving_gives_up_what_is_ours_and_says_good_bye() -> None:
     """In this order, so that the commit comes before the good-bye."""
     member = Member()
     member.take(parts(A0))
-    given, leave = member.tell(ev.Leave())
+    given, leave = member.notify(ev.Leave())
     assert isinstance(given, ev.RevokePartitions)
     assert given.why is ev.Why.REVOKED
     assert leave == ev.SendLeave("me", "the consumer is being closed")
@@ -212,10 +212,10 @@ def test_leaving_gives_up_what_is_ours_and_says_good_bye() -> None:
 def test_what_was_due_and_is_done_is_not_due_again() -> None:
     """Whoever waits until the next deadline would spin."""
     member = Member()
-    member.tell(ev.Subscribed(TOPICS))
+    member.notify(ev.Subscribed(TOPICS))
     (search,) = member.poll()
     assert isinstance(search, ev.FindCoordinator)
-    member.tell(ev.CoordinatorUnknown(search.round, E.COORDINATOR_NOT_AVAILABLE))
+    member.notify(ev.CoordinatorUnknown(search.round, E.COORDINATOR_NOT_AVAILABLE))
     due_ms = member.core.next_deadline_ms()
     assert due_ms is not None
     assert due_ms > member.now_ms

@@ -24,7 +24,7 @@ def test_a_heartbeat_that_is_refused_voids_what_we_have(code: E, member_id: str)
     (given,) = member.poll()
     assert isinstance(given, ev.RevokePartitions)
     assert given.why is ev.Why.LOST
-    (join,) = member.tell(ev.CallbackDone(given.round))
+    (join,) = member.notify(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.owned) == (member_id, frozenset())
 
@@ -34,7 +34,7 @@ def test_a_heartbeat_of_an_earlier_generation_is_not_the_one_in_flight() -> None
     member = Member()
     member.take(parts(A0), generation=2)
     member.later(3_000)
-    assert member.tell(ev.HeartbeatCompleted("me", 1, E.UNKNOWN_MEMBER_ID)) == []
+    assert member.notify(ev.HeartbeatCompleted("me", 1, E.UNKNOWN_MEMBER_ID)) == []
     assert member.core.owned == parts(A0)
 
 
@@ -42,10 +42,10 @@ def test_a_pattern_takes_topics_that_only_the_leader_knew() -> None:
     """The leader's metadata may be younger than ours."""
     member = Member()
     join = member.subscribe()
-    member.tell(ev.Subscribed(TOPICS, open_ended=True))
+    member.notify(ev.Subscribed(TOPICS, open_ended=True))
     sync = member.joined(join)
     new = TopicPartition("new", 0)
-    member.tell(ev.SyncCompleted(sync.round, 0, parts(new)))
+    member.notify(ev.SyncCompleted(sync.round, 0, parts(new)))
     member.poll()
     assert member.core.owned == parts(new)
 
@@ -54,9 +54,9 @@ def test_a_late_refusal_of_an_earlier_identity_changes_nothing() -> None:
     """The commit was sent in the generation before."""
     member = Member()
     member.take(parts(A0))
-    assert member.tell(ev.CommitCompleted("me", 0, E.ILLEGAL_GENERATION)) == []
+    assert member.notify(ev.CommitCompleted("me", 0, E.ILLEGAL_GENERATION)) == []
     assert member.core.owned == parts(A0)
-    (fence,) = member.tell(ev.CommitCompleted("me", 1, E.ILLEGAL_GENERATION))
+    (fence,) = member.notify(ev.CommitCompleted("me", 1, E.ILLEGAL_GENERATION))
     assert isinstance(fence, ev.FenceMember)
 
 
@@ -66,9 +66,9 @@ def test_an_old_generation_is_no_news_while_joining_the_next() -> None:
     member.take(parts(A0))
     beat = member.later(3_000)[-1]
     assert isinstance(beat, ev.SendHeartbeat)
-    (join,) = member.tell(ev.RejoinTriggered(ev.JoinReason.ASKED))
+    (join,) = member.notify(ev.RejoinTriggered(ev.JoinReason.ASKED))
     assert isinstance(join, ev.SendJoin)
-    assert member.tell(ev.HeartbeatCompleted("me", 1, E.ILLEGAL_GENERATION)) == []
+    assert member.notify(ev.HeartbeatCompleted("me", 1, E.ILLEGAL_GENERATION)) == []
     assert member.core.owned == parts(A0)
     member.joined(join, 2)
 
@@ -84,10 +84,10 @@ def test_a_fenced_member_stays_out_until_it_unsubscribes() -> None:
     assert "group.instance.id" in raised.text
     (given,) = member.poll()
     assert isinstance(given, ev.RevokePartitions)
-    assert member.tell(ev.CallbackDone(given.round)) == []
+    assert member.notify(ev.CallbackDone(given.round)) == []
     assert member.poll() == []
-    member.tell(ev.Leave())
-    member.tell(ev.Subscribed(TOPICS))
+    member.notify(ev.Leave())
+    member.notify(ev.Subscribed(TOPICS))
     assert of_kind(member.poll(), ev.SendJoin)
 
 
@@ -96,7 +96,7 @@ def test_a_fatal_refusal_is_raised_and_the_next_poll_tries_again() -> None:
     member = Member()
     join = member.subscribe()
     refused = ev.JoinCompleted(round=join.round, code=E.GROUP_AUTHORIZATION_FAILED)
-    (raised,) = member.tell(refused)
+    (raised,) = member.notify(refused)
     assert isinstance(raised, ev.Raise)
     assert (raised.code, raised.final) == (30, False)
     assert member.later(10_000) == []
@@ -113,19 +113,19 @@ def test_a_coordinator_that_moved_is_looked_for_and_nothing_is_lost(code: E) -> 
     assert isinstance(forget, ev.ForgetCoordinator)
     assert isinstance(search, ev.FindCoordinator)
     assert (member.core.state, member.core.owned) == (MembershipState.STABLE, parts(A0))
-    member.tell(ev.CoordinatorUnknown(search.round, E.COORDINATOR_NOT_AVAILABLE))
+    member.notify(ev.CoordinatorUnknown(search.round, E.COORDINATOR_NOT_AVAILABLE))
     (search,) = member.later(100)
     assert isinstance(search, ev.FindCoordinator)
-    assert member.tell(ev.CoordinatorLocated(search.round)) == [ev.SendHeartbeat("me", 1)]
+    assert member.notify(ev.CoordinatorLocated(search.round)) == [ev.SendHeartbeat("me", 1)]
 
 
 def test_a_join_that_broke_is_sent_again_where_the_coordinator_is_now() -> None:
     """Under a new round: an answer to the old one is late."""
     member = Member()
     join = member.subscribe()
-    (search,) = member.tell(ev.CoordinatorLost())
+    (search,) = member.notify(ev.CoordinatorLost())
     assert isinstance(search, ev.FindCoordinator)
-    member.tell(ev.CoordinatorLocated(search.round))
+    member.notify(ev.CoordinatorLocated(search.round))
     (again,) = member.later(100)
     assert isinstance(again, ev.SendJoin)
     assert again.round > join.round
@@ -135,9 +135,9 @@ def test_a_join_that_was_answered_too_late_leaves_no_ghost() -> None:
     """The coordinator has a member that nobody is: it would hold up the next rebalance."""
     member = Member()
     join = member.subscribe()
-    member.tell(ev.Leave())
+    member.notify(ev.Leave())
     late = ev.JoinCompleted(round=join.round, code=0, member_id="ghost", generation=1)
-    assert member.tell(late) == [ev.SendLeave("ghost", "its join was given up")]
+    assert member.notify(late) == [ev.SendLeave("ghost", "its join was given up")]
 
 
 def test_silence_of_the_coordinator_makes_us_look_for_it() -> None:
@@ -156,26 +156,26 @@ def test_a_rebalance_heard_of_before_the_share_is_there_is_no_news() -> None:
     member = Member()
     sync = member.joined(member.subscribe())
     assert member.beat(E.REBALANCE_IN_PROGRESS) == []
-    assert member.tell(ev.SyncCompleted(sync.round, 0, parts(A0))) == []
+    assert member.notify(ev.SyncCompleted(sync.round, 0, parts(A0))) == []
     (taken,) = member.poll()
     assert isinstance(taken, ev.TakeOver)
-    assert member.tell(ev.CallbackDone(taken.round)) == []
+    assert member.notify(ev.CallbackDone(taken.round)) == []
 
 
 def test_only_a_leader_joins_again_for_new_partitions() -> None:
     """The others' leader sees them as well."""
     member = Member()
     member.take(parts(A0))
-    assert member.tell(ev.RejoinTriggered(ev.JoinReason.TOPICS)) == []
-    assert of_kind(member.tell(ev.RejoinTriggered(ev.JoinReason.ASKED)), ev.SendJoin)
+    assert member.notify(ev.RejoinTriggered(ev.JoinReason.TOPICS)) == []
+    assert of_kind(member.notify(ev.RejoinTriggered(ev.JoinReason.ASKED)), ev.SendJoin)
 
 
 def test_a_protocol_that_is_not_ours_is_refused() -> None:
     """A broker would not choose it; taking part would mean two divisions."""
     member = Member()
     join = member.subscribe()
-    answer = ev.JoinCompleted(round=join.round, code=0, member_id="me", protocol="other")
-    (raised,) = member.tell(answer)
+    response = ev.JoinCompleted(round=join.round, code=0, member_id="me", protocol="other")
+    (raised,) = member.notify(response)
     assert isinstance(raised, ev.Raise)
     assert raised.code == E.INCONSISTENT_GROUP_PROTOCOL
 
@@ -188,7 +188,7 @@ def test_trust_ends_a_session_after_the_last_request_that_was_answered() -> None
     member.later(3_000)
     assert member.core.trusted_until_ms == 45_000
     member.now_ms += 500
-    member.tell(ev.HeartbeatCompleted("me", 1, 0))
+    member.notify(ev.HeartbeatCompleted("me", 1, 0))
     assert member.core.trusted_until_ms == 48_000
 
 
@@ -207,11 +207,11 @@ def test_trust_ends_with_the_time_that_a_rebalance_waits() -> None:
 
 def _unasked(member: Member) -> list[Callable[[], list[ev.Action]]]:
     return [
-        lambda: member.tell(ev.CallbackDone(77)),
-        lambda: member.tell(ev.AssignmentMade(77, {})),
-        lambda: member.tell(ev.SyncCompleted(77, 0, parts(A0))),
-        lambda: member.tell(ev.CoordinatorLocated(77)),
-        lambda: member.tell(ev.HeartbeatCompleted("me", 1, 25)),
+        lambda: member.notify(ev.CallbackDone(77)),
+        lambda: member.notify(ev.AssignmentMade(77, {})),
+        lambda: member.notify(ev.SyncCompleted(77, 0, parts(A0))),
+        lambda: member.notify(ev.CoordinatorLocated(77)),
+        lambda: member.notify(ev.HeartbeatCompleted("me", 1, 25)),
     ]
 
 

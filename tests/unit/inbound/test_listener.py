@@ -39,16 +39,16 @@ def listen(
     async def run() -> tuple[int, int, int]:
         accepted: list[socket.socket] = []
         relieved: list[None] = []
-        news = asyncio.Event()
+        events = asyncio.Event()
 
         def take(one: socket.socket, host: str) -> None:
             assert host == "127.0.0.1"
             accepted.append(one)
-            news.set()
+            events.set()
 
         def relieve() -> None:
             relieved.append(None)
-            news.set()
+            events.set()
 
         with Refusing() as listening:
             listening.bind(("127.0.0.1", 0))
@@ -59,8 +59,8 @@ def listen(
             try:
                 async with asyncio.timeout(10):
                     while not enough(len(accepted), len(relieved)):
-                        news.clear()
-                        await news.wait()
+                        events.clear()
+                        await events.wait()
             finally:
                 listener.close()
                 listener.close()

@@ -13,29 +13,29 @@ from zkconsumer.inbound.pacing import LogPace, PacedLog, Unsaid
 def test_a_kind_of_line_is_said_once_in_a_while() -> None:
     """What was left out meanwhile is counted, and the count is told once."""
     pace = LogPace(every_ms=100)
-    assert [pace.may_say("a", now_ms) for now_ms in (0, 1, 99)] == [True, False, False]
-    assert pace.may_say("b", 50)
+    assert [pace.may_log("a", now_ms) for now_ms in (0, 1, 99)] == [True, False, False]
+    assert pace.may_log("b", 50)
     assert pace.due(99) == []
     assert pace.due(100) == [Unsaid("a", 2)]
-    assert not pace.may_say("a", 150)
+    assert not pace.may_log("a", 150)
     assert pace.due(199) == []
     assert pace.due(200) == [Unsaid("a", 1)]
     assert pace.due(300) == []
-    assert pace.may_say("a", 301)
+    assert pace.may_log("a", 301)
 
 
 @given(st.lists(st.tuples(st.text(max_size=3), st.integers(0, 50)), max_size=300))
 def test_lines_are_few_whatever_their_kinds(events: list[tuple[str, int]]) -> None:
     """In each stretch of time each of a few kinds, and all others together, has two at most."""
     pace = LogPace(every_ms=1_000, kinds_max=5)
-    now_ms, said, left_out = 0, 0, 0
+    now_ms, message, left_out = 0, 0, 0
     for kind, passed_ms in events:
         now_ms += passed_ms
-        if pace.may_say(kind, now_ms):
-            said += 1
+        if pace.may_log(kind, now_ms):
+            message += 1
         else:
             left_out += 1
-        assert said <= 6 * (1 + now_ms // 1_000)
+        assert message <= 6 * (1 + now_ms // 1_000)
     assert sum(one.lines for one in pace.due(now_ms + 2_000)) == left_out
 
 
@@ -61,10 +61,10 @@ def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:
             caplog.clear()
             clock.advance(100)
             paced.flush()
-            told = [one.getMessage() for one in caplog.records]
-            assert told[0] == "fd # is bad: 4 more of these"
-            assert len(told) == 3
-            assert told[1].startswith("failed: ValueError at _log_failure:")
+            reported = [one.getMessage() for one in caplog.records]
+            assert reported[0] == "fd # is bad: 4 more of these"
+            assert len(reported) == 3
+            assert reported[1].startswith("failed: ValueError at _log_failure:")
     finally:
         logger.removeFilter(paced)
 

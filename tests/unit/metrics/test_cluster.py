@@ -181,17 +181,17 @@ def test_an_empty_cluster_has_metrics_too() -> None:
 
 def test_groups_are_judged_once_each() -> None:
     """It can take seconds for a large cluster."""
-    asked: list[GroupKey] = []
+    requested: list[GroupKey] = []
 
     def lag(key: GroupKey) -> GroupLag:
-        asked.append(key)
+        requested.append(key)
         return lags()[key]
 
     view = ClusterMeasures(
-        snapshot=small_view().snapshot, lag=lag, verdict=verdicts().__getitem__, now_ms=NOW_MS
+        snapshot=small_view().snapshot, lag=lag, outcome=verdicts().__getitem__, now_ms=NOW_MS
     )
     samples_of(cluster_families(view))
-    assert len(asked) == 2
+    assert len(requested) == 2
 
 
 def test_names_are_told_once_and_are_legal() -> None:
@@ -208,8 +208,8 @@ def test_names_are_told_once_and_are_legal() -> None:
         assert len(set(one.labels)) == len(one.labels)
 
 
-@pytest.mark.parametrize(("no_zookeeper", "told"), [(True, "none"), (False, "unknown")])
-def test_a_cluster_without_a_zookeeper_is_shown_as_one(no_zookeeper: bool, told: str) -> None:
+@pytest.mark.parametrize(("no_zookeeper", "reported"), [(True, "none"), (False, "unknown")])
+def test_a_cluster_without_a_zookeeper_is_shown_as_one(no_zookeeper: bool, reported: str) -> None:
     """By what it is read through; what only ZooKeeper tells has no sample, not even a zero."""
     view = small_view()
     assert view.snapshot is not None
@@ -224,7 +224,7 @@ def test_a_cluster_without_a_zookeeper_is_shown_as_one(no_zookeeper: bool, told:
         clock_skew_ms=None,
     )
     seen = samples_of(cluster_families(replace(view, snapshot=snapshot)))
-    info = {"read_through": "brokers", "zookeeper": told}
+    info = {"read_through": "brokers", "zookeeper": reported}
     assert value(seen, "zkconsumer_cluster_info", **info) == 1
     assert value(seen, "zkconsumer_up") == 1
     assert "zkconsumer_clock_skew_seconds" not in seen

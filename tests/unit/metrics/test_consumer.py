@@ -33,8 +33,8 @@ class PaperPoll:
 
 def fetch(port: int) -> bytes:
     """The page."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-        found: bytes = answer.read()
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
+        found: bytes = response.read()
     return found
 
 

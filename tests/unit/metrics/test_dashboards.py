@@ -35,17 +35,17 @@ EXPORTED = _exported()
 
 def complaints(expression: str, legend: str = "") -> list[str]:
     """What it asks for in vain."""
-    asked = asked_by(expression)
-    if not asked.metrics:
+    requested = asked_by(expression)
+    if not requested.metrics:
         return [f"no metric found in {expression}"]
-    wrong = [f"{name} is not exported" for name in asked.metrics if name not in EXPORTED]
-    known = [EXPORTED.get(name, frozenset()) | OF_THE_SCRAPE for name in asked.metrics]
-    for (name, labels), have in zip(asked.metrics.items(), known, strict=True):
+    wrong = [f"{name} is not exported" for name in requested.metrics if name not in EXPORTED]
+    known = [EXPORTED.get(name, frozenset()) | OF_THE_SCRAPE for name in requested.metrics]
+    for (name, labels), have in zip(requested.metrics.items(), known, strict=True):
         wrong += [f"{name} has no label {label}" for label in labels - have]
     every = frozenset[str]().union(*known)
-    wrong += [f"nothing here has the label {label}" for label in asked.grouped - every]
+    wrong += [f"nothing here has the label {label}" for label in requested.grouped - every]
     shown = legend_labels(legend)
-    wrong += [f"the legend's {label} is lost" for label in shown - asked.grouped]
+    wrong += [f"the legend's {label} is lost" for label in shown - requested.grouped]
     return wrong
 
 

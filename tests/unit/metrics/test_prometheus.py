@@ -20,8 +20,8 @@ def test_all_families_of_a_cluster_come_through() -> None:
     """With their labels and values."""
     wanted = samples_of(cluster_families(small_view()))
     # A family without samples is only a heading.
-    told = {name: of_name for name, of_name in wanted.items() if of_name}
-    assert read_exposition(exposition(cluster_families(small_view()))) == told
+    reported = {name: of_name for name, of_name in wanted.items() if of_name}
+    assert read_exposition(exposition(cluster_families(small_view()))) == reported
 
 
 def test_kinds_and_endings_are_prometheus_s() -> None:
@@ -113,15 +113,15 @@ def test_the_library_would_write_the_same(names: list[str]) -> None:
 
 def test_registering_does_not_collect() -> None:
     """A collection can take a while."""
-    asked: list[None] = []
+    requested: list[None] = []
 
     def families() -> list[Family]:
-        asked.append(None)
+        requested.append(None)
         return []
 
     collector = FamilyCollector(families)
-    assert (list(collector.describe()), asked) == ([], [])
-    assert (list(collector.collect()), asked) == ([], [None])
+    assert (list(collector.describe()), requested) == ([], [])
+    assert (list(collector.collect()), requested) == ([], [None])
 
 
 def test_without_the_library_it_says_which_extra_to_install(

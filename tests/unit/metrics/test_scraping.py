@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SLOW = replace(QUICK, connections=40, spare=0, per_address=20)
 
 
-def say(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+def write(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
     """An application: tells its environment, or much, or fails."""
     path = environ["PATH_INFO"]
     if path == "/fault":
@@ -37,7 +37,7 @@ def say(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable
 def scraped(limits: ConnectionLimits = LIMITS) -> Iterator[int]:
     """Serve on a free port of loopback; gives it."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = ScrapeServer(listening, say, limits=limits)
+    server = ScrapeServer(listening, write, limits=limits)
     try:
         yield listening.getsockname()[1]
     finally:

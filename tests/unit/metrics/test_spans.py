@@ -48,7 +48,7 @@ class Traced:
             provider, fetch_interval_ms=fetch_interval_ms, clock=self.clock
         )
 
-    def tell(self, *events: Event, member: MemberName = NAME, every_ms: int = 10) -> None:
+    def notify(self, *events: Event, member: MemberName = NAME, every_ms: int = 10) -> None:
         """One event after the other, each after so much time."""
         for event in events:
             self.clock.advance(every_ms)
@@ -83,7 +83,7 @@ def lasted_ms(span: ReadableSpan) -> int:
 def test_a_rebalance_holds_its_steps() -> None:
     """With group and member, its rounds and failed tries; no step begins before it."""
     traced = Traced()
-    traced.tell(
+    traced.notify(
         RebalanceStarted("joined"),
         RebalanceStep("Register", 0, 500),
         RebalanceTryFailed(1, 50, "taken"),
@@ -121,8 +121,8 @@ def test_a_rebalance_holds_its_steps() -> None:
 def test_one_that_is_given_up_is_an_error() -> None:
     """And the next one is a span of its own."""
     traced = Traced()
-    traced.tell(RebalanceStarted("joined"), RebalanceGivenUp(4, "conflicts"))
-    traced.tell(RebalanceStarted("another try"), finished())
+    traced.notify(RebalanceStarted("joined"), RebalanceGivenUp(4, "conflicts"))
+    traced.notify(RebalanceStarted("another try"), finished())
     given_up, later = traced.spans
     assert given_up.status.status_code is StatusCode.ERROR
     assert given_up.status.description == "conflicts"
@@ -133,10 +133,10 @@ def test_one_that_is_given_up_is_an_error() -> None:
 def test_an_audit_that_found_nothing_is_no_span() -> None:
     """There is one every few seconds; of one that changed something, or failed, there is."""
     traced = Traced()
-    traced.tell(RebalanceStarted("an audit"), finished(RebalanceCause.AUDIT, changed=False))
+    traced.notify(RebalanceStarted("an audit"), finished(RebalanceCause.AUDIT, changed=False))
     assert traced.names == []
-    traced.tell(RebalanceStarted("an audit"), finished(RebalanceCause.AUDIT))
-    traced.tell(
+    traced.notify(RebalanceStarted("an audit"), finished(RebalanceCause.AUDIT))
+    traced.notify(
         RebalanceStarted("an audit"),
         RebalanceTryFailed(1, 5, "x"),
         finished(RebalanceCause.AUDIT, changed=False),
@@ -147,17 +147,17 @@ def test_an_audit_that_found_nothing_is_no_span() -> None:
 def test_members_do_not_mix() -> None:
     """Two of one process; one that leaves in the midst of it leaves nothing behind."""
     traced, other = Traced(), MemberName("g", "g_2")
-    traced.tell(RebalanceStarted("joined"))
-    traced.tell(RebalanceStarted("joined"), RebalanceStep("Claim", 1, 1), member=other)
-    traced.tell(finished())
-    traced.tell(Left(), finished(), member=other)
+    traced.notify(RebalanceStarted("joined"))
+    traced.notify(RebalanceStarted("joined"), RebalanceStep("Claim", 1, 1), member=other)
+    traced.notify(finished())
+    traced.notify(Left(), finished(), member=other)
     assert traced.names == ["zkconsumer.rebalance"]
 
 
 def test_joins_and_commits_have_their_times() -> None:
     """A commit that failed is an error with its reasons."""
     traced = Traced()
-    traced.tell(
+    traced.notify(
         Joined(700),
         Committed(storage="zookeeper", offsets={T0: 5}, duration_ms=4),
         CommitFailed("kafka", {T0: "moved", TopicPartition("t", 1): "moved"}),
@@ -181,7 +181,7 @@ def test_fetches_are_told_now_and_then(interval_ms: int | None, count: int) -> N
     traced = Traced(fetch_interval_ms=interval_ms)
     for _ in range(40):
         for broker_id in (1, 2):
-            traced.tell(
+            traced.notify(
                 Fetched(broker_id=broker_id, partitions=3, size_bytes=9, records=2, duration_ms=8),
                 every_ms=20,
             )
@@ -199,7 +199,7 @@ def test_a_real_rebalance_makes_spans() -> None:
     member = group.member("a")
     member.join({"t": 1})
     group.settle()
-    traced.tell(*member.observed.events)
+    traced.notify(*member.observed.events)
     assert "zkconsumer.rebalance.Claim" in traced.names
     assert "zkconsumer.join" in traced.names
 

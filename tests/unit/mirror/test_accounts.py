@@ -8,41 +8,41 @@ from zkconsumer.mirror.partition_totals import PartitionTotals, summed
 
 def test_reading_on_counts_gaps_and_nothing_twice() -> None:
     """Offsets without a message, inside of a poll and between two."""
-    accounts = PartitionTotals()
-    assert accounts.add_read(SOURCE, runs_of([5, 6, 9]), 5) == 0
-    assert accounts.add_read(SOURCE, runs_of([12]), None) == 2
-    account = accounts.of(SOURCE)
+    totals = PartitionTotals()
+    assert totals.add_read(SOURCE, runs_of([5, 6, 9]), 5) == 0
+    assert totals.add_read(SOURCE, runs_of([12]), None) == 2
+    account = totals.of(SOURCE)
     assert (account.read, account.again, account.gap, account.read_until) == (4, 0, 4, 13)
 
 
 def test_messages_that_are_gone_at_the_start_are_told() -> None:
     """The source's retention was faster than the mirror that comes back."""
-    accounts = PartitionTotals()
-    assert accounts.add_read(SOURCE, runs_of([50, 51]), 20) == 30
-    assert accounts.of(SOURCE).gap == 30
+    totals = PartitionTotals()
+    assert totals.add_read(SOURCE, runs_of([50, 51]), 20) == 30
+    assert totals.of(SOURCE).gap == 30
 
 
 def test_what_comes_again_is_counted() -> None:
     """Others had the partition meanwhile, or a commit failed."""
-    accounts = PartitionTotals()
-    accounts.add_read(SOURCE, runs_of([0, 1, 2, 3]), 0)
-    assert accounts.add_read(SOURCE, runs_of([2, 3, 4, 5]), 2) == 0
-    account = accounts.of(SOURCE)
+    totals = PartitionTotals()
+    totals.add_read(SOURCE, runs_of([0, 1, 2, 3]), 0)
+    assert totals.add_read(SOURCE, runs_of([2, 3, 4, 5]), 2) == 0
+    account = totals.of(SOURCE)
     assert (account.read, account.again, account.gap, account.read_until) == (8, 2, 0, 6)
 
 
 def test_positions_never_go_back_and_sums_have_none() -> None:
     """A partition that is read again stays where it was."""
-    accounts = PartitionTotals()
-    accounts.reached(SOURCE, 7)
-    accounts.reached(SOURCE, 3)
-    accounts.add_acknowledged(OTHER, 4)
-    accounts.add_acknowledged(SOURCE, 5)
-    accounts.add_dropped(OTHER)
-    total = summed(accounts.partitions().values())
+    totals = PartitionTotals()
+    totals.reached(SOURCE, 7)
+    totals.reached(SOURCE, 3)
+    totals.add_acknowledged(OTHER, 4)
+    totals.add_acknowledged(SOURCE, 5)
+    totals.add_dropped(OTHER)
+    total = summed(totals.partitions().values())
     assert (total.acknowledged, total.dropped, total.position) == (9, 1, None)
-    assert accounts.of(SOURCE).position == 7
-    assert list(accounts.partitions()) == [SOURCE, OTHER]
+    assert totals.of(SOURCE).position == 7
+    assert list(totals.partitions()) == [SOURCE, OTHER]
 
 
 def test_a_log_that_stays_shorter_ends_there() -> None:

@@ -17,41 +17,41 @@ LINES = [Landed(SOURCE, ((0, 3),), OTHER, 10), Landed(SOURCE, ((3, 4), (6, 9)), 
 
 def test_the_limit_is_shared_and_kept() -> None:
     """What one stream does not use, another may."""
-    books = OffsetLedger(max_messages=10)
-    assert (books.reserve(6), books.reserve(6), books.reserve(6)) == (6, 4, 0)
-    books.settle(6, 2)
-    assert not books.is_complete
-    assert books.reserve(9) == 4
-    books.settle(4, 4)
-    assert not books.is_complete
-    books.settle(4, 4)
-    assert books.is_complete
+    ledger = OffsetLedger(max_messages=10)
+    assert (ledger.reserve(6), ledger.reserve(6), ledger.reserve(6)) == (6, 4, 0)
+    ledger.settle(6, 2)
+    assert not ledger.is_complete
+    assert ledger.reserve(9) == 4
+    ledger.settle(4, 4)
+    assert not ledger.is_complete
+    ledger.settle(4, 4)
+    assert ledger.is_complete
 
 
 def test_without_limits_it_never_is_complete() -> None:
     """Only a limit, or ends, can be reached."""
-    books = OffsetLedger()
-    assert books.reserve(7) == 7
-    books.settle(7, 7)
-    assert not books.is_complete
+    ledger = OffsetLedger()
+    assert ledger.reserve(7) == 7
+    ledger.settle(7, 7)
+    assert not ledger.is_complete
 
 
 def test_ends_may_be_reached_by_other_processes() -> None:
     """Their commits count."""
-    books = OffsetLedger(ends=Ends({SOURCE: 5, OTHER: 9}, {}))
-    books.reached(SOURCE, 5)
-    assert books.missing() == {OTHER}
-    books.reached_by_others(OTHER, 9)
-    assert books.is_complete
-    assert books.accounts()[OTHER].end == 9
-    assert books.accounts()[OTHER].position is None
+    ledger = OffsetLedger(ends=Ends({SOURCE: 5, OTHER: 9}, {}))
+    ledger.reached(SOURCE, 5)
+    assert ledger.missing() == {OTHER}
+    ledger.reached_by_others(OTHER, 9)
+    assert ledger.is_complete
+    assert ledger.totals()[OTHER].end == 9
+    assert ledger.totals()[OTHER].position is None
 
 
 def test_messages_that_are_gone_are_told(caplog: pytest.LogCaptureFixture) -> None:
     """At the start, where a mirror comes back; not for each hole that compaction left."""
-    books = OffsetLedger()
-    books.read(SOURCE, runs_of([10, 12]), 4)
-    books.read(SOURCE, runs_of([20]), None)
+    ledger = OffsetLedger()
+    ledger.read(SOURCE, runs_of([10, 12]), 4)
+    ledger.read(SOURCE, runs_of([20]), None)
     (record,) = caplog.records
     assert "clicks-0: offsets 4 to 9 are not mirrored" in record.getMessage()
 
@@ -60,10 +60,10 @@ def test_where_reading_began_is_a_line(tmp_path: Path) -> None:
     """At what was committed, else at the first message; once for each partition."""
     path = tmp_path / "offsets"
     file = OffsetsFile(path)
-    books = OffsetLedger(offsets_file=file)
-    books.read(SOURCE, runs_of([10, 12]), 4)
-    books.read(OTHER, runs_of([3]), None)
-    books.read(SOURCE, runs_of([13]), 13)
+    ledger = OffsetLedger(offsets_file=file)
+    ledger.read(SOURCE, runs_of([10, 12]), 4)
+    ledger.read(OTHER, runs_of([3]), None)
+    ledger.read(SOURCE, runs_of([13]), 13)
     file.close()
     assert list(read_offsets_file(path)) == [Began(SOURCE, 4), Began(OTHER, 3)]
 
@@ -146,10 +146,10 @@ def test_a_full_disk_stops_the_mirror_before_it_commits() -> None:
 def test_where_a_line_is_missing_nothing_is_committed_any_more() -> None:
     """Neither at the end, nor by another stream: the line would be missing for good."""
     file = OffsetsFile(Path("/dev/full"))
-    books = OffsetLedger(offsets_file=file)
+    ledger = OffsetLedger(offsets_file=file)
     with pytest.raises(MirrorError):
-        books.landed(LINES)
+        ledger.landed(LINES)
     for _ in range(2):
         with pytest.raises(MirrorError, match="nothing was committed of what it lacks"):
-            books.sync()
+            ledger.sync()
     file.close()

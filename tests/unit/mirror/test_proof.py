@@ -34,7 +34,11 @@ def lines() -> Lines:
 
 def target() -> dict[Place, bytes]:
     """All of it, as it should be."""
-    return {place: GOOD[offset] for offset, some in lines().places(0, 20).items() for place in some}
+    return {
+        location: GOOD[offset]
+        for offset, some in lines().locations(0, 20).items()
+        for location in some
+    }
 
 
 def judged(
@@ -44,7 +48,7 @@ def judged(
     proof = MirroredPartition(SOURCE, 2, 10)
     for start, until in ((2, 5), (5, 10)):
         of_range = {offset: GOOD[offset] for offset in source if start <= offset < until}
-        proof.judge(of_range, lines().places(start, until), there, starts or {})
+        proof.judge(of_range, lines().locations(start, until), there, starts or {})
     return proof
 
 
@@ -77,7 +81,7 @@ def test_a_message_that_is_not_what_it_should_be(what: bytes | None) -> None:
 
 def test_what_the_target_does_not_have_any_more_is_not_proven() -> None:
     """It may have been right: a copy further on proves it."""
-    there = {place: digest for place, digest in target().items() if place[1] >= 104}
+    there = {location: digest for location, digest in target().items() if location[1] >= 104}
     proof = judged(there, {2, 3, 4, 5}, {THERE: 104})
     assert (proof.unproven, proof.mirrored, proof.different) == (2, 2, 0)
     assert not proof.is_proven
@@ -96,14 +100,14 @@ def test_places_are_found_whatever_the_order_of_the_lines() -> None:
     """A long line that begins far in front is found, too."""
     found = Lines(
         [Landed(SOURCE, ((9, 10),), THERE, 50), Landed(SOURCE, ((0, 30),), THERE, 0)]
-    ).places(8, 10)
+    ).locations(8, 10)
     assert found == {8: [(THERE, 8)], 9: [(THERE, 9), (THERE, 50)]}
 
 
 def test_near_places_are_read_together() -> None:
     """What lies far apart is not."""
-    places = [(THERE, 5), (THERE, 1), (ELSEWHERE, 7), (THERE, 90), (THERE, 6)]
-    assert list(ranges_of(places, gap=10)) == [
+    locations = [(THERE, 5), (THERE, 1), (ELSEWHERE, 7), (THERE, 90), (THERE, 6)]
+    assert list(ranges_of(locations, gap=10)) == [
         (THERE, (1, 7)),
         (THERE, (90, 91)),
         (ELSEWHERE, (7, 8)),
@@ -114,9 +118,9 @@ def test_the_first_line_may_be_missing() -> None:
     """What stands in front of the others is to be there from where the mirror began."""
     found = Lines([Landed(SOURCE, ((6, 9),), THERE, 0), Began(SOURCE, 8), Began(SOURCE, 2)])
     assert (found.start, found.until) == (2, 9)
-    assert found.places(2, 7) == {6: [(THERE, 0)]}
+    assert found.locations(2, 7) == {6: [(THERE, 0)]}
     alone = Lines([Began(SOURCE, 4)])
-    assert (alone.start, alone.until, alone.places(0, 9)) == (4, 4, {})
+    assert (alone.start, alone.until, alone.locations(0, 9)) == (4, 4, {})
 
 
 def test_an_offset_is_given_out_once() -> None:

@@ -16,21 +16,21 @@ def test_same_keeps_the_partition() -> None:
     """All messages of a partition go to the one of the same number, under the topic's new name."""
     router = Router(Partitioning.SAME, "copy-")
     assert router.topic("clicks") == COPY
-    assert router.places(SOURCE, KEYS, [0, 1]) == {TopicPartition(COPY, 0): [0, 1, 2, 3, 4]}
+    assert router.locations(SOURCE, KEYS, [0, 1]) == {TopicPartition(COPY, 0): [0, 1, 2, 3, 4]}
 
 
 def test_a_partition_that_the_target_lacks_is_refused() -> None:
     """Nothing goes elsewhere in silence."""
     router = Router(Partitioning.SAME)
     with pytest.raises(MirrorError, match=r"clicks-7 has no place.*has 2 partitions"):
-        router.places(TopicPartition("clicks", 7), KEYS, [0, 1])
+        router.locations(TopicPartition("clicks", 7), KEYS, [0, 1])
 
 
 def test_keys_go_where_the_java_producer_puts_them() -> None:
     """The same key always goes to one partition; those without one go round."""
     router = Router(Partitioning.KEY)
-    places = router.places(SOURCE, KEYS, [0, 1, 2])
-    chosen = {index: target.partition for target, some in places.items() for index in some}
+    locations = router.locations(SOURCE, KEYS, [0, 1, 2])
+    chosen = {index: target.partition for target, some in locations.items() for index in some}
     assert chosen[0] == chosen[4] == murmur_hash(b"a") % 3
     assert chosen[2] == murmur_hash(b"b") % 3
     assert [chosen[1], chosen[3]] == [0, 1]
@@ -39,7 +39,7 @@ def test_keys_go_where_the_java_producer_puts_them() -> None:
 def test_round_robin_looks_at_no_key() -> None:
     """It goes on where the last call ended, and sees partitions that were added."""
     router = Router(Partitioning.ROUND_ROBIN)
-    first = router.places(SOURCE, [b"a"] * 3, [0, 1])
+    first = router.locations(SOURCE, [b"a"] * 3, [0, 1])
     assert first == {TopicPartition("clicks", 0): [0, 2], TopicPartition("clicks", 1): [1]}
-    assert router.places(SOURCE, [b"a"], [0, 1]) == {TopicPartition("clicks", 1): [0]}
-    assert len(router.places(SOURCE, [b"a"] * 3, [0, 1, 2])) == 3
+    assert router.locations(SOURCE, [b"a"], [0, 1]) == {TopicPartition("clicks", 1): [0]}
+    assert len(router.locations(SOURCE, [b"a"] * 3, [0, 1, 2])) == 3

@@ -36,8 +36,8 @@ def test_a_file_of_the_original_consumer_is_understood(caplog: pytest.LogCapture
     assert not config.enable_auto_commit
     assert config.zookeeper["zookeeper.session.timeout.ms"] == "4000"
     assert found.commit_interval_ms == 5_000
-    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert told == [
+    reported = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert reported == [
         f"setting {key} of the consumer has no effect on a mirror"
         for key in ("poison.policy", "mirror.magic")
     ]

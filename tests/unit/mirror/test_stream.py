@@ -57,7 +57,7 @@ class AwayTarget(PlacesDouble):
         return super().partitions(topic, wanted)
 
 
-def stream_of(consumer: ConsumerDouble, target: PlacesDouble, books: OffsetLedger) -> MirrorStream:
+def stream_of(consumer: ConsumerDouble, target: PlacesDouble, ledger: OffsetLedger) -> MirrorStream:
     """A stream between these two."""
     settings = MirrorSettings(
         topics=Whitelist("t"),
@@ -68,7 +68,7 @@ def stream_of(consumer: ConsumerDouble, target: PlacesDouble, books: OffsetLedge
     stream: MirrorStream = made(
         settings,
         {},
-        books=books,
+        ledger=ledger,
         supervisor=Quiet(),
         clock=SystemClock(),
         consume=lambda _settings: cast("Any", consumer),
@@ -85,14 +85,14 @@ def world_of(*offsets: int) -> World:
 def test_a_stream_without_messages_leaves_the_limit_to_others() -> None:
     """Else nobody would read what is left of it: the stream that could would never poll."""
     world = world_of()
-    books = OffsetLedger(max_messages=5)
-    stream = stream_of(EmptyConsumer(world), PlacesDouble(world), books)
+    ledger = OffsetLedger(max_messages=5)
+    stream = stream_of(EmptyConsumer(world), PlacesDouble(world), ledger)
     scope = ThreadScope("streams in a test")
     scope.spawn("stream", stream.run, stop=stream.stop)
     try:
-        wait_until(lambda: books.reserve(5) == 5, what="the turn of another stream")
+        wait_until(lambda: ledger.reserve(5) == 5, what="the turn of another stream")
     finally:
-        books.settle(5, 5)
+        ledger.settle(5, 5)
         assert scope.close(_JOIN_MS) == []
 
 

@@ -14,7 +14,7 @@ THERE_TOO = TopicPartition("copy", 1)
 
 def writer(
     target: TargetDouble,
-    heard: Heard,
+    received: Heard,
     *,
     stopping: list[bool] | None = None,
     retries: int | None = None,
@@ -23,7 +23,7 @@ def writer(
     """Make one that does not pause."""
     return Writer(
         target,
-        heard,
+        received,
         is_stopping=lambda: bool(stopping),
         pause=lambda: None,
         retries=retries,
@@ -33,11 +33,11 @@ def writer(
 
 def test_all_is_written_in_order_and_told() -> None:
     """Everything lands, and the position is behind it, gaps and all."""
-    target, heard = TargetDouble(), Heard()
+    target, received = TargetDouble(), Heard()
     batch = batch_of({SOURCE: {THERE: [3, 4, 7]}}, {SOURCE: 9})
-    assert writer(target, heard).write(batch)
+    assert writer(target, received).write(batch)
     assert target.logs == {THERE: [b"v3", b"v4", b"v7"]}
-    assert [pair for line in heard.lines for pair in line.pairs()] == [(3, 0), (4, 1), (7, 2)]
+    assert [pair for line in received.lines for pair in line.pairs()] == [(3, 0), (4, 1), (7, 2)]
     assert batch.positions() == {SOURCE: 9}
 
 
@@ -60,9 +60,9 @@ def test_what_passes_is_tried_again_without_loss_or_change_of_order() -> None:
             return "later: no leader"
         return None
 
-    target, heard = TargetDouble(judge), Heard()
+    target, received = TargetDouble(judge), Heard()
     batch = batch_of({SOURCE: {THERE: [0, 1, 2, 3]}})
-    assert writer(target, heard).write(batch)
+    assert writer(target, received).write(batch)
     assert target.logs[THERE] == [b"v0", b"v1", b"v2", b"v3"]
     assert target.calls == 4
     assert batch.positions() == {SOURCE: 4}
@@ -80,28 +80,28 @@ def test_tries_end_where_they_are_counted() -> None:
 def test_a_refusal_ends_it_with_the_exact_place() -> None:
     """Nothing behind the message is committed, whatever was acknowledged elsewhere."""
     target = TargetDouble(lambda value: "MESSAGE_TOO_LARGE" if value == b"v2" else None)
-    heard = Heard()
+    received = Heard()
     batch = batch_of({SOURCE: {THERE: [0, 2, 4], THERE_TOO: [1, 3, 5]}, OTHER: {THERE_TOO: [9]}})
     with pytest.raises(MirrorError, match=r"offset 2 of clicks-0 \(for copy-0\): MESSAGE_TOO_LAR"):
-        writer(target, heard).write(batch)
+        writer(target, received).write(batch)
     assert batch.positions() == {SOURCE: 2, OTHER: 10}
     assert target.logs[THERE_TOO] == [b"v1", b"v3", b"v5", b"v9"]
-    assert sum(line.count for line in heard.lines) == 5
+    assert sum(line.count for line in received.lines) == 5
 
 
 def test_dropping_is_told_and_goes_on_behind() -> None:
     """Only the message at fault is left out."""
     target = TargetDouble(lambda value: "too large" if value in (b"v0", b"v2") else None)
-    heard = Heard()
+    received = Heard()
     batch = batch_of({SOURCE: {THERE: [0, 1, 2, 3]}})
-    assert writer(target, heard, drops=True).write(batch)
+    assert writer(target, received, drops=True).write(batch)
     assert target.logs[THERE] == [b"v1", b"v3"]
-    assert [(one.offset, reason) for one, reason in heard.dropped_ones] == [
+    assert [(one.offset, reason) for one, reason in received.dropped_ones] == [
         (0, "too large"),
         (2, "too large"),
     ]
     assert batch.positions() == {SOURCE: 4}
-    assert [pair for line in heard.lines for pair in line.pairs()] == [(1, 0), (3, 1)]
+    assert [pair for line in received.lines for pair in line.pairs()] == [(1, 0), (3, 1)]
 
 
 def test_only_the_message_at_fault_is_dropped() -> None:
@@ -112,21 +112,21 @@ def test_only_the_message_at_fault_is_dropped() -> None:
             "too large" if value == b"v0" else next(again, None) if value == b"v1" else None
         )
     )
-    heard = Heard()
+    received = Heard()
     batch = batch_of({SOURCE: {THERE: [0, 2], THERE_TOO: [1, 3]}})
-    assert writer(target, heard, drops=True).write(batch)
-    assert [one.offset for one, _ in heard.dropped_ones] == [0]
+    assert writer(target, received, drops=True).write(batch)
+    assert [one.offset for one, _ in received.dropped_ones] == [0]
     assert target.logs == {THERE: [b"v2"], THERE_TOO: [b"v1", b"v3"]}
 
 
 def test_what_is_not_about_a_message_drops_none() -> None:
     """Where access is refused, every message would be dropped, one by one."""
     target = TargetDouble(lambda _value: "all: TOPIC_AUTHORIZATION_FAILED")
-    heard = Heard()
+    received = Heard()
     batch = batch_of({SOURCE: {THERE: [0, 1]}})
     with pytest.raises(MirrorError, match="TOPIC_AUTHORIZATION_FAILED"):
-        writer(target, heard, drops=True).write(batch)
-    assert heard.dropped_ones == []
+        writer(target, received, drops=True).write(batch)
+    assert received.dropped_ones == []
     assert batch.positions() == {SOURCE: 0}
 
 
@@ -140,8 +140,8 @@ def test_a_failure_that_passes_never_drops() -> None:
         return "later: all brokers down"
 
     target = TargetDouble(judge)
-    heard = Heard()
+    received = Heard()
     batch = batch_of({SOURCE: {THERE: [4]}})
-    assert not writer(target, heard, stopping=stopping, drops=True).write(batch)
-    assert heard.dropped_ones == []
+    assert not writer(target, received, stopping=stopping, drops=True).write(batch)
+    assert received.dropped_ones == []
     assert batch.positions() == {SOURCE: 4}

@@ -100,9 +100,9 @@ def test_what_was_linked_is_told() -> None:
     core = import_module("zkconsumer.native._core")
     assert list(core.LIBRARIES) == ["zlib", "lz4", "zstd"]
     assert all(core.LIBRARIES.values())
-    told = engine._how("pclmul", {"zlib": "1.3", "lz4": "1.10.0", "zstd": "1.5.7"})
-    assert told == "CRC-32 by pclmul; zlib 1.3, lz4 1.10.0, zstd 1.5.7"
-    told = engine._how("pclmul", {"zlib": "1.3", "lz4": None, "zstd": None})
-    assert told == "CRC-32 by pclmul; zlib 1.3; built without lz4, zstd: Python decompresses"
-    told = engine._how("pclmul", {"zlib": None})
-    assert told == "CRC-32 by pclmul; built without zlib: Python decompresses"
+    reported = engine._how("pclmul", {"zlib": "1.3", "lz4": "1.10.0", "zstd": "1.5.7"})
+    assert reported == "CRC-32 by pclmul; zlib 1.3, lz4 1.10.0, zstd 1.5.7"
+    reported = engine._how("pclmul", {"zlib": "1.3", "lz4": None, "zstd": None})
+    assert reported == "CRC-32 by pclmul; zlib 1.3; built without lz4, zstd: Python decompresses"
+    reported = engine._how("pclmul", {"zlib": None})
+    assert reported == "CRC-32 by pclmul; built without zlib: Python decompresses"

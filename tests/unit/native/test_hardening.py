@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).parents[3] / "scripts" / "hardening.py"
 SOFT = ["-fno-stack-protector", "-U_FORTIFY_SOURCE", "-Wl,-z,norelro", "-Wl,-z,lazy"]
 
 
-def lacking(*words: str) -> list[str]:
+def missing(*words: str) -> list[str]:
     """What a shared object lacks, in the words of the script that checks wheels."""
     command = [sys.executable, str(SCRIPT), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -24,7 +24,7 @@ def lacking(*words: str) -> list[str]:
 
 def test_the_core_is_hardened() -> None:
     """As every build of setup.py is, by hand or in a wheel."""
-    assert lacking(str(import_module("zkconsumer.native._core").__file__)) == []
+    assert missing(str(import_module("zkconsumer.native._core").__file__)) == []
 
 
 def test_what_is_soft_is_found(tmp_path: Path) -> None:
@@ -40,8 +40,8 @@ def test_what_is_soft_is_found(tmp_path: Path) -> None:
         "no stack protector",
         "no fortified calls",
     ]
-    assert lacking(made) == expected
-    *others, left = lacking("--stripped", made)
+    assert missing(made) == expected
+    *others, left = missing("--stripped", made)
     assert others == expected
     assert left.startswith("not stripped: ")
     assert ".debug_info" in left

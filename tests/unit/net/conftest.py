@@ -13,7 +13,7 @@ __all__ = ["certificates"]
 @pytest.fixture
 def broker() -> SpokenBroker:
     """A broker of today."""
-    return SpokenBroker(ADDRESS, answer=answering)
+    return SpokenBroker(ADDRESS, response=answering)
 
 
 @pytest.fixture

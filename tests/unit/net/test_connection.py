@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support import requests as ask
+from tests.support import requests as request
 from tests.support.fake_net import CLIENT_ID, LONG_MS, SHORT_MS, FakeNet, fake_net
 from tests.support.waiting import wait_until
 from zkconsumer.errors import (
@@ -110,10 +110,10 @@ def test_requests_that_cannot_be_sent_change_nothing(net: FakeNet) -> None:
 def test_large_answers_arrive_whole(net: FakeNet) -> None:
     """An answer of several megabytes, far more than one read, comes back byte for byte."""
     net.cluster.append(TP, [Record(0, None, bytes([number]) * 900_000) for number in range(5)])
-    answer = net.connect().request(
-        ask.fetch(TP, 0, max_bytes=1 << 24), version=0, timeout_ms=LONG_MS
+    response = net.connect().request(
+        request.fetch(TP, 0, max_bytes=1 << 24), version=0, timeout_ms=LONG_MS
     )
-    assert ask.only(answer).records == net.cluster.log(TP).read(0, 1 << 24)
+    assert request.only(response).records == net.cluster.log(TP).read(0, 1 << 24)
 
 
 def test_answers_above_the_bound() -> None:
@@ -122,13 +122,13 @@ def test_answers_above_the_bound() -> None:
     net.cluster.create_topic("t")
     net.cluster.append(TP, [Record(0, None, bytes(2000))])
     with pytest.raises(DecodeError, match="only 4 to 1000 make sense for what was asked"):
-        net.connect().request(ask.fetch(TP, 0), version=0, timeout_ms=LONG_MS)
+        net.connect().request(request.fetch(TP, 0), version=0, timeout_ms=LONG_MS)
 
 
 def test_send_only_does_not_wait(net: FakeNet) -> None:
     """A request without answer returns at once, and the next answer is the next request's."""
     connection = net.connect()
-    unanswered = ask.produce(TP, build_message_set([Record(0, None, b"x")]), acks=0)
+    unanswered = request.produce(TP, build_message_set([Record(0, None, b"x")]), acks=0)
     connection.send_only(unanswered, version=0, timeout_ms=LONG_MS)
     assert ask_about_topic(connection).topics[0].topic == "t"
     assert net.cluster.log(TP).end_offset == 1
@@ -138,20 +138,20 @@ def test_close_ends_a_request_that_waits(net: FakeNet) -> None:
     """Closing from another thread wakes a request with ConnectionLost."""
     net.brokers[0].script(ApiKey.METADATA, Hang())
     connection = net.connect()
-    heard: list[ConnectionLost] = []
+    received: list[ConnectionLost] = []
 
     def wait_for_answer() -> None:
         try:
             ask_about_topic(connection)
         except ConnectionLost as error:
-            heard.append(error)
+            received.append(error)
 
     scope = ThreadScope("test-connection")
     scope.spawn("ask", wait_for_answer, stop=connection.close)
     wait_until(lambda: net.brokers[0].requests, what="the question")
     assert scope.close(LONG_MS) == []
     assert scope.first_error() is None
-    assert len(heard) == 1
+    assert len(received) == 1
 
 
 def test_nobody_there(net: FakeNet) -> None:

@@ -48,7 +48,7 @@ def test_a_port_that_wants_sasl(broker: SpokenBroker, dialer: BrokerDialer) -> N
     def wants_sasl(frame: RequestFrame) -> Said | None:
         return None if frame.api_key is ApiKey.API_VERSIONS else Word.CLOSE
 
-    broker.answer = wants_sasl
+    broker.response = wants_sasl
     with pytest.raises(AuthenticationFailed, match=r"b:9092.*wants SASL .security_protocol"):
         dialer.dial(ADDRESS)
     assert broker.accepted == 2
@@ -56,7 +56,7 @@ def test_a_port_that_wants_sasl(broker: SpokenBroker, dialer: BrokerDialer) -> N
 
 def test_a_port_that_wants_tls(broker: SpokenBroker, dialer: BrokerDialer) -> None:
     """Its answer is an alert of TLS."""
-    broker.answer = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"
+    broker.response = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"
     with pytest.raises(AuthenticationFailed, match=r"b:9092.*TLS.*security_protocol"):
         dialer.dial(ADDRESS)
 
@@ -65,14 +65,14 @@ def test_a_port_that_closes_whatever_it_is_asked(
     broker: SpokenBroker, dialer: BrokerDialer
 ) -> None:
     """It may work later: what forwards to a broker that is down does so, too."""
-    broker.answer = lambda _: Word.CLOSE
+    broker.response = lambda _: Word.CLOSE
     with pytest.raises(ConnectFailed, match=r"b:9092.*closes the connection whatever"):
         dialer.dial(ADDRESS)
 
 
 def test_what_is_no_broker(broker: SpokenBroker, dialer: BrokerDialer) -> None:
     """Bytes of another protocol are an error of the protocol, at once."""
-    broker.answer = lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n"
+    broker.response = lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n"
     with pytest.raises(ZkConsumerError, match="another protocol"):
         dialer.dial(ADDRESS)
 
@@ -87,7 +87,7 @@ def test_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: ApiKey) -> 
     def hanging(frame: RequestFrame) -> Said | None:
         return Word.SILENCE if frame.api_key is api else None
 
-    broker.answer = hanging
+    broker.response = hanging
     clock = SystemClock()
     began_ms = clock.now_ms()
     with pytest.raises(RequestTimedOut):
@@ -99,7 +99,7 @@ def test_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: ApiKey) -> 
 
 def test_stop_wakes_whoever_dials(broker: SpokenBroker, dialer: BrokerDialer) -> None:
     """A hanging broker holds nobody up; and later dials fail at once."""
-    broker.answer = lambda _: Word.SILENCE
+    broker.response = lambda _: Word.SILENCE
     ended: list[TransportError] = []
 
     def dial() -> None:
@@ -170,7 +170,7 @@ def test_close_wakes_a_call_and_proves_nothing(broker: SpokenBroker, dialer: Bro
     broker.become(BrokerGeneration.V0_8_2)
     other = dialer.dial(ADDRESS)
     connection = dialer.dial(ADDRESS)
-    broker.answer = lambda frame: Word.SILENCE if frame.api_key is ApiKey.METADATA else None
+    broker.response = lambda frame: Word.SILENCE if frame.api_key is ApiKey.METADATA else None
     ended: list[ConnectionLost] = []
 
     def call() -> None:
@@ -181,7 +181,7 @@ def test_close_wakes_a_call_and_proves_nothing(broker: SpokenBroker, dialer: Bro
 
     scope = ThreadScope("test-close")
     scope.spawn("call", call, stop=connection.close)
-    wait_until(lambda: broker.asked(ApiKey.METADATA), what="the question")
+    wait_until(lambda: broker.requested(ApiKey.METADATA), what="the question")
     assert scope.close(LONG_MS) == []
     assert len(ended) == 1
     assert not connection.is_idle
@@ -194,7 +194,7 @@ def test_close_wakes_a_call_and_proves_nothing(broker: SpokenBroker, dialer: Bro
 def test_a_call_that_times_out_closes(broker: SpokenBroker, dialer: BrokerDialer) -> None:
     """A late answer must not be taken for the next one."""
     connection = dialer.dial(ADDRESS)
-    broker.answer = lambda frame: Word.SILENCE if frame.api_key is ApiKey.METADATA else None
+    broker.response = lambda frame: Word.SILENCE if frame.api_key is ApiKey.METADATA else None
     with pytest.raises(RequestTimedOut):
         connection.call(QUESTION, timeout_ms=SHORT_MS)
     assert not connection.is_idle

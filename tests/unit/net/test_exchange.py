@@ -40,18 +40,18 @@ def connection(peer: ScriptedPeer) -> BrokerConnection:
 
 def test_bytes_out_and_frames_in(connection: BrokerConnection, peer: ScriptedPeer) -> None:
     """As they are; also empty ones, which no answer to a request is; one frame at a time."""
-    peer.say(b"\0\0\0\3abc" + b"\0\0\0\0" + b"\0\0\0\1d")
+    peer.write(b"\0\0\0\3abc" + b"\0\0\0\0" + b"\0\0\0\1d")
     assert bytes(connection.exchange(b"out", timeout_ms=LONG_MS)) == b"abc"
-    assert peer.heard == b"out"
+    assert peer.received == b"out"
     assert bytes(connection.exchange(b"", timeout_ms=LONG_MS)) == b""
     assert bytes(connection.exchange(b"more", timeout_ms=LONG_MS)) == b"d"
-    assert peer.heard == b"outmore"
+    assert peer.received == b"outmore"
     assert connection.is_idle
     connection.close()
 
 
 @pytest.mark.parametrize(
-    ("said", "error"),
+    ("message", "error"),
     [
         (b"\xff\xff\xff\xff", DecodeError),
         (b"\0\x20\0\0", DecodeError),
@@ -62,10 +62,10 @@ def test_bytes_out_and_frames_in(connection: BrokerConnection, peer: ScriptedPee
     ],
 )
 def test_frames_that_make_no_sense(
-    connection: BrokerConnection, peer: ScriptedPeer, said: bytes, error: type[Exception]
+    connection: BrokerConnection, peer: ScriptedPeer, message: bytes, error: type[Exception]
 ) -> None:
     """They end the connection, before any of what they announce is waited for."""
-    peer.say(said)
+    peer.write(message)
     peer.finish()
     with pytest.raises(error):
         connection.exchange(b"", timeout_ms=LONG_MS)
@@ -74,7 +74,7 @@ def test_frames_that_make_no_sense(
 
 def test_an_alert_of_tls_is_no_length(connection: BrokerConnection, peer: ScriptedPeer) -> None:
     """It comes to the very first request; nobody waits for the hundreds of megabytes it names."""
-    peer.say(b"\x15\x03\x03\x00\x02\x02\x50")
+    peer.write(b"\x15\x03\x03\x00\x02\x02\x50")
     with pytest.raises(AuthenticationFailed, match=r"answers in TLS.*security_protocol"):
         connection.request(MetadataRequest(topics=("t",)), version=0, timeout_ms=LONG_MS)
     assert not connection.is_idle
@@ -83,10 +83,10 @@ def test_an_alert_of_tls_is_no_length(connection: BrokerConnection, peer: Script
 def test_not_while_an_answer_is_to_come(connection: BrokerConnection, peer: ScriptedPeer) -> None:
     """It would be taken for the answer's frame."""
     connection.begin(MetadataRequest(topics=()), version=0, timeout_ms=LONG_MS)
-    heard = peer.heard
+    received = peer.received
     with pytest.raises(LocalProtocolError, match="in flight"):
         connection.exchange(b"out", timeout_ms=LONG_MS)
-    assert peer.heard == heard
+    assert peer.received == received
     connection.close()
 
 

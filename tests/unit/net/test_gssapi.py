@@ -47,13 +47,13 @@ class Library:
         lives_s: how long each ticket is still good when it is looked at, in turn.
         fails: raised by whatever speaks with a KDC.
         stores: with which stores credentials were asked for.
-        said: what contexts were given.
+        message: what contexts were given.
     """
 
     lives_s: list[int | None] = field(default_factory=lambda: [36_000])
     fails: GSSError | None = None
     stores: list[dict[str, str] | None] = field(default_factory=list)
-    said: list[bytes | None] = field(default_factory=list)
+    message: list[bytes | None] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
     def module(self) -> Any:
@@ -85,7 +85,7 @@ class Library:
             def step(self, token: bytes | None) -> bytes | None:
                 if library.fails is not None:
                     raise library.fails
-                library.said.append(token)
+                library.message.append(token)
                 self._steps += 1
                 return b"ticket" if self._steps == 1 else None
 
@@ -130,14 +130,14 @@ def test_a_conversation(library: Library) -> None:
     """Tickets, an empty word for the broker's proof, then no layer, as whom we are."""
     talk = KerberosLogin(KerberosSettings(principal="app@R")).conversation_with("b1")
     assert library.names == ["kafka@b1"]
-    said = [talk.first(), talk.answer(b"proof")]
+    message = [talk.first(), talk.response(b"proof")]
     unanswered = [talk.is_unanswered]
-    said.append(talk.answer(b"wrapped offer"))
+    message.append(talk.response(b"wrapped offer"))
     unanswered.append(talk.is_unanswered)
-    assert said == [b"ticket", b"", b"wrapped \1\0\0\0app@R"]
+    assert message == [b"ticket", b"", b"wrapped \1\0\0\0app@R"]
     assert unanswered == [False, True]
-    assert talk.answer(b"") is None
-    assert library.said == [None, b"proof"]
+    assert talk.response(b"") is None
+    assert library.message == [None, b"proof"]
     assert library.stores == [None]
 
 
@@ -175,7 +175,7 @@ class Failure:
     text: str
     by_keytab: bool
     error: type[Exception]
-    told: str
+    reported: str
 
 
 FAILURES = [
@@ -196,12 +196,12 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize("failure", FAILURES, ids=lambda one: one.told)
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda one: one.reported)
 def test_no_ticket_of_ours(library: Library, keytab: str, failure: Failure) -> None:
     """One line with the library's own words and the setting that helps; only no KDC may pass."""
     login = KerberosLogin(KerberosSettings(keytab=keytab if failure.by_keytab else None))
     library.fails = GSSError(failure.code, failure.text)
-    with pytest.raises(failure.error, match=failure.told) as caught:
+    with pytest.raises(failure.error, match=failure.reported) as caught:
         login.conversation_with("b1")
     assert "\n" not in str(caught.value)
     assert "Major" not in str(caught.value)
@@ -239,7 +239,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
         (None, "can't be read: No such file"),
         (b"hello", "it is no keytab"),
@@ -248,12 +248,14 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.usefixtures("library")
-def test_a_keytab_that_can_not_be_used(tmp_path: Path, content: bytes | None, told: str) -> None:
+def test_a_keytab_that_can_not_be_used(
+    tmp_path: Path, content: bytes | None, reported: str
+) -> None:
     """Refused before anything connects, by name."""
     path = tmp_path / "app.keytab"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ConfigError, match=rf"sasl_kerberos_.*{re.escape(told)}"):
+    with pytest.raises(ConfigError, match=rf"sasl_kerberos_.*{re.escape(reported)}"):
         KafkaConsumer(
             "t",
             bootstrap_servers="127.0.0.1:1",

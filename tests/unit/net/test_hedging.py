@@ -12,7 +12,7 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, ZkConsumerError
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection, Received
-from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, first_to_answer
+from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, first_response
 from zkconsumer.net.tcp import TcpTransport
 from zkconsumer.wire.codec import encode_response
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -35,7 +35,7 @@ class Paper:
     error: ZkConsumerError | None = None
     closed: bool = False
 
-    def hear(self, timeout_ms: int) -> Received:
+    def receive(self, timeout_ms: int) -> Received:
         """See ``Runner``."""
         assert timeout_ms > 0
         assert not self.closed
@@ -60,7 +60,7 @@ Next = Callable[[ZkConsumerError | None], Paper | None]
 
 def race(first: Paper, start_next: Next) -> Paper:
     """Let them race."""
-    return first_to_answer(
+    return first_response(
         first,
         start_next,
         quiet_ms=QUIET_MS,
@@ -155,15 +155,15 @@ def test_all_of_them_together_have_the_time_of_one() -> None:
 
 def test_a_failure_is_told_to_who_may_send_another() -> None:
     """Where there is none, it is the answer."""
-    lost, told = ConnectionLost("gone"), list[ZkConsumerError | None]()
+    lost, reported = ConnectionLost("gone"), list[ZkConsumerError | None]()
 
     def start_next(failure: ZkConsumerError | None) -> None:
-        told.append(failure)
+        reported.append(failure)
 
     first = Paper(ManualClock(0), [10], lost)
     with pytest.raises(ConnectionLost, match="gone"):
         race(first, start_next)
-    assert told == [lost]
+    assert reported == [lost]
 
 
 def test_one_of_two_may_fail() -> None:
@@ -187,12 +187,12 @@ def test_no_silence_is_waited_for_where_there_is_an_answer(
     clock = ManualClock(0)
     first, second = Paper(clock, list(first_ms)), Paper(clock, list(second_ms))
     try:
-        answered = race(first, then(second))
+        responder = race(first, then(second))
     except RequestTimedOut:
         assert clock.now_ms() >= TIMEOUT_MS
     else:
-        assert not answered.closed
-        assert not answered.parts_ms
+        assert not responder.closed
+        assert not responder.parts_ms
     assert clock.now_ms() <= TIMEOUT_MS + 200
     alone = first_ms and all(
         b - a < QUIET_MS for a, b in zip([0, *first_ms], first_ms, strict=False)
@@ -230,14 +230,14 @@ def test_an_answer_is_heard_piece_by_piece() -> None:
         for _ in range(2):
             in_flight = connection.begin(request, version=0, timeout_ms=1_000)
             frame = encode_response(response, version=0, correlation_id=in_flight.correlation_id)
-            assert connection.hear(in_flight, timeout_ms=1) is Received.NOTHING
+            assert connection.receive(in_flight, timeout_ms=1) is Received.NOTHING
             for piece in (frame[:2], frame[2:4], frame[4:7]):
                 theirs.sendall(piece)
-                assert connection.hear(in_flight, timeout_ms=5_000) is Received.PART
-                assert connection.hear(in_flight, timeout_ms=1) is Received.NOTHING
+                assert connection.receive(in_flight, timeout_ms=5_000) is Received.PART
+                assert connection.receive(in_flight, timeout_ms=1) is Received.NOTHING
             theirs.sendall(frame[7:])
-            assert connection.hear(in_flight, timeout_ms=5_000) is Received.ALL
-            assert connection.hear(in_flight, timeout_ms=1) is Received.ALL
+            assert connection.receive(in_flight, timeout_ms=5_000) is Received.ALL
+            assert connection.receive(in_flight, timeout_ms=1) is Received.ALL
             assert not connection.is_idle
             assert connection.finish(in_flight, timeout_ms=0) == response
             assert connection.is_idle

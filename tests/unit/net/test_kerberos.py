@@ -10,7 +10,7 @@ from zkconsumer.errors import AuthenticationFailed, ConfigError
 from zkconsumer.net.kerberos import (
     KerberosSettings,
     is_of,
-    layer_answer,
+    layer_response,
     read_keytab,
     write_keytab,
 )
@@ -90,15 +90,15 @@ def test_names_that_are_none(given_settings: dict[str, str], complaint: str) -> 
 
 def test_no_layer_is_chosen() -> None:
     """RFC 4752, section 3.1: whatever else is offered."""
-    assert layer_answer(b"\7\0\xff\xff", "app@R") == b"\1\0\0\0app@R"
-    assert layer_answer(b"\1\0\0\0", "") == b"\1\0\0\0"
+    assert layer_response(b"\7\0\xff\xff", "app@R") == b"\1\0\0\0app@R"
+    assert layer_response(b"\1\0\0\0", "") == b"\1\0\0\0"
 
 
 @pytest.mark.parametrize("offer", [b"\6\0\xff\xff", b"", b"\1\0\0", b"\1\0\0\0\0"])
 def test_a_broker_that_insists_on_a_layer_is_left(offer: bytes) -> None:
     """Kafka has none."""
     with pytest.raises(AuthenticationFailed, match="layer"):
-        layer_answer(offer, "app@R")
+        layer_response(offer, "app@R")
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_a_close_while_it_is_lent_ends_the_stream_and_keeps_the_number(
 ) -> None:
     """Nobody else's connection may come to stand under the number that the borrower uses."""
     transport = connect(server)
-    with transport.lend() as descriptor:
+    with transport.delegate() as descriptor:
         transport.close()
         assert os.read(descriptor, 10) == b""
         with socket.socket() as other:
@@ -55,18 +55,18 @@ def test_what_is_closed_is_not_lent(server: socket.socket) -> None:
     """It says so, as for every other use."""
     transport = connect(server)
     transport.close()
-    with pytest.raises(ConnectionLost, match="closed by us"), transport.lend():
+    with pytest.raises(ConnectionLost, match="closed by us"), transport.delegate():
         pass
 
 
 def test_a_connection_goes_on_behind_the_borrowers_correlation_ids(server: socket.socket) -> None:
     """No late answer can be taken for another one's."""
     lent = connection(connect(server))
-    with lent.lend() as line:
+    with lent.delegate() as line:
         assert (line.correlation_id, line.client_id) == (0, "héctor".encode())
         assert line.max_response_bytes == 77
         line.correlation_id = 5
-    with lent.lend() as line:
+    with lent.delegate() as line:
         assert line.correlation_id == 5
     lent.close()
 

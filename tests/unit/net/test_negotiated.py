@@ -45,7 +45,7 @@ def test_a_modern_broker_is_asked_on_the_connection_that_is_used(
     assert connection.versions.generation is None
     assert version_sent(broker, connection) == MetadataRequest.API.last
     connection.call(QUESTION, timeout_ms=LONG_MS, at_most=4)
-    assert broker.asked(ApiKey.METADATA)[-1].version == 4
+    assert broker.requested(ApiKey.METADATA)[-1].version == 4
     with pytest.raises(UnsupportedVersion, match=r"broker -1 \(b:9092\).*METADATA from version 13"):
         connection.call(QUESTION, timeout_ms=LONG_MS, at_least=13)
     assert connection.is_idle
@@ -76,12 +76,12 @@ def test_a_broker_whose_version_is_known_is_asked_nothing(broker: SpokenBroker) 
         assert version_sent(broker, connection) == 0
         connection.close()
     assert broker.accepted == 2
-    assert not broker.asked(ApiKey.API_VERSIONS)
+    assert not broker.requested(ApiKey.API_VERSIONS)
 
 
 def test_a_connection_that_broke_in_a_borrowers_hands_proves_nothing_any_more() -> None:
     """The broker may be back as another version: the next one asks anew."""
-    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10_2, answer=answering)
+    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10_2, response=answering)
     with LoopbackServer() as server:
         address = Broker(-1, LOOPBACK, server.listen(broker.accept))
         dialer = BrokerDialer(
@@ -90,13 +90,13 @@ def test_a_connection_that_broke_in_a_borrowers_hands_proves_nothing_any_more() 
         lent, other = dialer.dial(address), dialer.dial(address)
         assert broker.accepted == 3
         assert lent.has_descriptor
-        first, known = (one.version for one in broker.asked(ApiKey.API_VERSIONS)[1:])
-        assert known < broker.asked(ApiKey.API_VERSIONS)[0].version
-        with pytest.raises(ConnectionLost, match="borrowed"), lent.lend():
+        first, known = (one.version for one in broker.requested(ApiKey.API_VERSIONS)[1:])
+        assert known < broker.requested(ApiKey.API_VERSIONS)[0].version
+        with pytest.raises(ConnectionLost, match="borrowed"), lent.delegate():
             raise ConnectionLost("borrowed, and gone")
         broker.serves = MODERN
         anew = dialer.dial(address)
-        assert broker.asked(ApiKey.API_VERSIONS)[-1].version > known == first
+        assert broker.requested(ApiKey.API_VERSIONS)[-1].version > known == first
         for one in (lent, other, anew):
             one.close()
 
@@ -150,7 +150,7 @@ def test_an_old_broker_that_stops_is_not_taken_for_an_older_one(
             return Word.CLOSE
         return answering(frame)
 
-    broker.answer = stopping
+    broker.response = stopping
     broker.serves = KAFKA_0_10_2
     connection = dialer.dial(ADDRESS)
     assert connection.versions.generation is None

@@ -32,7 +32,7 @@ def test_a_token_is_used_for_most_of_its_life(endpoint: TokenEndpoint) -> None:
     """Then another one is fetched, as whom and what for the settings say."""
     clock = ManualClock()
     tokens = FetchedTokens(credentials(endpoint.url, "kafka read"), clock=clock)
-    endpoint.answers = [granted("one"), granted("two")]
+    endpoint.responses = [granted("one"), granted("two")]
     assert tokens.token() == "one"
     clock.advance(79_999)
     assert tokens.token() == "one"
@@ -40,19 +40,19 @@ def test_a_token_is_used_for_most_of_its_life(endpoint: TokenEndpoint) -> None:
     assert tokens.token() == "two"
     who = "Basic " + base64.b64encode(f"app:{SECRET}".encode()).decode()
     form = {"grant_type": ["client_credentials"], "scope": ["kafka read"]}
-    assert endpoint.asked == [(who, form)] * 2
+    assert endpoint.requested == [(who, form)] * 2
 
 
 @pytest.mark.parametrize("lifetime_s", [0, -5, None, "soon", True])
 def test_a_token_of_no_known_life_is_used_once(endpoint: TokenEndpoint, lifetime_s: object) -> None:
     """Whatever stands there."""
     tokens = FetchedTokens(credentials(endpoint.url), clock=ManualClock())
-    endpoint.answers = [granted("one", lifetime_s), granted("two", lifetime_s)]
+    endpoint.responses = [granted("one", lifetime_s), granted("two", lifetime_s)]
     assert (tokens.token(), tokens.token()) == ("one", "two")
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("response", "reported"),
     [
         ((401, b"no such client"), "no token for app: .*401: no such client"),
         ((200, b"<html>"), "no JSON"),
@@ -62,11 +62,11 @@ def test_a_token_of_no_known_life_is_used_once(endpoint: TokenEndpoint, lifetime
     ],
 )
 def test_what_another_try_does_not_help_against(
-    endpoint: TokenEndpoint, answer: tuple[int, bytes], told: str
+    endpoint: TokenEndpoint, response: tuple[int, bytes], reported: str
 ) -> None:
     """One sentence, without the secret."""
-    endpoint.answers = [answer]
-    with pytest.raises(AuthenticationFailed, match=told) as caught:
+    endpoint.responses = [response]
+    with pytest.raises(AuthenticationFailed, match=reported) as caught:
         FetchedTokens(credentials(endpoint.url)).token()
     assert SECRET not in str(caught.value)
 
@@ -74,7 +74,7 @@ def test_what_another_try_does_not_help_against(
 @pytest.mark.parametrize("code", [302, 500, 503])
 def test_an_endpoint_in_trouble_may_be_asked_again(endpoint: TokenEndpoint, code: int) -> None:
     """A redirection is not followed: the secret is for the endpoint alone."""
-    endpoint.answers = [(code, b"later")]
+    endpoint.responses = [(code, b"later")]
     with pytest.raises(ConnectFailed, match=rf"answers {code}"):
         FetchedTokens(credentials(endpoint.url)).token()
 
@@ -86,7 +86,7 @@ def test_an_endpoint_that_is_away_may_be_asked_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("response", "reported"),
     [
         (b"220 mail.example ESMTP\r\n\r\n", "220 mail"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nshort", "IncompleteRead"),
@@ -94,10 +94,12 @@ def test_an_endpoint_that_is_away_may_be_asked_again() -> None:
         (b"HTTP/1.1 503 Later\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n", "answers 503"),
     ],
 )
-def test_what_is_no_http_is_no_crash(endpoint: TokenEndpoint, answer: bytes, told: str) -> None:
+def test_what_is_no_http_is_no_crash(
+    endpoint: TokenEndpoint, response: bytes, reported: str
+) -> None:
     """Most likely another port, or one whose answer broke off."""
-    endpoint.answers = [answer]
-    with pytest.raises(ConnectFailed, match=told):
+    endpoint.responses = [response]
+    with pytest.raises(ConnectFailed, match=reported):
         FetchedTokens(credentials(endpoint.url), timeout_ms=5_000).token()
 
 
@@ -136,9 +138,9 @@ def test_the_bytes_of_a_token() -> None:
     )
     mechanism = mechanism_of(settings, host="b", nonce="n")
     assert mechanism.first() == b"n,,\x01auth=Bearer a.b.c\x01\x01"
-    assert mechanism.answer(b"") is None
+    assert mechanism.response(b"") is None
     with pytest.raises(AuthenticationFailed, match=r"invalid_token"):
-        mechanism.answer(b'{"status":"invalid_token"}')
+        mechanism.response(b'{"status":"invalid_token"}')
 
 
 @pytest.mark.parametrize("token", ["", "a b", "a\1b", "é"])

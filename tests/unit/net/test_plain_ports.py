@@ -76,7 +76,7 @@ def test_a_broker_of_any_version_that_answers_in_the_clear(
 def test_a_port_with_sasl_and_without_tls(certificates: Certificates) -> None:
     """It answers what may be asked before SASL, and nothing else."""
     broker = SpokenBroker(ADDRESS)
-    broker.answer = lambda frame: None if frame.api_key is ApiKey.API_VERSIONS else Word.CLOSE
+    broker.response = lambda frame: None if frame.api_key is ApiKey.API_VERSIONS else Word.CLOSE
     with pytest.raises(AuthenticationFailed, match=r"speaks no TLS.*SASL_PLAINTEXT"):
         dial(ClosesFirst(broker.accept), certificates)
 
@@ -88,7 +88,7 @@ def down() -> None:
 def back_in_tls() -> Conversation:
     """A port of TLS, which answers a question in the clear by an alert."""
     peer = ScriptedPeer()
-    peer.say(b"\x15\x03\x03\x00\x02\x02\x50")
+    peer.write(b"\x15\x03\x03\x00\x02\x02\x50")
     peer.finish()
     return peer
 

@@ -84,14 +84,14 @@ class Guard:
 
     def _judged(self, token: bytes) -> SaslAuthenticateResponse:
         if self._server is None:
-            return self._said(b"", believed=token == self._token)
+            return self._message(b"", believed=token == self._token)
         if not self._challenged:
             self._challenged = True
-            return self._said(self._server.challenge(token))
-        verdict = self._server.verdict(token)
-        return self._said(verdict, believed=verdict.startswith(b"v="))
+            return self._message(self._server.challenge(token))
+        outcome = self._server.outcome(token)
+        return self._message(outcome, believed=outcome.startswith(b"v="))
 
-    def _said(self, token: bytes, *, believed: bool | None = None) -> SaslAuthenticateResponse:
+    def _message(self, token: bytes, *, believed: bool | None = None) -> SaslAuthenticateResponse:
         if believed is False:
             return SaslAuthenticateResponse(
                 error_code=ErrorCode.SASL_AUTHENTICATION_FAILED,
@@ -143,7 +143,7 @@ def guard() -> Guard:
 @pytest.fixture
 def broker(guard: Guard) -> SpokenBroker:
     """A guarded broker of today."""
-    return SpokenBroker(ADDRESS, answer=guard)
+    return SpokenBroker(ADDRESS, response=guard)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -180,7 +180,7 @@ def test_a_port_without_sasl() -> None:
     """It takes no handshake."""
     broker = SpokenBroker(
         ADDRESS,
-        answer=lambda frame: (
+        response=lambda frame: (
             SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=())
             if frame.api_key is ApiKey.SASL_HANDSHAKE
             else None
@@ -196,14 +196,14 @@ def test_brokers_without_handshake() -> None:
     broker.become(BrokerGeneration.V0_8_2)
     with pytest.raises(ConnectFailed, match=r"older than Kafka 0.10"):
         dialer_to(broker, as_user()).dial(ADDRESS)
-    lacking = without(ApiKey.SASL_HANDSHAKE)
+    missing = without(ApiKey.SASL_HANDSHAKE)
     with pytest.raises(AuthenticationFailed, match="lacks SASL_HANDSHAKE"):
-        dialer_to(SpokenBroker(ADDRESS, serves=lacking), as_user()).dial(ADDRESS)
+        dialer_to(SpokenBroker(ADDRESS, serves=missing), as_user()).dial(ADDRESS)
 
 
 def test_a_broker_that_closes_on_bare_bytes(guard: Guard) -> None:
     """Before 1.0 that is how it refuses: believed the second time."""
-    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10, answer=guard)
+    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10, response=guard)
     # Bare bytes are no request: this broker closes on them, as on a wrong password.
     with pytest.raises(AuthenticationFailed, match=r"'u' failed: .*closed.*twice"):
         dialer_to(broker, as_user()).dial(ADDRESS)

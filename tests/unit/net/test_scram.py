@@ -39,7 +39,7 @@ def test_any_name_and_password(mechanism: str, username: str, password: str) -> 
     """Both sides believe each other, whatever characters there are."""
     client = ScramConversation(mechanism, username, password, nonce="client-nonce")
     server = ScramServer(HASHES[mechanism], username, password)
-    client.check(server.verdict(client.proof(server.challenge(client.first()))))
+    client.check(server.outcome(client.proof(server.challenge(client.first()))))
 
 
 @settings(max_examples=20, deadline=None)
@@ -50,9 +50,9 @@ def test_another_password(mechanism: str, password: str, other: str) -> None:
     server = ScramServer(HASHES[mechanism], "u", other)
     if password == other:
         return
-    verdict = server.verdict(client.proof(server.challenge(client.first())))
+    outcome = server.outcome(client.proof(server.challenge(client.first())))
     with pytest.raises(AuthenticationFailed, match="refuses: invalid-proof"):
-        client.check(verdict)
+        client.check(outcome)
 
 
 def test_a_server_that_only_claims_to_know_us() -> None:

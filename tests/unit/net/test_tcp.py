@@ -59,9 +59,9 @@ def test_options_of_the_original(address: tuple[str, int], level: int, name: int
 
 def test_receive_buffer(address: tuple[str, int]) -> None:
     """The receive buffer has at least the size asked for (the system doubles it)."""
-    asked = 32 * 1024
-    found = option(address, TcpConnector(asked), socket.SOL_SOCKET, socket.SO_RCVBUF)
-    assert asked <= found <= 2 * asked
+    requested = 32 * 1024
+    found = option(address, TcpConnector(requested), socket.SOL_SOCKET, socket.SO_RCVBUF)
+    assert requested <= found <= 2 * requested
 
 
 @pytest.mark.parametrize("left_alone", [None, 0, -1])

@@ -56,8 +56,8 @@ def test_let_in_behind_a_handshake(serves: Serves) -> None:
     connection.close()
     assert (broker.accepted, broker.let_in) == (1, 1)
     assert [one.host for one in begun] == ["b.example"]
-    answered = CHALLENGES if ApiKey.SASL_AUTHENTICATE in serves else CHALLENGES[:-1]
-    assert begun[0].heard == list(answered)
+    challenges = CHALLENGES if ApiKey.SASL_AUTHENTICATE in serves else CHALLENGES[:-1]
+    assert begun[0].received == list(challenges)
 
 
 def test_a_0_9_is_told_without_a_handshake_and_found_out_behind() -> None:
@@ -72,7 +72,7 @@ def test_a_0_9_is_told_without_a_handshake_and_found_out_behind() -> None:
     assert (broker.accepted, again.versions.generation) == (so_far + 1, BrokerGeneration.V0_9)
     again.close()
     connection.close()
-    assert not broker.asked(ApiKey.SASL_HANDSHAKE)
+    assert not broker.requested(ApiKey.SASL_HANDSHAKE)
 
 
 def test_a_0_9_that_does_not_believe_us() -> None:

@@ -42,7 +42,7 @@ def peer_of(certificates: Certificates, *, wants_client: bool = False) -> TlsPee
 
 def talk(transport: TlsTransport) -> None:
     """Shake hands, send, and read what comes back."""
-    transport.shake_hands(timeout_ms=LONG_MS)
+    transport.handshake(timeout_ms=LONG_MS)
     transport.set_timeout_ms(LONG_MS)
     transport.send(b"word")
     buffer = bytearray(4)
@@ -73,7 +73,7 @@ def test_an_authority_that_is_not_trusted(certificates: Certificates) -> None:
         peer_of(certificates), context_of(TlsSettings(cafile=certificates.stranger)), HOST
     )
     with pytest.raises(AuthenticationFailed, match=r"127.0.0.1:1: .*not to be trusted.*ssl_cafile"):
-        transport.shake_hands(timeout_ms=LONG_MS)
+        transport.handshake(timeout_ms=LONG_MS)
     transport.close()
 
 
@@ -82,7 +82,7 @@ def test_a_certificate_for_another_host(certificates: Certificates) -> None:
     strict = context_of(TlsSettings(cafile=certificates.authority))
     transport = connected(peer_of(certificates), strict, "other")
     with pytest.raises(AuthenticationFailed, match="ssl_check_hostname"):
-        transport.shake_hands(timeout_ms=LONG_MS)
+        transport.handshake(timeout_ms=LONG_MS)
     transport.close()
     lax = context_of(TlsSettings(cafile=certificates.authority, check_hostname=False))
     talk(connected(peer_of(certificates), lax, "other"))
@@ -104,15 +104,15 @@ def test_peers_without_tls(certificates: Certificates) -> None:
     """One that answers otherwise is told from one that closes: that one may work later."""
     context = context_of(TlsSettings(cafile=certificates.authority))
     other = ScriptedPeer()
-    other.say(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    other.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
     with pytest.raises(AuthenticationFailed, match=r"speaks no TLS.*security_protocol"):
-        connected(other, context, HOST).shake_hands(timeout_ms=LONG_MS)
+        connected(other, context, HOST).handshake(timeout_ms=LONG_MS)
     closing = ScriptedPeer()
     closing.finish()
     with pytest.raises((ConnectFailed, ConnectionLost), match=r"127.0.0.1:1.*closed"):
-        connected(closing, context, HOST).shake_hands(timeout_ms=LONG_MS)
+        connected(closing, context, HOST).handshake(timeout_ms=LONG_MS)
     with pytest.raises(RequestTimedOut):
-        connected(ScriptedPeer(), context, HOST).shake_hands(timeout_ms=SHORT_MS)
+        connected(ScriptedPeer(), context, HOST).handshake(timeout_ms=SHORT_MS)
 
 
 def test_close_wakes_a_handshake(certificates: Certificates) -> None:
@@ -126,7 +126,7 @@ def test_close_wakes_a_handshake(certificates: Certificates) -> None:
     def shake() -> None:
         begun.append(True)
         try:
-            transport.shake_hands(timeout_ms=LONG_MS)
+            transport.handshake(timeout_ms=LONG_MS)
         except ConnectionLost as error:
             ended.append(error)
 

@@ -50,9 +50,9 @@ def bench() -> Iterator[OffsetBench]:
 def test_any_broker_tells_who_it_is(bench: OffsetBench) -> None:
     """One is asked, the coordinator is connected to, and the question's connection is closed."""
     assert bench.store().fetch([T0]) == NOTHING
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == [0]
     assert bench.net.brokers[0].requests[0].request == FindCoordinatorRequest(group_id="g")
-    assert bench.asked(ApiKey.OFFSET_FETCH) == [2]
+    assert bench.requested(ApiKey.OFFSET_FETCH) == [2]
     assert bench.open_connections() == 1
 
 
@@ -61,7 +61,7 @@ def test_the_channel_is_kept(bench: OffsetBench) -> None:
     store = bench.store()
     for _ in range(3):
         store.fetch([T0])
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == [0]
     assert len(bench.net.brokers[2]._conversations) == 1
 
 
@@ -99,7 +99,7 @@ def test_brokers_are_asked_in_shuffled_order() -> None:
     """So that the members of all groups do not ask the same one."""
     bench = OffsetBench(shuffle=lambda brokers: brokers.sort(key=lambda one: -one.id))
     bench.store().fetch([T0])
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == [2]
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == [2]
 
 
 @pytest.mark.parametrize("step", [Hang(), Close(), Raw(b"HTTP/1.1 400 Bad Request")])
@@ -110,7 +110,7 @@ def test_the_next_broker_is_asked(bench: OffsetBench, step: Step) -> None:
     bench.net.brokers[0].stop()
     bench.net.brokers[1].script(ApiKey.CONSUMER_METADATA, step)
     assert bench.store().fetch([T0]) == NOTHING
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == [1, 2]
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == [1, 2]
 
 
 def test_no_coordinator_yet(bench: OffsetBench) -> None:
@@ -118,28 +118,28 @@ def test_no_coordinator_yet(bench: OffsetBench) -> None:
     not_yet = [Fail(ErrorCode.COORDINATOR_NOT_AVAILABLE)] * 3
     bench.net.brokers[0].script(ApiKey.CONSUMER_METADATA, *not_yet)
     assert bench.store().fetch([T0]) == NOTHING
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0] * 4
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == [0] * 4
 
 
 def test_a_coordinator_that_is_just_gone(bench: OffsetBench) -> None:
     """Brokers may name one that nobody reaches: they are asked again until they know better."""
     net = bench.net
-    asked = 0
+    requested = 0
 
     class Late:
         """Connects; the coordinator's listener comes up after its third refusal."""
 
         def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
-            nonlocal asked
+            nonlocal requested
             if host == net.brokers[2].address.host:
-                asked += 1
-                if asked <= 3:
+                requested += 1
+                if requested <= 3:
                     raise ConnectFailed(f"{host}:{port}: can't connect: refused")
             return net.network.connect(host, port, timeout_ms=timeout_ms)
 
     bench = OffsetBench(net, connector=Late())
     assert bench.store().fetch([T0]) == NOTHING
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0] * 4
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == [0] * 4
 
 
 def test_a_look_up_that_is_not_allowed_is_an_error_at_once(bench: OffsetBench) -> None:
@@ -149,7 +149,7 @@ def test_a_look_up_that_is_not_allowed_is_an_error_at_once(bench: OffsetBench) -
     )
     with pytest.raises(BrokerError, match=r"group g: .*GROUP_AUTHORIZATION_FAILED \(30\)"):
         bench.store().fetch([T0])
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == [0]
     assert bench.store().fetch([T0]) == NOTHING
 
 
@@ -168,15 +168,15 @@ def test_no_coordinator_at_all(bench: OffsetBench) -> None:
     bench.net.cluster.coordinator = None
     bench = OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=300))
     began_ms = SystemClock().now_ms()
-    told = failure(bench)
+    reported = failure(bench)
     assert 200 <= SystemClock().now_ms() - began_ms < 300 + SOON_MS
     for part in (
         "group g: no offset coordinator answers",
         "broker 0 (fake-0:9092) says COORDINATOR_NOT_AVAILABLE (15)",
         "__consumer_offsets",
     ):
-        assert part in told
-    assert len(bench.asked(ApiKey.CONSUMER_METADATA)) > 3
+        assert part in reported
+    assert len(bench.requested(ApiKey.CONSUMER_METADATA)) > 3
     assert bench.open_connections() == 0
 
 
@@ -184,9 +184,11 @@ def test_no_broker_answers(bench: OffsetBench) -> None:
     """Each of them is named with its reason."""
     for broker in bench.net.brokers:
         broker.stop()
-    told = failure(OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=200, limit_ms=500)))
+    reported = failure(
+        OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=200, limit_ms=500))
+    )
     for number in range(3):
-        assert f"fake-{number}:9092: can't connect" in told
+        assert f"fake-{number}:9092: can't connect" in reported
 
 
 def test_silent_brokers_together_take_no_longer_than_the_limit(bench: OffsetBench) -> None:
@@ -204,9 +206,9 @@ def test_a_crowd_of_brokers_is_not_listed_one_by_one() -> None:
     bench = OffsetBench(fake_net(30), settings=ChannelSettings(backoff_ms=400, limit_ms=1_000))
     for broker in bench.net.brokers:
         broker.stop()
-    told = failure(bench)
-    assert "and 20 more" in told
-    assert "fake-29" not in told
+    reported = failure(bench)
+    assert "and 20 more" in reported
+    assert "fake-29" not in reported
 
 
 def test_no_broker_is_registered(bench: OffsetBench) -> None:
@@ -229,11 +231,11 @@ def test_no_broker_is_registered(bench: OffsetBench) -> None:
 
 def test_zookeeper_that_does_not_answer_ends_the_call(bench: OffsetBench) -> None:
     """There the brokers are listed: its error is passed on at once, and harms no later call."""
-    answers = [None, RegistryError("away")]
+    responses = [None, RegistryError("away")]
 
     class Away(OffsetBench):
         def list_brokers(self) -> Sequence[Broker]:
-            error = answers.pop()
+            error = responses.pop()
             if error is not None:
                 raise error
             return super().list_brokers()
@@ -248,9 +250,9 @@ def test_brokers_before_0_8_2(bench: OffsetBench) -> None:
     for broker in bench.net.brokers:
         broker.script(ApiKey.CONSUMER_METADATA, *[Close()] * 10)
     bench = OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=60_000))
-    told = failure(bench, UnsupportedVersion)
-    assert "offsets in Kafka need 0.8.2; set offsets.storage=zookeeper" in told
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0] * 3 + [1] * 3 + [2] * 3
+    reported = failure(bench, UnsupportedVersion)
+    assert "offsets in Kafka need 0.8.2; set offsets.storage=zookeeper" in reported
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == [0] * 3 + [1] * 3 + [2] * 3
 
 
 def test_brokers_that_can_not_be_connected_to_leave_time_for_the_others() -> None:
@@ -271,8 +273,8 @@ def test_brokers_that_can_not_be_connected_to_leave_time_for_the_others() -> Non
         clock,
         connector=Slow(),
     )
-    told = failure(bench)
-    assert all(f"fake-{number}:9092: can't connect" in told for number in range(3))
+    reported = failure(bench)
+    assert all(f"fake-{number}:9092: can't connect" in reported for number in range(3))
     assert clock.now_ms() == 1_000 + 1_000
 
 
@@ -303,18 +305,18 @@ class Caller:
 
 def in_a_pause(bench: OffsetBench) -> None:
     """Wait until the call pauses: the one broker that it asked said "later"."""
-    wait_until(lambda: bench.asked(ApiKey.CONSUMER_METADATA), what="a first look-up")
+    wait_until(lambda: bench.requested(ApiKey.CONSUMER_METADATA), what="a first look-up")
     wait_until(lambda: bench.open_connections() == 0, what="the pause")
 
 
 def in_a_question(bench: OffsetBench) -> None:
     """Wait until a broker is asked, which hangs."""
-    wait_until(lambda: bench.asked(ApiKey.CONSUMER_METADATA), what="a question")
+    wait_until(lambda: bench.requested(ApiKey.CONSUMER_METADATA), what="a question")
 
 
 def in_a_fetch(bench: OffsetBench) -> None:
     """Wait until the coordinator is asked, which hangs."""
-    wait_until(lambda: bench.asked(ApiKey.OFFSET_FETCH), what="a fetch")
+    wait_until(lambda: bench.requested(ApiKey.OFFSET_FETCH), what="a fetch")
 
 
 MOMENTS = pytest.mark.parametrize(
@@ -373,7 +375,7 @@ def test_interrupt_at_rest_does_nothing(bench: OffsetBench) -> None:
     assert store.fetch([T0]) == NOTHING
     bench.channel.interrupt()
     assert store.fetch([T0]) == NOTHING
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == [0]
 
 
 def test_a_member_that_leaves_fetches_no_more_but_commits() -> None:
@@ -390,9 +392,11 @@ def test_a_member_that_leaves_fetches_no_more_but_commits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("api", "asked"), [(ApiKey.OFFSET_FETCH, [0, 0]), (ApiKey.CONSUMER_METADATA, [0, 0, 1, 2])]
+    ("api", "requested"), [(ApiKey.OFFSET_FETCH, [0, 0]), (ApiKey.CONSUMER_METADATA, [0, 0, 1, 2])]
 )
-def test_an_answer_that_never_comes_is_asked_for_once_more(api: ApiKey, asked: list[int]) -> None:
+def test_an_answer_that_never_comes_is_asked_for_once_more(
+    api: ApiKey, requested: list[int]
+) -> None:
     """Of all that can tell, over a second connection, which then is the channel.
 
     Commits go once, as ever.
@@ -403,10 +407,10 @@ def test_an_answer_that_never_comes_is_asked_for_once_more(api: ApiKey, asked: l
     began_ms = SystemClock().now_ms()
     assert bench.store().fetch([T0]) == NOTHING
     assert SystemClock().now_ms() - began_ms < PATIENT.timeout_ms / 2
-    assert bench.asked(api) == asked
+    assert bench.requested(api) == requested
     assert bench.open_connections() == 1
     assert bench.commit() == {T0: None}
-    assert len(bench.asked(ApiKey.OFFSET_COMMIT)) == 1
+    assert len(bench.requested(ApiKey.OFFSET_COMMIT)) == 1
 
 
 def test_a_connect_that_is_under_way_is_broken_off() -> None:
@@ -463,6 +467,6 @@ def test_brokers_that_say_nothing_are_not_taken_for_old_ones(bench: OffsetBench)
     for broker in bench.net.brokers:
         broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 100)
     settings = ChannelSettings(timeout_ms=5, backoff_ms=1, limit_ms=1_500)
-    told = failure(OffsetBench(bench.net, settings=settings))
-    assert "0.8.2" not in told
-    assert len(bench.asked(ApiKey.CONSUMER_METADATA)) > 9
+    reported = failure(OffsetBench(bench.net, settings=settings))
+    assert "0.8.2" not in reported
+    assert len(bench.requested(ApiKey.CONSUMER_METADATA)) > 9

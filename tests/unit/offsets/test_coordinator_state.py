@@ -7,8 +7,8 @@ from zkconsumer.offsets import coordinator_state as st
 from zkconsumer.offsets.coordinator_state import CoordinatorCall, ResponseOutcome, judge, passes
 
 DONE, AGAIN, ELSEWHERE = (
-    st.Tried(verdict=verdict)
-    for verdict in (ResponseOutcome.DONE, ResponseOutcome.ASK_AGAIN, ResponseOutcome.LOOK_UP)
+    st.Tried(outcome=outcome)
+    for outcome in (ResponseOutcome.DONE, ResponseOutcome.ASK_AGAIN, ResponseOutcome.LOOK_UP)
 )
 HUNG_UP = st.Tried(reason="all hung up", all_hung_up=True)
 SILENT = st.Tried(reason="nobody answers")
@@ -31,7 +31,7 @@ def run(state: CoordinatorCall, *tries: st.Tried, now_ms: int = 0) -> list[st.Pa
 
 
 @pytest.mark.parametrize(
-    ("codes", "verdict"),
+    ("codes", "outcome"),
     [
         ((), ResponseOutcome.DONE),
         ((0, 0), ResponseOutcome.DONE),
@@ -46,10 +46,10 @@ def run(state: CoordinatorCall, *tries: st.Tried, now_ms: int = 0) -> list[st.Pa
     ],
 )
 def test_one_code_that_passes_is_enough_to_try_again(
-    codes: tuple[int, ...], verdict: ResponseOutcome
+    codes: tuple[int, ...], outcome: ResponseOutcome
 ) -> None:
     """And one that says "not here" is enough to look elsewhere; all others stand."""
-    assert judge(codes) is verdict
+    assert judge(codes) is outcome
     assert passes(ErrorCode.NOT_COORDINATOR)
     assert not passes(ErrorCode.OFFSET_METADATA_TOO_LARGE)
 
@@ -100,11 +100,11 @@ def test_time_runs_out() -> None:
 
 def test_a_pause_that_took_too_long() -> None:
     """What was last heard counts, not a last try that nobody has time for."""
-    silent, answered, excused = call(), call(), call(inherited=True)
-    assert run(silent, SILENT) == run(answered, AGAIN) == [PAUSE]
+    silent, served, excused = call(), call(), call(inherited=True)
+    assert run(silent, SILENT) == run(served, AGAIN) == [PAUSE]
     assert run(excused, BROKE) == [NO_PAUSE]
     assert silent.after_pause(1_000) == st.RequestFailed("nobody answers")
-    assert answered.after_pause(1_000) == st.Finish()
+    assert served.after_pause(1_000) == st.Finish()
     assert excused.after_pause(1_000) == st.RequestFailed("reset")
 
 

@@ -176,6 +176,6 @@ def test_only_who_went_further_is_told_as_having_gone_further(
 ) -> None:
     """A stream drops what somebody else was handed; what failed otherwise it keeps."""
     zookeeper.refused = {T0: reason}
-    told = both.commit(OFFSETS)[T0]
-    assert told == f"in Kafka, but not in ZooKeeper: {reason}"
-    assert isinstance(told, CommittedFurther) == isinstance(reason, CommittedFurther)
+    reported = both.commit(OFFSETS)[T0]
+    assert reported == f"in Kafka, but not in ZooKeeper: {reason}"
+    assert isinstance(reported, CommittedFurther) == isinstance(reason, CommittedFurther)

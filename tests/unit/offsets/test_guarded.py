@@ -19,12 +19,12 @@ class Owners:
 
     def __init__(self, *owned: TopicPartition) -> None:
         self.owned = set(owned)
-        self.asked: list[list[TopicPartition]] = []
+        self.requested: list[list[TopicPartition]] = []
         self.broken: RegistryError | None = None
 
     def still_owned(self, partitions: Sequence[TopicPartition]) -> Collection[TopicPartition]:
         """What of these is ours."""
-        self.asked.append(list(partitions))
+        self.requested.append(list(partitions))
         if self.broken is not None:
             raise self.broken
         return self.owned
@@ -36,15 +36,15 @@ def test_what_is_ours_is_committed() -> None:
     guarded = OwnedOnly(store, owners.still_owned)
     assert guarded.commit(OFFSETS, retry=True, rewind=True) == {T0: None, T1: None}
     assert store.commits == [({T0: 10, T1: 11}, True, True)]
-    assert owners.asked == [[T0, T1]]
+    assert owners.requested == [[T0, T1]]
 
 
 def test_what_is_not_ours_any_more_is_refused() -> None:
     """It is not sent; the reason says what happened; the rest is written."""
     store = ScriptedOffsets()
-    told = OwnedOnly(store, Owners(T1).still_owned).commit(OFFSETS)
-    assert told[T1] is None
-    assert "the owner node of t-0 is gone or another member's" in str(told[T0])
+    reported = OwnedOnly(store, Owners(T1).still_owned).commit(OFFSETS)
+    assert reported[T1] is None
+    assert "the owner node of t-0 is gone or another member's" in str(reported[T0])
     assert store.kept == {T1: 11}
 
 
@@ -53,7 +53,7 @@ def test_without_anything_of_ours_the_store_is_not_asked() -> None:
     store, owners = ScriptedOffsets(), Owners()
     guarded = OwnedOnly(store, owners.still_owned)
     assert guarded.commit({}) == {}
-    assert owners.asked == []
+    assert owners.requested == []
     assert None not in guarded.commit(OFFSETS).values()
     assert store.commits == []
 
@@ -73,5 +73,5 @@ def test_anybody_may_read() -> None:
     store.kept = {T0: 4}
     guarded = OwnedOnly(store, owners.still_owned)
     assert guarded.fetch([T0, T1]) == {T0: FetchedOffset(4), T1: FetchedOffset(None)}
-    assert owners.asked == []
+    assert owners.requested == []
     assert (guarded.storage, guarded.expires) == ("kafka", True)

@@ -40,13 +40,13 @@ def committed(codes: dict[TopicPartition, int]) -> ScriptedReply:
     )
 
 
-def fetched(answers: dict[TopicPartition, tuple[int, int]]) -> ScriptedReply:
+def fetched(responses: dict[TopicPartition, tuple[int, int]]) -> ScriptedReply:
     """An answer to a fetch: offset and error code of each partition."""
     partitions = tuple(
         of.OffsetFetchedPartition(
             partition=tp.partition, offset=offset, metadata="", error_code=code
         )
-        for tp, (offset, code) in answers.items()
+        for tp, (offset, code) in responses.items()
     )
     return ScriptedReply(
         of.OffsetFetchResponse(topics=(of.OffsetFetchedTopic(topic="t", partitions=partitions),))
@@ -74,7 +74,7 @@ def test_all_partitions_in_one_request(bench: OffsetBench) -> None:
     store = bench.store()
     assert store.fetch([]) == {}
     assert store.commit({}) == {}
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == []
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == []
     assert store.commit(OFFSETS) == dict.fromkeys(OFFSETS)
     assert store.fetch([T2, T0, T1, T0]) == {
         tp: FetchedOffset(it.offset) for tp, it in OFFSETS.items()
@@ -93,12 +93,12 @@ def test_a_coordinator_that_loads_is_waited_for(bench: OffsetBench) -> None:
     bench.commit(7)
     bench.net.brokers[0].script(FETCH, LOADING, LOADING)
     assert bench.store().fetch([T0]) == {T0: FetchedOffset(7)}
-    assert bench.asked(FETCH) == [0, 0, 0]
-    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
+    assert bench.requested(FETCH) == [0, 0, 0]
+    assert bench.requested(ApiKey.CONSUMER_METADATA) == [0]
 
 
 @pytest.mark.parametrize(
-    ("step", "asked"),
+    ("step", "requested"),
     [
         (MOVED, [0, 1]),
         (Fail(ErrorCode.COORDINATOR_NOT_AVAILABLE), [0, 1]),
@@ -107,14 +107,14 @@ def test_a_coordinator_that_loads_is_waited_for(bench: OffsetBench) -> None:
     ],
 )
 def test_a_coordinator_that_moved_is_looked_for(
-    bench: OffsetBench, step: Step, asked: list[int]
+    bench: OffsetBench, step: Step, requested: list[int]
 ) -> None:
     """Also while it fails without saying so: a connection that was idle proves nothing alone."""
     bench.commit(7)
     bench.net.cluster.coordinator = 1
     bench.net.brokers[0].script(FETCH, step)
     assert bench.store().fetch([T0]) == {T0: FetchedOffset(7)}
-    assert bench.asked(FETCH) == asked
+    assert bench.requested(FETCH) == requested
     assert bench.open_connections() == 1
 
 
@@ -135,23 +135,23 @@ def test_no_offset_is_a_value(bench: OffsetBench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "reported"),
     [
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "TOPIC_AUTHORIZATION_FAILED (29)"),
         (ErrorCode.UNKNOWN, "UNKNOWN (-1)"),
         (4711, "error code 4711"),
     ],
 )
-def test_an_error_of_one_partition_is_told(bench: OffsetBench, code: int, told: str) -> None:
+def test_an_error_of_one_partition_is_told(bench: OffsetBench, code: int, reported: str) -> None:
     """It is not "no offset", which would skip messages or bring them all; the others count."""
     bench.net.brokers[0].script(FETCH, fetched({T0: (-1, code), T1: (8, 0)}))
-    answer = bench.store().fetch([T0, T1])
-    assert answer[T1] == FetchedOffset(8)
-    assert answer[T0].offset is None
-    error = str(answer[T0].error)
+    response = bench.store().fetch([T0, T1])
+    assert response[T1] == FetchedOffset(8)
+    assert response[T0].offset is None
+    error = str(response[T0].error)
     assert error.startswith("group g: offset of t-0 in Kafka: ")
-    assert told in error
-    assert bench.asked(FETCH) == [0]
+    assert reported in error
+    assert bench.requested(FETCH) == [0]
 
 
 def test_an_offset_that_comes_with_an_error_does_not_count(bench: OffsetBench) -> None:
@@ -172,19 +172,19 @@ def test_a_partition_that_the_coordinator_never_knows(bench: OffsetBench) -> Non
     """After some tries that is an error of the partition; the others are not held up for long."""
     nowhere = TopicPartition("nowhere", 0)
     bench.commit(7)
-    answer = bench.store().fetch([T0, nowhere])
-    assert answer[T0] == FetchedOffset(7)
-    assert "UNKNOWN_TOPIC_OR_PARTITION (3)" in str(answer[nowhere].error)
-    assert len(bench.asked(FETCH)) == UNKNOWN_TRIES
+    response = bench.store().fetch([T0, nowhere])
+    assert response[T0] == FetchedOffset(7)
+    assert "UNKNOWN_TOPIC_OR_PARTITION (3)" in str(response[nowhere].error)
+    assert len(bench.requested(FETCH)) == UNKNOWN_TRIES
 
 
 def test_a_partition_that_the_answer_leaves_out(bench: OffsetBench) -> None:
     """Silence about it is not "no offset" either; what was not asked for is passed over."""
     bench.net.brokers[0].script(FETCH, fetched({T0: (3, 0), T2: (4, 0)}))
-    answer = bench.store().fetch([T0, T1])
-    assert list(answer) == [T0, T1]
-    assert answer[T0] == FetchedOffset(3)
-    assert "leaves it out" in str(answer[T1].error)
+    response = bench.store().fetch([T0, T1])
+    assert list(response) == [T0, T1]
+    assert response[T0] == FetchedOffset(3)
+    assert "leaves it out" in str(response[T1].error)
 
 
 # --- commit ---------------------------------------------------------------------------------------
@@ -210,11 +210,11 @@ def test_one_try_unless_more_are_wanted(bench: OffsetBench) -> None:
     """An automatic commit comes again by itself; what it failed of is told."""
     bench.net.brokers[0].script(COMMIT, LOADING)
     assert "COORDINATOR_LOAD_IN_PROGRESS (14)" in str(bench.commit()[T0])
-    assert bench.asked(COMMIT) == [0]
+    assert bench.requested(COMMIT) == [0]
     bench.net.brokers[0].script(COMMIT, MOVED)
     assert "NOT_COORDINATOR (16)" in str(bench.commit()[T0])
     assert bench.commit() == {T0: None}
-    assert len(bench.asked(ApiKey.CONSUMER_METADATA)) == 2
+    assert len(bench.requested(ApiKey.CONSUMER_METADATA)) == 2
 
 
 def test_tries_again_where_wanted(bench: OffsetBench) -> None:
@@ -223,8 +223,8 @@ def test_tries_again_where_wanted(bench: OffsetBench) -> None:
     bench.net.brokers[0].script(COMMIT, LOADING, MOVED, Close())
     assert store.commit(OFFSETS, retry=True) == dict.fromkeys(OFFSETS)
     bench.net.brokers[0].script(COMMIT, *[LOADING] * 4)
-    told = store.commit(OFFSETS, retry=True)
-    assert all("COORDINATOR_LOAD_IN_PROGRESS (14)" in str(why) for why in told.values())
+    reported = store.commit(OFFSETS, retry=True)
+    assert all("COORDINATOR_LOAD_IN_PROGRESS (14)" in str(why) for why in reported.values())
     assert store.commit(OFFSETS, retry=True) == dict.fromkeys(OFFSETS)
 
 
@@ -232,9 +232,9 @@ def test_only_what_failed_is_sent_again(bench: OffsetBench) -> None:
     """And only what may get through: the rest is told as it was."""
     first = committed({T0: 0, T1: ErrorCode.NOT_COORDINATOR, T2: ErrorCode.UNKNOWN_MEMBER_ID})
     bench.net.brokers[0].script(COMMIT, first)
-    told = bench.store().commit(OFFSETS, retry=True)
-    assert (told[T0], told[T1]) == (None, None)
-    assert "UNKNOWN_MEMBER_ID (25)" in str(told[T2])
+    reported = bench.store().commit(OFFSETS, retry=True)
+    assert (reported[T0], reported[T1]) == (None, None)
+    assert "UNKNOWN_MEMBER_ID (25)" in str(reported[T2])
     assert sent(bench) == [[T0, T1, T2], [T1]]
 
 
@@ -242,10 +242,10 @@ def test_what_was_committed_stays_so_when_a_later_try_breaks(bench: OffsetBench)
     """The others are told why the try failed."""
     first = committed({T0: 0, T1: ErrorCode.NOT_COORDINATOR, T2: 4711})
     bench.net.brokers[0].script(COMMIT, first, Close(), Close())
-    told = bench.store(commit_max_retries=2).commit(OFFSETS, retry=True)
-    assert told[T0] is None
-    assert "closed the connection" in str(told[T1])
-    assert "error code 4711" in str(told[T2])
+    reported = bench.store(commit_max_retries=2).commit(OFFSETS, retry=True)
+    assert reported[T0] is None
+    assert "closed the connection" in str(reported[T1])
+    assert "error code 4711" in str(reported[T2])
 
 
 def test_no_answer_at_all_is_an_error_of_the_call(bench: OffsetBench) -> None:
@@ -267,7 +267,7 @@ def test_a_channel_that_the_broker_closed_meanwhile(bench: OffsetBench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "reported"),
     [
         (ErrorCode.OFFSET_METADATA_TOO_LARGE, "offset.metadata.max.bytes"),
         (ErrorCode.ILLEGAL_GENERATION, "give one of the two another name"),
@@ -278,28 +278,28 @@ def test_a_channel_that_the_broker_closed_meanwhile(bench: OffsetBench) -> None:
     ],
 )
 def test_what_does_not_pass_is_not_tried_again(
-    bench: OffsetBench, code: ErrorCode, told: str
+    bench: OffsetBench, code: ErrorCode, reported: str
 ) -> None:
     """It is told by name, with what to do."""
     bench.net.brokers[0].script(COMMIT, Fail(code))
     why = str(bench.store().commit({T0: OffsetAndMetadata(1)}, retry=True)[T0])
     assert why.startswith(f"{code.name} ({code.value}): {code.text}")
-    assert told in why
-    assert bench.asked(COMMIT) == [0]
+    assert reported in why
+    assert bench.requested(COMMIT) == [0]
 
 
 def test_metadata_within_the_limit(bench: OffsetBench) -> None:
     """Counted as the broker counts: in UTF-16 units, so that nothing it takes is refused here."""
     store = bench.store(metadata_limit=4)
-    told = store.commit(
+    reported = store.commit(
         {
             T0: OffsetAndMetadata(1, "ößßö"),
             T1: OffsetAndMetadata(1, "12345"),
             T2: OffsetAndMetadata(1, "\U0001f600\U0001f600x"),
         }
     )
-    assert told[T0] is None
-    assert all("has 5 characters, and the brokers take 4" in str(told[tp]) for tp in (T1, T2))
+    assert reported[T0] is None
+    assert all("has 5 characters, and the brokers take 4" in str(reported[tp]) for tp in (T1, T2))
     assert sent(bench) == [[T0]]
 
 
@@ -312,11 +312,11 @@ def test_what_no_request_can_carry_harms_nothing_else(bench: OffsetBench) -> Non
         T1: OffsetAndMetadata(2**63),
         T2: OffsetAndMetadata(1, "\ud800"),
     }
-    told = bench.store().commit({**bad, T0: OffsetAndMetadata(1)})
-    assert [tp for tp, why in told.items() if why is None] == [T0]
+    reported = bench.store().commit({**bad, T0: OffsetAndMetadata(1)})
+    assert [tp for tp, why in reported.items() if why is None] == [T0]
     assert sent(bench) == [[T0]]
-    assert "can't be an offset" in str(told[T1])
-    assert "UTF-8" in str(told[T2])
+    assert "can't be an offset" in str(reported[T1])
+    assert "UTF-8" in str(reported[T2])
 
 
 def test_a_fetch_that_no_request_can_carry(bench: OffsetBench) -> None:

@@ -2,7 +2,7 @@
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import Fate, OffsetStorage
-from zkconsumer.offsets.placing import merged, places_in_use, plan_of_place
+from zkconsumer.offsets.placing import merged, plan_of_store, stores_in_use
 from zkconsumer.offsets.planning import LogRange, Present, ShiftBy, plan_offsets
 from zkconsumer.offsets.store import FetchedOffset
 
@@ -23,8 +23,8 @@ def test_the_larger_offset_counts_and_an_error_most() -> None:
 def test_a_place_is_in_use_if_anything_is_there() -> None:
     """Also what can't be read."""
     stored = {OffsetStorage.ZOOKEEPER: {A: NONE}, OffsetStorage.KAFKA: {A: BROKEN}}
-    assert places_in_use(stored) == (OffsetStorage.KAFKA,)
-    assert places_in_use({OffsetStorage.ZOOKEEPER: {}, OffsetStorage.KAFKA: {}}) == ()
+    assert stores_in_use(stored) == (OffsetStorage.KAFKA,)
+    assert stores_in_use({OffsetStorage.ZOOKEEPER: {}, OffsetStorage.KAFKA: {}}) == ()
 
 
 def test_each_place_gets_what_both_shall_hold() -> None:
@@ -39,8 +39,8 @@ def test_each_place_gets_what_both_shall_hold() -> None:
             logs={A: LogRange(0, 10), B: LogRange(8, 10)},
         ),
     )
-    first = plan_of_place(overall, here, leads=True)
-    second = plan_of_place(overall, there, leads=False)
+    first = plan_of_store(overall, here, leads=True)
+    second = plan_of_store(overall, there, leads=False)
     assert [move.fate for move in first.plan.moves] == [Fate.WRITE, Fate.WRITE]
     assert [move.fate for move in second.plan.moves] == [Fate.SAME, Fate.WRITE]
     assert [move.before and move.before.offset for move in second.plan.moves] == [3, None]
@@ -53,6 +53,6 @@ def test_what_is_left_alone_is_left_alone_everywhere() -> None:
     overall = plan_offsets(
         ShiftBy(1), Present(stored={A: FetchedOffset(5), B: BROKEN}, partitions=[B], logs={})
     )
-    plan = plan_of_place(overall, {A: FetchedOffset(4)}, leads=True)
+    plan = plan_of_store(overall, {A: FetchedOffset(4)}, leads=True)
     assert [move.fate for move in plan.plan.moves] == [Fate.NO_SUCH_PARTITION, Fate.KEEP]
     assert plan.plan.refusals == overall.plan.refusals != ()

@@ -51,12 +51,12 @@ def test_each_set_has_its_outcome() -> None:
             RefusedRecord(batch_index=4),
         ),
     )
-    answers = (
+    responses = (
         ProducedPartition(partition=0, error_code=0, base_offset=7),
         refused,
         ProducedPartition(partition=9, error_code=0, base_offset=1),
     )
-    response = ProduceResponse(topics=(ProducedTopic(topic="a", partitions=answers),))
+    response = ProduceResponse(topics=(ProducedTopic(topic="a", partitions=responses),))
     outcomes = outcomes_of(LEADER, {A0: b"", A1: b"", B0: b""}, response)
     assert list(outcomes) == [A0, A1, B0]
     assert outcomes[A0] == 7

@@ -42,42 +42,42 @@ class Creating:
         self.codes: list[ErrorCode] = []
         self.leaderless = False
         for broker in self.cluster.brokers:
-            broker.answer = self._answer(broker, broker.answer)
+            broker.response = self._respond(broker, broker.response)
 
     @property
-    def asked(self) -> list[tuple[int, CreateTopicsRequest]]:
+    def requested(self) -> list[tuple[int, CreateTopicsRequest]]:
         """Who was asked to create, and what, in order of the brokers."""
         return [
             (broker.address.id, one.request)
             for broker in self.cluster.brokers
-            for one in broker.asked(ApiKey.CREATE_TOPICS)
+            for one in broker.requested(ApiKey.CREATE_TOPICS)
             if isinstance(one.request, CreateTopicsRequest)
         ]
 
     def ensure(
         self,
         wanted: dict[str, int],
-        wishes: TopicCreationOptions | None = None,
+        options: TopicCreationOptions | None = None,
         timeout_ms: int = LONG_MS,
     ) -> dict[str, EnsuredTopic]:
         """Let them be there."""
         dialer, client = self.cluster.dialer(), self.cluster.client()
         try:
-            return ensure_topics(client, dialer, wanted, timeout_ms=timeout_ms, wishes=wishes)
+            return ensure_topics(client, dialer, wanted, timeout_ms=timeout_ms, options=options)
         finally:
             client.stop()
             dialer.stop()
 
-    def _answer(self, broker: SpokenBroker, before: Answer) -> Answer:
-        def answer(frame: RequestFrame) -> Said | None:
+    def _respond(self, broker: SpokenBroker, before: Answer) -> Answer:
+        def response(frame: RequestFrame) -> Said | None:
             if isinstance(frame.request, CreateTopicsRequest):
                 return self._create(broker, frame.request)
-            said = before(frame)
-            if isinstance(said, MetadataResponse):
-                return replace(said, controller_id=1 if frame.version else -1)
-            return said
+            message = before(frame)
+            if isinstance(message, MetadataResponse):
+                return replace(message, controller_id=1 if frame.version else -1)
+            return message
 
-        return answer
+        return response
 
     def _create(self, broker: SpokenBroker, request: CreateTopicsRequest) -> Said:
         code = self.codes.pop(0) if self.codes else ErrorCode.NONE
@@ -109,15 +109,15 @@ def test_what_is_there_is_left_alone(world: Creating) -> None:
     """Also if it has another number of partitions: that is told."""
     assert world.ensure({"old": 5}) == {"old": EnsuredTopic(partitions=1, created=False)}
     assert world.ensure({}) == {}
-    assert world.asked == []
+    assert world.requested == []
 
 
 def test_the_controller_creates_what_is_missing(world: Creating) -> None:
     """Only that, with the cluster's own number of replicas, and the wanted settings."""
-    wishes = TopicCreationOptions(settings={"cleanup.policy": "compact"})
-    made = world.ensure({**NEW, "old": 1}, wishes)
+    options = TopicCreationOptions(settings={"cleanup.policy": "compact"})
+    made = world.ensure({**NEW, "old": 1}, options)
     assert made == CREATED | {"old": EnsuredTopic(partitions=1, created=False)}
-    [(broker, request)] = world.asked
+    [(broker, request)] = world.requested
     [topic] = request.topics
     assert (broker, topic.name, topic.num_partitions, topic.replication_factor) == (1, "new", 3, -1)
     assert [(one.name, one.value) for one in topic.configs] == [("cleanup.policy", "compact")]
@@ -132,7 +132,7 @@ def test_replicas_where_brokers_have_no_default(
     for broker in world.cluster.brokers:
         broker.serves = {**broker.serves, ApiKey.CREATE_TOPICS: VersionRange(0, 2)}
     assert world.ensure(NEW, TopicCreationOptions(replication_factor=wanted)) == CREATED
-    [(_, request)] = world.asked
+    [(_, request)] = world.requested
     assert request.topics[0].replication_factor == sent
 
 
@@ -148,7 +148,7 @@ def test_what_may_pass_is_asked_again(world: Creating, code: ErrorCode) -> None:
     """A controller that moved, a quota, a broken connection."""
     world.codes = [code]
     assert world.ensure(NEW) == CREATED
-    assert len(world.asked) == 2
+    assert len(world.requested) == 2
 
 
 def test_a_topic_that_somebody_else_creates(world: Creating) -> None:
@@ -156,12 +156,12 @@ def test_a_topic_that_somebody_else_creates(world: Creating) -> None:
     world.codes = [ErrorCode.NETWORK_EXCEPTION, ErrorCode.TOPIC_ALREADY_EXISTS]
 
     def appear(frame: RequestFrame) -> Said | None:
-        if len(world.asked) == 2:
+        if len(world.requested) == 2:
             world.cluster.leaders[TopicPartition("new", 0)] = 0
         return before(frame)
 
-    before = world.cluster.brokers[0].answer
-    world.cluster.brokers[0].answer = appear
+    before = world.cluster.brokers[0].response
+    world.cluster.brokers[0].response = appear
     assert world.ensure(NEW) == {"new": EnsuredTopic(partitions=1, created=True)}
 
 
@@ -172,22 +172,22 @@ def test_a_refusal_is_told(world: Creating) -> None:
         BrokerError, match=r"topic new is not created: POLICY_VIOLATION \(44\): so it is"
     ):
         world.ensure(NEW)
-    assert len(world.asked) == 1
+    assert len(world.requested) == 1
 
 
 def test_a_topic_that_may_not_be_seen(world: Creating) -> None:
     """Waiting would not help."""
-    answer = world.cluster.brokers[0].answer
+    response = world.cluster.brokers[0].response
 
     def forbidden(frame: RequestFrame) -> Said | None:
-        said = answer(frame)
-        if isinstance(said, MetadataResponse):
+        message = response(frame)
+        if isinstance(message, MetadataResponse):
             code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            topics = tuple(replace(one, error_code=code) for one in said.topics)
-            return replace(said, topics=topics)
-        return said
+            topics = tuple(replace(one, error_code=code) for one in message.topics)
+            return replace(message, topics=topics)
+        return message
 
-    world.cluster.brokers[0].answer = forbidden
+    world.cluster.brokers[0].response = forbidden
     with pytest.raises(BrokerError, match="topic new: TOPIC_AUTHORIZATION_FAILED"):
         world.ensure(NEW)
 
@@ -204,7 +204,7 @@ def test_a_controller_that_runs_out_of_time_is_not_asked_again(world: Creating) 
     world.codes = [ErrorCode.REQUEST_TIMED_OUT]
     with pytest.raises(RequestTimedOut, match="topic new: no leader"):
         world.ensure(NEW, timeout_ms=400)
-    assert len(world.asked) == 1
+    assert len(world.requested) == 1
 
 
 @pytest.fixture

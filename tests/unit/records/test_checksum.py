@@ -21,7 +21,7 @@ ASK = (
 isal_zlib = import_module("isal.isal_zlib")
 
 
-def asked(before: str = "") -> str:
+def requested(before: str = "") -> str:
     """Ask a fresh process."""
     done = subprocess.run(
         [sys.executable, "-c", before + ASK],
@@ -45,7 +45,7 @@ def test_isal_is_there_where_it_is_installed() -> None:
 @pytest.mark.parametrize("module", ["isal", "isal.isal_zlib"])
 def test_zlib_computes_it_where_it_is_not(module: str) -> None:
     """The extra is not needed. The number is the check value of CRC-32."""
-    found = asked(f"import sys; sys.modules[{module!r}] = None; ")
+    found = requested(f"import sys; sys.modules[{module!r}] = None; ")
     assert found == f"zlib zlib {0xCBF43926} {0xCBF43926}"
 
 

@@ -48,8 +48,13 @@ def test_a_view_into_a_frame_decodes_like_bytes() -> None:
 
 def test_null_and_empty_are_different() -> None:
     """Null keys and values stay null, empty ones empty."""
-    odd = [Record(0, None, None), Record(1, b"", b""), Record(2, b"k", None), Record(3, None, b"v")]
-    assert decode(build_message_set(odd)).records == odd
+    unsupported = [
+        Record(0, None, None),
+        Record(1, b"", b""),
+        Record(2, b"k", None),
+        Record(3, None, b"v"),
+    ]
+    assert decode(build_message_set(unsupported)).records == unsupported
 
 
 def test_records_below_the_fetch_offset_are_left_out() -> None:

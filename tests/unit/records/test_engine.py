@@ -15,7 +15,7 @@ ASK = (
 )
 
 
-def asked(**environment: str) -> str:
+def requested(**environment: str) -> str:
     """Ask a fresh process."""
     names = {key: value for key, value in os.environ.items() if key != engine.SWITCH}
     done = subprocess.run(
@@ -32,16 +32,16 @@ def asked(**environment: str) -> str:
 def test_the_native_one_runs_where_it_is_there() -> None:
     """Built and not forbidden: it runs, and tells how."""
     expected = "native CRC-32 by "
-    assert asked().startswith(expected)
-    assert asked(ZKCONSUMER_PURE="0").startswith(expected)
-    assert asked().endswith("native_decode")
+    assert requested().startswith(expected)
+    assert requested(ZKCONSUMER_PURE="0").startswith(expected)
+    assert requested().endswith("native_decode")
 
 
 def test_the_pure_one_can_be_forced() -> None:
     """One variable in the environment does it, and is named as the reason."""
-    said = asked(ZKCONSUMER_PURE="1")
-    assert said.startswith("pure ZKCONSUMER_PURE is set; CRC-32 by ")
-    assert said.endswith(" zkconsumer.records.decode")
+    message = requested(ZKCONSUMER_PURE="1")
+    assert message.startswith("pure ZKCONSUMER_PURE is set; CRC-32 by ")
+    assert message.endswith(" zkconsumer.records.decode")
 
 
 def test_why_the_pure_one_runs_is_said_with_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:

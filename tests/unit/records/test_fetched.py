@@ -108,7 +108,7 @@ def test_each_record_has_its_own_epoch_and_headers(decode: FetchedDecoder) -> No
     data += build_batch(records(6), headers={0: (("h", b"6"),)}, traits=BatchTraits(leader_epoch=2))
     for step in (1, 2, 3, 10):
         whole = fetched(decode, data)
-        found, told = [], []
+        found, reported = [], []
         while whole:
             taken = whole.take(step)
             found += taken.records(ORIGIN)
@@ -116,10 +116,10 @@ def test_each_record_has_its_own_epoch_and_headers(decode: FetchedDecoder) -> No
             epoch = None
             for index in range(len(taken)):
                 epoch = epochs.get(index, epoch)
-                told.append((epoch, list(beside.get(index, ()))))
+                reported.append((epoch, list(beside.get(index, ()))))
         assert [one.leader_epoch for one in found] == [-1, -1, 0, 0, 0, 2]
         assert [one.headers for one in found] == [[], [], [], [("h", b"4")], [], [("h", b"6")]]
-        assert told == [(one.leader_epoch, one.headers) for one in found]
+        assert reported == [(one.leader_epoch, one.headers) for one in found]
 
 
 @engines

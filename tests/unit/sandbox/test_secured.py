@@ -43,7 +43,7 @@ def test_what_each_release_can_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "security", "told"),
+    ("version", "security", "reported"),
     [
         ("0.8.2.2", "tls", "Kafka 0.8.2.2 can't do security=tls: that came with Kafka 0.9"),
         ("0.9.0.1", "scram", "came with Kafka 0.10.2"),
@@ -51,11 +51,11 @@ def test_what_each_release_can_do() -> None:
         ("3.9.1", "sasl", "security='sasl': give one of tls, scram, kerberos, oauth"),
     ],
 )
-def test_what_a_release_can_not_do(version: str, security: str, told: str) -> None:
+def test_what_a_release_can_not_do(version: str, security: str, reported: str) -> None:
     """One line, before anything starts."""
-    with pytest.raises(SandboxError, match=told):
+    with pytest.raises(SandboxError, match=reported):
         check_release(VERSIONS[version], security)
-    with pytest.raises(SandboxError, match=told):
+    with pytest.raises(SandboxError, match=reported):
         check_settings(version, 1, security=security)  # type: ignore[arg-type]
 
 

@@ -18,12 +18,12 @@ class Registry:
     def __init__(self, *brokers: Broker) -> None:
         self.brokers: tuple[Broker, ...] | None = brokers
         self.are_old = False
-        self.looks = 0
+        self.snapshots = 0
 
     def read(self, address: ClusterAddress) -> BrokerList:
         """The brokers."""
         assert address == AT_ZOOKEEPER
-        self.looks += 1
+        self.snapshots += 1
         if self.brokers is None:
             raise RegistryError("ZooKeeper z:1 does not answer")
         if not self.brokers:
@@ -41,7 +41,7 @@ def test_brokers_are_registered() -> None:
     assert finder.brokers() == (ONE, TWO)
     finder.learn([TWO, ONE, THREE])
     assert finder.brokers() == finder.brokers() == (ONE, TWO, THREE)
-    assert registry.looks == 1
+    assert registry.snapshots == 1
 
 
 def test_those_that_are_doubted_are_asked_besides_the_registered() -> None:
@@ -90,7 +90,7 @@ def test_brokers_that_are_given_need_no_zookeeper() -> None:
     finder.learn([ONE])
     finder.doubt()
     assert finder.brokers() == (ONE, *given)
-    assert registry.looks == 0
+    assert registry.snapshots == 0
 
 
 @pytest.mark.parametrize("are_old", [True, False])

@@ -53,7 +53,7 @@ def test_a_query_is_told_how_to_get_in(given: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ({"kafka.ssl.truststore.location": "a.jks"}, r"kafka\.ssl\.truststore\.location.*keytool"),
         ({"kafka.ssl.trustore.location": "a"}, r"kafka\.ssl\.trustore\.location is not known"),
@@ -63,9 +63,9 @@ def test_a_query_is_told_how_to_get_in(given: dict[str, str]) -> None:
         ({**SPARKS, "kafka.sasl.kerberos.keytab": "k"}, r"sasl_kerberos_keytab.*give GSSAPI"),
     ],
 )
-def test_what_makes_no_sense_is_refused_on_the_driver(given: dict[str, str], told: str) -> None:
+def test_what_makes_no_sense_is_refused_on_the_driver(given: dict[str, str], reported: str) -> None:
     """By its name, and without a secret."""
-    with pytest.raises(ConfigError, match=told) as caught:
+    with pytest.raises(ConfigError, match=reported) as caught:
         source_options({**LEAST, **given})
     assert SECRET not in str(caught.value)
 

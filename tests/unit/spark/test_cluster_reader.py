@@ -50,7 +50,7 @@ def reader_of(net: FakeNet, *, retries: int = 3, timeout_ms: int = 10_000) -> Cl
     )
 
 
-def patient_reader_of(net: FakeNet, *, patience_ms: int) -> ClusterReader:
+def patient_reader_of(net: FakeNet, *, grace_ms: int) -> ClusterReader:
     """One of two tries, to which each look at the clock takes a second."""
     clock = ManualClock()
     clock.step_ms = 1_000
@@ -59,7 +59,7 @@ def patient_reader_of(net: FakeNet, *, patience_ms: int) -> ClusterReader:
         ClusterAddress(bootstrap=addresses),
         retries=2,
         retry_interval_ms=0,
-        patience_ms=patience_ms,
+        grace_ms=grace_ms,
         connector=net.network,
         clock=clock,
     )
@@ -128,11 +128,11 @@ def test_what_fails_is_asked_again(net: FakeNet, step: Step) -> None:
 def test_a_leader_that_died_is_waited_for(net: FakeNet, step: Step) -> None:
     """For longer than a few tries take: a new one is elected when ZooKeeper misses the old one."""
     broker = net.brokers[1]
-    with patient_reader_of(net, patience_ms=60_000) as reader:
+    with patient_reader_of(net, grace_ms=60_000) as reader:
         assert reader.partitions(Topics(("t",))) == TPS
         broker.script(ApiKey.LIST_OFFSETS, *[step] * 5)
         assert reader.latest(TPS) == ENDS
-    with patient_reader_of(net, patience_ms=3_000) as reader:
+    with patient_reader_of(net, grace_ms=3_000) as reader:
         assert reader.partitions(Topics(("t",))) == TPS
         broker.script(ApiKey.LIST_OFFSETS, *[step] * 5)
         with pytest.raises((TransportError, BrokerError), match=r"broker 1|fake-1"):
@@ -141,7 +141,7 @@ def test_a_leader_that_died_is_waited_for(net: FakeNet, step: Step) -> None:
 
 def test_what_no_leader_heals_is_not_waited_for(net: FakeNet) -> None:
     """A partition that is gone, an answer that makes no sense; or brokers that never answered."""
-    with patient_reader_of(net, patience_ms=60_000) as reader:
+    with patient_reader_of(net, grace_ms=60_000) as reader:
         assert reader.partitions(Topics(("t",))) == TPS
         for code in (ErrorCode.UNKNOWN, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
             net.brokers[1].script(ApiKey.LIST_OFFSETS, Fail(code), Fail(code))
@@ -150,7 +150,7 @@ def test_what_no_leader_heals_is_not_waited_for(net: FakeNet) -> None:
     for broker in net.brokers:
         broker.stop()
     with (
-        patient_reader_of(net, patience_ms=60_000) as reader,
+        patient_reader_of(net, grace_ms=60_000) as reader,
         pytest.raises(ConnectFailed, match="no broker answers"),
     ):
         reader.partitions(Topics(("t",)))
@@ -261,7 +261,7 @@ def test_a_leader_that_knows_less_than_was_known_is_doubted(
 def test_a_leader_that_knows_less_is_doubted_for_a_while(net: FakeNet) -> None:
     """What is read of a log that counts as made anew, may come twice: that is worth a wait."""
     for behind, end in ((5, 10), (40, 7)):
-        with patient_reader_of(net, patience_ms=12_000) as reader:
+        with patient_reader_of(net, grace_ms=12_000) as reader:
             net.brokers[0].script(ApiKey.LIST_OFFSETS, *[listed(TPS[0], 7)] * behind)
             assert reader.latest(TPS[:1], known={TPS[0]: 10}) == {TPS[0]: end}
 
@@ -300,11 +300,11 @@ def test_a_topic_that_is_really_gone_is_gone(reader: ClusterReader, net: FakeNet
     pattern = TopicPattern("t|u")
     assert len(reader.partitions(pattern)) == 4
     net.cluster.delete_topic("u")
-    asked = metadata_requests(net)
+    requested = metadata_requests(net)
     assert reader.partitions(pattern) == TPS
-    assert metadata_requests(net) == asked + 3
+    assert metadata_requests(net) == requested + 3
     assert reader.partitions(pattern) == TPS
-    assert metadata_requests(net) == asked + 4
+    assert metadata_requests(net) == requested + 4
 
 
 def metadata_requests(net: FakeNet) -> int:

@@ -11,7 +11,7 @@ T0 = TopicPartition("t", 0)
 offsets = some.integers(0, 12)
 
 
-def told(
+def reported(
     start: int | None, end: int | None, log: tuple[int, int] | None
 ) -> tuple[list[str], list[str]]:
     """Ranges and losses of one partition, as text."""
@@ -61,7 +61,7 @@ def test_each_loss_is_told_to_the_offset(
     losses: list[str],
 ) -> None:
     """And what is there is read."""
-    assert told(start, end, log) == (ranges, losses)
+    assert reported(start, end, log) == (ranges, losses)
 
 
 @given(start=offsets, end=offsets, first=offsets, size=offsets)

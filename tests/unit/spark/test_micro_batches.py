@@ -73,7 +73,7 @@ class World:
     def land(self, tasks: Sequence[ZkInputPartition], number: int) -> None:
         """Once for each number, however often it comes."""
         self.before_landing(number)
-        ranges = [str(task.stretch) for task in tasks]
+        ranges = [str(task.range_) for task in tasks]
         assert self.landed.setdefault(number, ranges) == ranges
 
     def run(

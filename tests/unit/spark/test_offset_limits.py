@@ -26,14 +26,14 @@ BOTH = (T0, T1)
 class Logs:
     """Two logs, of the offsets 10 to 19 and 100 to 199, and what they were asked."""
 
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        self.asked.append("earliest")
+        self.requested.append("earliest")
         return {tp: {T0: 10, T1: 100}[tp] for tp in partitions}
 
     def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        self.asked.append("latest")
+        self.requested.append("latest")
         return {tp: {T0: 20, T1: 200}[tp] for tp in partitions}
 
     def at_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
@@ -87,9 +87,9 @@ def test_only_what_is_needed_is_asked() -> None:
     """Offsets that are given need no broker."""
     logs = Logs()
     resolve_starting(Exact({T0: 12, T1: 150}), BOTH, logs)
-    assert logs.asked == []
+    assert logs.requested == []
     resolve_starting(Exact({T0: -2, T1: 150}), BOTH, logs)
-    assert logs.asked == ["earliest"]
+    assert logs.requested == ["earliest"]
 
 
 @pytest.mark.parametrize(

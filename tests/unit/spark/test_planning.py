@@ -55,7 +55,7 @@ def test_a_head_that_expires_while_it_is_asked_for_is_no_loss() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (
             {"startingOffsets": '{"t":{"0":11}}'},
@@ -65,13 +65,13 @@ def test_a_head_that_expires_while_it_is_asked_for_is_no_loss() -> None:
         ({"endingOffsets": '{"t":{"0":11}}'}, "endingOffsets of t-0 is 11, behind the end"),
     ],
 )
-def test_offsets_behind_the_log_are_refused(options: dict[str, str], said: str) -> None:
+def test_offsets_behind_the_log_are_refused(options: dict[str, str], message: str) -> None:
     """The option is named, and what there is."""
     cluster = PaperCluster(p0=10)
     cluster.logs[T0] = (4, 10)
     with pytest.raises(ConfigError) as refused:
         ranges(cluster, options)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_an_end_behind_the_log_may_be_passed_over() -> None:
@@ -152,7 +152,7 @@ def test_tasks_have_all_that_an_executor_needs() -> None:
     options = batch({"maxRecordsPerPartition": "4", "failOnDataLoss": "false"})
     whole = OffsetRange(topic_partition=T0, from_offset=2, until_offset=10)
     tasks = input_partitions(options, PaperCluster(p0=10), [whole])
-    assert [str(task.stretch) for task in tasks] == ["t-0 [2, 6)", "t-0 [6, 10)"]
+    assert [str(task.range_) for task in tasks] == ["t-0 [2, 6)", "t-0 [6, 10)"]
     assert {(task.leader, task.brokers) for task in tasks} == {(BROKER, (BROKER,))}
     assert not tasks[0].settings.fail_on_data_loss
     assert input_partitions(options, PaperCluster(p0=10), []) == []

@@ -95,13 +95,13 @@ def test_what_filters_keep_is_read_and_what_exact_ones_drop_is_not(given_: list[
         for at in range(6):
             tp = one.topic_partition
             row: dict[str, object] = {"topic": tp.topic, "partition": tp.partition, "offset": at}
-            answers = [says(each, row) for each in given_]
-            if all(answers):
+            responses = [says(each, row) for each in given_]
+            if all(responses):
                 assert (tp.partition, at) in kept
             if (tp.partition, at) in kept:
                 assert all(
-                    answer
-                    for answer, condition in zip(answers, conditions, strict=True)
+                    response
+                    for response, condition in zip(responses, conditions, strict=True)
                     if condition is not None and is_exact(condition)
                 )
 

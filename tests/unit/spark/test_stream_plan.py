@@ -51,7 +51,7 @@ class World:
 
     def ranges(self, start: StreamOffsets, end: StreamOffsets) -> list[str]:
         """The tasks of a batch."""
-        return [str(task.stretch) for task in self.plan.tasks(start, end)]
+        return [str(task.range_) for task in self.plan.tasks(start, end)]
 
 
 COMMITTING = {"group.id": "g", "commitOffsetsTo": "zookeeper"}

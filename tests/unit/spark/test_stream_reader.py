@@ -55,7 +55,7 @@ def through_spark(offset: dict[str, Any]) -> dict[str, Any]:
 
 def ranges(tasks: list[Any]) -> list[str]:
     """What tasks read."""
-    return [str(task.stretch) for task in tasks]
+    return [str(task.range_) for task in tasks]
 
 
 def test_a_batch_starts_where_the_last_one_ended(world: World) -> None:

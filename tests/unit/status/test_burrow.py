@@ -153,17 +153,17 @@ def test_a_group_is_as_bad_as_its_worst_partition_but_never_worse_than_err() -> 
             GroupPartition(TopicPartition("t", 2)),
         )
         history.record(snapshot_of(group, at_ms=at_ms))
-    verdict = evaluate_group(group, history, 1_000_000)
-    assert [one.status for one in verdict.partitions] == [
+    outcome = evaluate_group(group, history, 1_000_000)
+    assert [one.status for one in outcome.partitions] == [
         BurrowStatus.STALL,
         BurrowStatus.OK,
         BurrowStatus.OK,
     ]
-    assert verdict.status is BurrowStatus.ERR
-    assert verdict.total_lag == 103
-    assert verdict.max_lag is verdict.partitions[0]
-    assert verdict.complete == pytest.approx(2 / 3)
-    start, end = verdict.partitions[0].start, verdict.partitions[0].end
+    assert outcome.status is BurrowStatus.ERR
+    assert outcome.total_lag == 103
+    assert outcome.max_lag is outcome.partitions[0]
+    assert outcome.complete == pytest.approx(2 / 3)
+    start, end = outcome.partitions[0].start, outcome.partitions[0].end
     assert start is not None
     assert end is not None
     assert (start.at_ms, start.lag, end.lag) == (100_000, None, 103)
@@ -176,9 +176,9 @@ def test_a_window_that_is_not_full_enough_is_ok() -> None:
     group = group_of(_partition(7, 1000, 100, seen_ms=late))
     history.record(snapshot_of(group, at_ms=1000))
     assert evaluate_group(group, history, late).status is BurrowStatus.ERR
-    verdict = evaluate_group(group, history, late, BurrowSettings(minimum_complete=0.1))
-    assert verdict.status is BurrowStatus.ERR
-    assert (verdict.complete, verdict.partitions[0].complete) == (0.0, 0.1)
+    outcome = evaluate_group(group, history, late, BurrowSettings(minimum_complete=0.1))
+    assert outcome.status is BurrowStatus.ERR
+    assert (outcome.complete, outcome.partitions[0].complete) == (0.0, 0.1)
     patient = BurrowSettings(minimum_complete=0.11)
     assert evaluate_group(group, history, late, patient).status is BurrowStatus.OK
 
@@ -205,6 +205,6 @@ def test_what_nobody_could_read_anew_has_not_stopped() -> None:
 
 def test_no_group_is_not_found() -> None:
     """And has nothing to show."""
-    verdict = evaluate_group(None, History(), 0)
-    assert verdict.status is BurrowStatus.NOTFOUND
-    assert (verdict.total_lag, verdict.max_lag, verdict.complete) == (0, None, 0.0)
+    outcome = evaluate_group(None, History(), 0)
+    assert outcome.status is BurrowStatus.NOTFOUND
+    assert (outcome.total_lag, outcome.max_lag, outcome.complete) == (0, None, 0.0)

@@ -10,7 +10,7 @@ TP = TopicPartition("t", 0)
 
 
 @pytest.mark.parametrize(
-    ("leader", "replicas", "in_sync", "told"),
+    ("leader", "replicas", "in_sync", "reported"),
     [
         (1, (1, 2), (1, 2), (False, False, True)),
         (2, (1, 2), (2, 1), (False, False, False)),
@@ -24,11 +24,11 @@ def test_a_partition_says_how_it_is_led_and_copied(
     leader: int | None,
     replicas: tuple[int, ...],
     in_sync: tuple[int, ...],
-    told: tuple[bool, bool, bool],
+    reported: tuple[bool, bool, bool],
 ) -> None:
     """Leaderless, under-replicated, led by its preferred replica."""
     one = PartitionStatus(topic_partition=TP, leader=leader, replicas=replicas, in_sync=in_sync)
-    assert (one.leaderless, one.under_replicated, one.preferred) == told
+    assert (one.leaderless, one.under_replicated, one.preferred) == reported
 
 
 def test_the_same_id_can_be_two_groups() -> None:

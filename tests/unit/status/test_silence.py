@@ -110,12 +110,12 @@ def test_no_alert_fires_for_an_abandoned_group() -> None:
     group = left(NOW_MS - 4_000 * MINUTE_MS)
     group = replace(group, partitions=(group.partitions[0]._replace(next_written_ms=1),))
     snapshot, history = snapshot_of(group, at_ms=NOW_MS), History()
-    verdict = evaluate_group(group, history, NOW_MS)
-    assert (verdict.status, verdict.partitions) == (BurrowStatus.NOTFOUND, ())
+    outcome = evaluate_group(group, history, NOW_MS)
+    assert (outcome.status, outcome.partitions) == (BurrowStatus.NOTFOUND, ())
     measures = ClusterMeasures(
         snapshot=snapshot,
         lag=lambda _: group_lag(group, history, NOW_MS),
-        verdict=lambda _: verdict,
+        outcome=lambda _: outcome,
         now_ms=NOW_MS,
     )
     text = exposition(cluster_families(measures)).decode()

@@ -38,9 +38,9 @@ def _look(
     return replace(group_of(*owned, members=members), seen_ms=at_ms, state=state)
 
 
-def _timeline(*looks: GroupStatus) -> GroupTimeline:
-    timeline = GroupTimeline(looks[0].key)
-    for one in looks:
+def _timeline(*snapshots: GroupStatus) -> GroupTimeline:
+    timeline = GroupTimeline(snapshots[0].key)
+    for one in snapshots:
         timeline.receive(one, IDS)
     return timeline
 
@@ -136,11 +136,11 @@ def test_owner_nodes_made_anew_tell_of_a_rebalance_that_moved_nothing() -> None:
 
 def test_a_long_rebalance_adds_up() -> None:
     """Each reason once, every owner node that was made anew."""
-    looks = [
+    snapshots = [
         _look(1000 * n, ("g_a-0", None), *members, state=BUSY, since_ms=n)
         for n, members in enumerate([(A,), (A, B), (A,), (A, B)])
     ]
-    (only,) = _timeline(*looks).rebalances
+    (only,) = _timeline(*snapshots).rebalances
     assert [str(one) for one in only.reasons] == ["member g_b joined", "member g_b left"]
     assert only.reclaimed == 6
 
@@ -238,8 +238,8 @@ def test_members_give_reasons(
     reasons: tuple[Reason, ...],
 ) -> None:
     """By coming, going, and what their registrations say."""
-    looks = [ObservedGroup(group_of(members=members), IDS) for members in (before, after)]
-    assert reasons_between(*looks) == reasons
+    snapshots = [ObservedGroup(group_of(members=members), IDS) for members in (before, after)]
+    assert reasons_between(*snapshots) == reasons
 
 
 @pytest.mark.parametrize(
@@ -275,13 +275,13 @@ def test_a_wildcard_that_reads_a_new_topic_has_not_changed_its_mind() -> None:
 @pytest.mark.parametrize("kind", GroupKind)
 def test_another_coordinator_is_a_reason_where_there_is_one(kind: GroupKind) -> None:
     """A ZooKeeper group has one for its offsets only."""
-    looks = [
+    snapshots = [
         ObservedGroup(replace(group_of(kind=kind), coordinator=Broker(n, "h", 9092)), IDS)
         for n in (1, 2)
     ]
-    told = [str(one) for one in reasons_between(*looks)]
+    reported = [str(one) for one in reasons_between(*snapshots)]
     moved = ["the coordinator is now broker 2 (h:9092)"]
-    assert told == (moved if kind is GroupKind.COORDINATOR else [])
+    assert reported == (moved if kind is GroupKind.COORDINATOR else [])
 
 
 def test_a_restarted_member_is_told_with_its_former_id() -> None:
@@ -296,9 +296,9 @@ def test_all_groups_of_a_cluster_have_timelines() -> None:
     other = replace(ALONE, group_id="other")
     assert timelines.record(snapshot_of(ALONE, other, at_ms=1000)) == ()
     later = _look(2000, ("g_a-0", "g_b-0"), A, B)
-    news = timelines.record(snapshot_of(later, at_ms=2000))
-    assert [one.key for one in news] == [ALONE.key]
+    events = timelines.record(snapshot_of(later, at_ms=2000))
+    assert [one.key for one in events] == [ALONE.key]
     kept = timelines.of(ALONE.key)
     assert kept is not None
-    assert kept.rebalances == news
+    assert kept.rebalances == events
     assert timelines.of(GroupKey(GroupKind.ZOOKEEPER, "other")) is None

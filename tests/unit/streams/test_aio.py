@@ -233,9 +233,9 @@ def test_a_wait_hears_every_ring_that_comes_after_it_looked() -> None:
             resting = asyncio.create_task(wait.rest(60))
             await asyncio.sleep(0)
             for _ in range(5):
-                await asyncio.to_thread(wait.ring)
+                await asyncio.to_thread(wait.signal)
             await asyncio.wait_for(resting, 5)
-        wait.ring()
+        wait.signal()
         await asyncio.sleep(0)
         await asyncio.wait_for(wait.rest(60), 5)
 

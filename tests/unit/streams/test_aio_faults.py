@@ -122,12 +122,12 @@ class SlowCommits:
 
     def __init__(self, *errors: OffsetCommitFailed) -> None:
         self.go = threading.Event()
-        self.asked: list[int] = []
+        self.requested: list[int] = []
         self.errors = list(errors)
 
     def commit(self, _claim: PartitionClaim, offset: int) -> bool:
         """See ``CommitAhead``."""
-        self.asked.append(offset)
+        self.requested.append(offset)
         assert self.go.wait(20)
         if self.errors:
             raise self.errors.pop(0)
@@ -151,7 +151,7 @@ def test_a_commit_ahead_does_not_block_the_loop() -> None:
 
     async def main() -> int:
         task = asyncio.create_task(stream.__anext__())
-        await until(lambda: commits.asked, "the commit")
+        await until(lambda: commits.requested, "the commit")
         async with ticking() as gaps:
             await until(lambda: len(gaps) > 20, "ticks")
         assert not task.done()
@@ -159,7 +159,7 @@ def test_a_commit_ahead_does_not_block_the_loop() -> None:
         return (await task).offset
 
     assert run(main) == 0
-    assert commits.asked == [2]
+    assert commits.requested == [2]
 
 
 def test_a_commit_ahead_outlives_the_task_that_asked_for_it() -> None:
@@ -169,7 +169,7 @@ def test_a_commit_ahead_outlives_the_task_that_asked_for_it() -> None:
 
     async def main() -> int:
         task = asyncio.create_task(stream.__anext__())
-        await until(lambda: commits.asked, "the commit")
+        await until(lambda: commits.requested, "the commit")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -178,7 +178,7 @@ def test_a_commit_ahead_outlives_the_task_that_asked_for_it() -> None:
         return (await again).offset
 
     assert run(main) == 0
-    assert commits.asked == [2]
+    assert commits.requested == [2]
 
 
 def test_a_commit_ahead_that_fails_is_raised_and_tried_again() -> None:
@@ -193,7 +193,7 @@ def test_a_commit_ahead_that_fails_is_raised_and_tried_again() -> None:
         return (await anext(stream)).offset
 
     assert run(main) == 0
-    assert commits.asked == [2, 2]
+    assert commits.requested == [2, 2]
 
 
 def test_an_awaitable_of_a_message_can_become_a_task() -> None:

@@ -348,13 +348,13 @@ def test_a_forked_child_gets_no_batch() -> None:
     batches = stream.batches(max_records=2)
     next(batches)
 
-    def ask() -> str:
-        for asked in (batches, stream.batches(timeout_ms=0), stream.arrow_batches()):
+    def request() -> str:
+        for requested in (batches, stream.batches(timeout_ms=0), stream.arrow_batches()):
             with pytest.raises(ConsumerForked):
-                next(asked)
+                next(requested)
         return "told"
 
-    assert in_forked_child(ask) == "told"
+    assert in_forked_child(request) == "told"
     assert [len(batch) for batch in batches] == [2, 2]
 
 
@@ -365,9 +365,9 @@ def test_nobody_gets_a_batch_while_a_task_waits() -> None:
     async def main() -> None:
         task = asyncio.create_task(stream.__anext__())
         await until_waiting(queue)
-        for asked in (stream.batches(), stream.arrow_batches()):
+        for requested in (stream.batches(), stream.arrow_batches()):
             with pytest.raises(StreamInUse):
-                next(asked)
+                next(requested)
         queue.close()
         with pytest.raises(StopAsyncIteration):
             await task

@@ -26,7 +26,7 @@ class Bell:
     def __init__(self) -> None:
         self.rung = 0
 
-    def ring(self) -> None:
+    def signal(self) -> None:
         """Hear it once more."""
         self.rung += 1
 
@@ -61,25 +61,25 @@ def test_a_waiting_stream_gets_what_comes() -> None:
 
 def test_a_full_queue_refuses_and_says_once_when_there_is_room() -> None:
     """An offer beyond the bound is refused; the next take calls back, later ones do not."""
-    queue, claim, bell = new_queue(1), claim_of(), Bell()
+    queue, claim, wakeup = new_queue(1), claim_of(), Bell()
     queue.offer(chunk_of(claim, [0]), ignore)
-    assert not queue.offer(chunk_of(claim, [1]), bell.ring)
-    assert bell.rung == 0
+    assert not queue.offer(chunk_of(claim, [1]), wakeup.signal)
+    assert wakeup.rung == 0
     queue.take(0)
-    assert bell.rung == 1
+    assert wakeup.rung == 1
     queue.offer(chunk_of(claim, [1]), ignore)
     queue.take(0)
-    assert bell.rung == 1
+    assert wakeup.rung == 1
 
 
 def test_offering_again_and_again_to_a_full_queue_leaves_one_call() -> None:
     """A producer that tries at every turn is called once when there is room, not once a try."""
-    queue, claim, bell = new_queue(1), claim_of(), Bell()
+    queue, claim, wakeup = new_queue(1), claim_of(), Bell()
     queue.offer(chunk_of(claim, [0]), ignore)
     refused = chunk_of(claim, [1])
-    assert not any(queue.offer(refused, bell.ring) for _ in range(1_000))
+    assert not any(queue.offer(refused, wakeup.signal) for _ in range(1_000))
     queue.take(0)
-    assert bell.rung == 1
+    assert wakeup.rung == 1
 
 
 def test_every_refused_producer_hears_of_room() -> None:
@@ -87,12 +87,12 @@ def test_every_refused_producer_hears_of_room() -> None:
     queue, claim, other = new_queue(1), claim_of(), claim_of(T1)
     one, two = Bell(), Bell()
     queue.offer(chunk_of(claim, [0]), ignore)
-    assert not queue.offer(chunk_of(claim, [1]), one.ring)
-    assert not queue.offer(chunk_of(other, [5]), two.ring)
+    assert not queue.offer(chunk_of(claim, [1]), one.signal)
+    assert not queue.offer(chunk_of(other, [5]), two.signal)
     queue.take(0)
     assert (one.rung, two.rung) == (1, 1)
-    assert queue.offer(chunk_of(claim, [1]), one.ring)
-    assert not queue.offer(chunk_of(other, [5]), two.ring)
+    assert queue.offer(chunk_of(claim, [1]), one.signal)
+    assert not queue.offer(chunk_of(other, [5]), two.signal)
     queue.take(0)
     assert (one.rung, two.rung) == (1, 2)
 
@@ -115,13 +115,13 @@ class RacingQueue(ChunkQueue):
 def test_room_made_while_an_offer_is_refused_is_not_missed() -> None:
     """The stream takes the last chunk in the very moment: the producer hears it, or gets in."""
     for looks_before in range(3):
-        queue, claim, bell = RacingQueue(1), claim_of(), Bell()
+        queue, claim, wakeup = RacingQueue(1), claim_of(), Bell()
         queue.offer(chunk_of(claim, [0]), ignore)
         queue.between = [ignore] * looks_before + [partial(queue.take, 0)]
-        taken = queue.offer(chunk_of(claim, [1]), bell.ring)
+        taken = queue.offer(chunk_of(claim, [1]), wakeup.signal)
         queue.between = []
         queue.take(0)  # what is left, if anything: whoever was refused is called by now
-        assert taken or bell.rung == 1
+        assert taken or wakeup.rung == 1
 
 
 def test_chunks_of_given_up_claims_do_not_count() -> None:
@@ -136,15 +136,15 @@ def test_chunks_of_given_up_claims_do_not_count() -> None:
 
 def test_discarding_frees_the_records_and_calls_who_waits() -> None:
     """After a partition was given up, its queued records are let go and producers hear of room."""
-    queue, old, other, bell = new_queue(2), claim_of(), claim_of(T1), Bell()
+    queue, old, other, wakeup = new_queue(2), claim_of(), claim_of(T1), Bell()
     dropped, kept = chunk_of(old, [0, 1]), chunk_of(other, [7])
     queue.offer(dropped, ignore)
     queue.offer(kept, ignore)
-    assert not queue.offer(chunk_of(other, [8]), bell.ring)
+    assert not queue.offer(chunk_of(other, [8]), wakeup.signal)
     old.active = False
     queue.discard_inactive()
     assert (list(dropped.records), [one.offset for one in kept.records]) == ([], [7])
-    assert bell.rung == 1
+    assert wakeup.rung == 1
 
 
 def test_an_error_comes_behind_what_is_queued_and_once() -> None:

@@ -23,19 +23,19 @@ class Committer:
     It notes what was asked for, and how far the claim's messages were handed over then.
     """
 
-    def __init__(self, *answers: bool | OffsetCommitFailed) -> None:
-        self.answers = list(answers)
-        self.asked: list[tuple[int, int, int | None]] = []
+    def __init__(self, *responses: bool | OffsetCommitFailed) -> None:
+        self.responses = list(responses)
+        self.requested: list[tuple[int, int, int | None]] = []
 
     def commit(self, claim: PartitionClaim, offset: int) -> bool:
         """See ``CommitAhead``."""
-        self.asked.append((claim.topic_partition.partition, offset, claim.delivered_offset))
-        answer = self.answers.pop(0) if self.answers else True
-        if isinstance(answer, OffsetCommitFailed):
-            raise answer
-        if answer:
+        self.requested.append((claim.topic_partition.partition, offset, claim.delivered_offset))
+        response = self.responses.pop(0) if self.responses else True
+        if isinstance(response, OffsetCommitFailed):
+            raise response
+        if response:
             claim.committed_offset = offset
-        return answer
+        return response
 
 
 def stream_of(
@@ -94,11 +94,11 @@ def test_a_chunk_is_committed_before_its_first_message_and_once() -> None:
     one, two, committer = claim_of(T0, committed=0), claim_of(T1, committed=7), Committer()
     chunks = chunk_of(one, [0, 1, 2]), chunk_of(two, [7]), chunk_of(one, [3], next_offset=9)
     stream, _ = stream_of(Delivery.AT_MOST_ONCE, *chunks, committer=committer)
-    assert committer.asked == []
+    assert committer.requested == []
     assert next(stream).offset == 0
-    assert committer.asked == [(0, 3, None)]
+    assert committer.requested == [(0, 3, None)]
     assert drain(stream) == [1, 2, 7, 3]
-    assert committer.asked == [(0, 3, None), (1, 8, None), (0, 9, 3)]
+    assert committer.requested == [(0, 3, None), (1, 8, None), (0, 9, 3)]
 
 
 @pytest.mark.parametrize("delivery", [Delivery.AT_LEAST_ONCE, Delivery.SCALA])
@@ -107,7 +107,7 @@ def test_the_other_modes_commit_nothing_ahead(delivery: Delivery) -> None:
     committer = Committer()
     stream, _ = stream_of(delivery, chunk_of(claim_of(), [0, 1]), committer=committer)
     assert drain(stream) == [0, 1]
-    assert committer.asked == []
+    assert committer.requested == []
 
 
 def test_a_commit_that_fails_is_raised_and_tried_again_with_nothing_handed_over() -> None:
@@ -121,7 +121,7 @@ def test_a_commit_that_fails_is_raised_and_tried_again_with_nothing_handed_over(
             next(stream)
         assert (claim.delivered_offset, claim.consumed_offset) == (None, 0)
     assert drain(stream) == [0, 1]
-    assert [offset for _, offset, _ in committer.asked] == [2, 2, 2]
+    assert [offset for _, offset, _ in committer.requested] == [2, 2, 2]
 
 
 def test_a_chunk_that_is_not_ours_any_more_is_dropped() -> None:
@@ -150,7 +150,7 @@ def test_giving_up_loses_what_is_left_of_a_committed_chunk() -> None:
     assert next(stream).offset == 0
     claim.active = False
     assert drain(stream) == []
-    assert [offset for _, offset, _ in committer.asked] == [3]
+    assert [offset for _, offset, _ in committer.requested] == [3]
     assert claim.consumed_offset == 1
 
 
@@ -183,7 +183,7 @@ def test_a_jump_without_messages_is_committed_ahead_too() -> None:
     jump = chunk_of(claim, fetched_at=30)
     stream, _ = stream_of(Delivery.AT_MOST_ONCE, jump, chunk_of(claim, [30]), committer=committer)
     assert next(stream).offset == 30
-    assert [offset for _, offset, _ in committer.asked] == [30, 31]
+    assert [offset for _, offset, _ in committer.requested] == [30, 31]
 
 
 def test_what_cannot_be_read_comes_behind_the_records_in_at_most_once_too() -> None:
@@ -195,7 +195,7 @@ def test_what_cannot_be_read_comes_behind_the_records_in_at_most_once_too() -> N
     with pytest.raises(PartitionFailed):
         next(stream)
     assert drain(stream) == []
-    assert [offset for _, offset, _ in committer.asked] == [5]
+    assert [offset for _, offset, _ in committer.requested] == [5]
     assert claim.consumed_offset == 5
 
 

@@ -28,14 +28,14 @@ class Ear:
     """An observer that keeps what it hears; ``meanwhile`` runs while it hears it."""
 
     def __init__(self) -> None:
-        self.heard: list[Event] = []
+        self.received: list[Event] = []
         self.meanwhile: Callable[[], None] = ignore
 
     def observe(self, _member: MemberName, event: Event) -> None:
         """See ``Observer``."""
         meanwhile, self.meanwhile = self.meanwhile, ignore
         meanwhile()
-        self.heard.append(event)
+        self.received.append(event)
 
 
 def gate_of(clock: Clock, allowed_ms: int, *ears: Ear) -> DeliveryGate:
@@ -96,7 +96,7 @@ def test_a_pause_is_told_once_at_each_end_however_many_streams_meet_it() -> None
         assert gate.is_shut()
         gate.trust()
         gate.trust()
-    assert ear.heard == [
+    assert ear.received == [
         DeliveryPaused(150),
         DeliveryResumed(),
         DeliveryPaused(100),
@@ -110,7 +110,7 @@ def test_a_silence_that_no_stream_met_is_no_pause() -> None:
     gate = gate_of(ManualClock(), 0, ear)
     gate.suspect()
     gate.trust()
-    assert ear.heard == []
+    assert ear.received == []
 
 
 def test_a_pause_that_ends_while_its_begin_is_told_is_told_in_order() -> None:
@@ -120,7 +120,7 @@ def test_a_pause_that_ends_while_its_begin_is_told_is_told_in_order() -> None:
     ear.meanwhile = gate.trust
     gate.suspect()
     assert gate.is_shut()
-    assert ear.heard == [DeliveryPaused(0), DeliveryResumed()]
+    assert ear.received == [DeliveryPaused(0), DeliveryResumed()]
 
 
 def test_trust_wakes_everybody() -> None:
@@ -139,12 +139,12 @@ def test_it_is_open_for_so_long_after_a_request_that_was_answered() -> None:
     """Counted from when that was sent, however late the answer came."""
     clock = ManualClock()
     gate = gate_of(clock, 100)
-    gate.heard(950, 10)
+    gate.received(950, 10)
     clock.advance(49)
     assert not gate.is_shut()
     clock.advance(1)
     assert gate.is_shut()
-    gate.heard(1_040, 10)
+    gate.received(1_040, 10)
     assert not gate.is_shut()
 
 
@@ -152,8 +152,8 @@ def test_answers_out_of_order_take_nothing_back() -> None:
     """The latest request counts."""
     clock = ManualClock()
     gate = gate_of(clock, 100)
-    gate.heard(1_000, 10)
-    gate.heard(900, 10)
+    gate.received(1_000, 10)
+    gate.received(900, 10)
     clock.advance(99)
     assert not gate.is_shut()
 
@@ -162,12 +162,12 @@ def test_a_connection_that_broke_shuts_it_no_later_than_silence_would() -> None:
     """And no later than so long after it broke."""
     clock = ManualClock()
     gate = gate_of(clock, 100)
-    gate.heard(1_000, 10)
+    gate.received(1_000, 10)
     clock.advance(60)
     gate.suspect()
     clock.advance(40)
     assert gate.is_shut()
-    gate.heard(1_100, 10)
+    gate.received(1_100, 10)
     assert gate.is_shut(), "an answer, but nobody knows yet what is owned"
     gate.trust()
     assert not gate.is_shut()
@@ -179,12 +179,12 @@ def test_no_silence_allowed_is_two_answers_long_where_the_connection_stands() ->
     """Or a session that is well would be taken for a silent one between any two."""
     clock = ManualClock()
     gate = gate_of(clock, 0)
-    gate.heard(1_000, 50)
+    gate.received(1_000, 50)
     clock.advance(99)
     assert not gate.is_shut()
     clock.advance(1)
     assert gate.is_shut()
-    gate.heard(1_100, 50)
+    gate.received(1_100, 50)
     gate.suspect()
     assert gate.is_shut()
 
@@ -194,13 +194,13 @@ def test_a_pause_that_is_over_in_a_moment_is_not_told() -> None:
     clock, ear, woken = ManualClock(), Ear(), []
     gate = gate_of(clock, 100, ear)
     gate.add_waker(lambda: woken.append("woken"))
-    gate.heard(1_000, 10)
+    gate.received(1_000, 10)
     clock.advance(5_000)
     assert gate.is_shut()
     clock.advance(499)
     assert gate.is_shut()
-    gate.heard(6_490, 10)
-    assert (ear.heard, woken) == ([], ["woken"])
+    gate.received(6_490, 10)
+    assert (ear.received, woken) == ([], ["woken"])
 
 
 def test_a_pause_on_a_connection_that_stands_is_told_when_it_lasts() -> None:
@@ -208,14 +208,14 @@ def test_a_pause_on_a_connection_that_stands_is_told_when_it_lasts() -> None:
     clock, ear, woken = ManualClock(), Ear(), []
     gate = gate_of(clock, 100, ear)
     gate.add_waker(lambda: woken.append("woken"))
-    gate.heard(1_000, 10)
+    gate.received(1_000, 10)
     for passed_ms in (150, 499, 1):
         clock.advance(passed_ms)
-        assert ear.heard == []
+        assert ear.received == []
         assert gate.is_shut()
-    gate.heard(1_640, 10)
-    gate.heard(1_645, 10)
-    assert ear.heard == [DeliveryPaused(650), DeliveryResumed()]
+    gate.received(1_640, 10)
+    gate.received(1_645, 10)
+    assert ear.received == [DeliveryPaused(650), DeliveryResumed()]
     assert woken == ["woken"]
 
 
@@ -231,18 +231,18 @@ def test_who_stood_still_amid_a_chunk_hands_out_nothing_more(engine: str, way: s
     else:
         queue.native.put_set(claim, set_of(range(10)), 0)
     stream: Stream = KafkaStream(queue, clock=clock, timeout_ms=0, gate=gate)
-    ask: Iterator[list[int]] = (
+    request: Iterator[list[int]] = (
         ([message.offset] for message in stream)
         if way == "one by one"
         else ([one.offset for one in some] for some in stream.batches(max_records=2, timeout_ms=0))
     )
-    gate.heard(1_000, 10)
-    first = next(ask)
+    gate.received(1_000, 10)
+    first = next(request)
     clock.advance(100)
     with pytest.raises(ConsumerTimeout):
-        next(ask)
+        next(request)
     assert (claim.delivered_offset, claim.consumed_offset) == (len(first), len(first))
-    gate.heard(1_090, 10)
+    gate.received(1_090, 10)
     assert next(stream).offset == len(first)
 
 
@@ -386,14 +386,14 @@ def test_trust_lets_every_waiting_stream_go_on() -> None:
     queues[0].offer(chunk_of(claim_of(T0), [0, 1]), ignore)
     queues[1].offer(chunk_of(claim_of(T1), [5]), ignore)
     with reading(first) as one, reading(second) as two:
-        wait_until(lambda: ear.heard, what="the pause")
+        wait_until(lambda: ear.received, what="the pause")
         assert (one, two) == ([], [])
         gate.trust()
         wait_until(lambda: len(one) == 2 and two, what="the messages")
         for queue in queues:
             queue.close()
     assert (one, two) == ([(0, 0), (0, 1)], [(1, 5)])
-    assert ear.heard == [DeliveryPaused(0), DeliveryResumed()]
+    assert ear.received == [DeliveryPaused(0), DeliveryResumed()]
 
 
 def test_a_shutdown_ends_a_stream_that_waits_at_the_gate() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.chunks import T1, chunk_of, claim_of
 from tests.support.manual_clock import ManualClock
-from tests.support.native_chunks import hand as native_hand
+from tests.support.native_chunks import cursor as native_hand
 from tests.support.native_chunks import native_queue, set_of
 from tests.support.queues import needs_native_engine
 from tests.support.record_sets import gzip_of, records, wrapper_around
@@ -29,7 +29,7 @@ class Maker:
         self.clock = ManualClock()
         self.lease = Lease(self.clock)
 
-    def hand(self, *, consumes_in_hand: bool = False) -> AnyHand:
+    def cursor(self, *, consumes_in_hand: bool = False) -> AnyHand:
         """An empty one."""
         if self.native:
             made: Any = native_hand(consumes_in_hand=consumes_in_hand, lease=self.lease)
@@ -72,10 +72,10 @@ def maker(request: pytest.FixtureRequest) -> Maker:
 def begun(maker: Maker, *offsets: int, consumes_in_hand: bool = False) -> tuple[AnyHand, Chunk]:
     """A hand that has begun with a chunk, as a reader does it."""
     claim = claim_of(T1, committed=offsets[0])
-    hand, chunk = maker.hand(consumes_in_hand=consumes_in_hand), maker.chunk(claim, *offsets)
+    cursor, chunk = maker.cursor(consumes_in_hand=consumes_in_hand), maker.chunk(claim, *offsets)
     claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
-    hand.chunk = chunk
-    return hand, chunk
+    cursor.chunk = chunk
+    return cursor, chunk
 
 
 def offsets_of(messages: "list[MessageAndMetadata[bytes, bytes]]") -> list[int]:
@@ -85,39 +85,39 @@ def offsets_of(messages: "list[MessageAndMetadata[bytes, bytes]]") -> list[int]:
 
 def test_an_empty_hand_has_nothing(maker: Maker) -> None:
     """However it is asked; and again."""
-    hand = maker.hand()
-    assert (list(hand), next(iter(hand), None), hand.chunk, hand.is_through) == (
+    cursor = maker.cursor()
+    assert (list(cursor), next(iter(cursor), None), cursor.chunk, cursor.is_through) == (
         [],
         None,
         None,
         True,
     )
-    assert hand.look(5)[0] == []
+    assert cursor.look(5)[0] == []
 
 
 def test_messages_come_as_they_lie_in_the_log(maker: Maker) -> None:
     """Each with its place, key and value."""
-    hand, chunk = begun(maker, 3, 4, 5, 9, 10)
-    found = list(hand)
+    cursor, chunk = begun(maker, 3, 4, 5, 9, 10)
+    found = list(cursor)
     assert [(one.offset, one.key, one.value) for one in found] == [
         record[:3] for record in records(3, 4, 5, 9, 10)
     ]
     assert {(one.topic, one.partition) for one in found} == {T1}
     assert all(isinstance(one, MessageAndMetadata) for one in found)
-    assert (hand.is_through, hand.chunk) == (True, chunk)
-    assert list(hand) == []
+    assert (cursor.is_through, cursor.chunk) == (True, chunk)
+    assert list(cursor) == []
 
 
 @pytest.mark.parametrize("consumes_in_hand", [False, True])
 def test_each_message_moves_the_claim(maker: Maker, *, consumes_in_hand: bool) -> None:
     """Delivered with the message; consumed with it, or when the next one is asked for."""
-    hand, chunk = begun(maker, 3, 7, 8, consumes_in_hand=consumes_in_hand)
-    claim, messages = chunk.claim, iter(hand)
+    cursor, chunk = begun(maker, 3, 7, 8, consumes_in_hand=consumes_in_hand)
+    claim, messages = chunk.claim, iter(cursor)
     seen = [(claim.consumed_offset, claim.delivered_offset)]
     for _ in range(3):
         next(messages)
         seen.append((claim.consumed_offset, claim.delivered_offset))
-    assert next(hand, None) is None
+    assert next(cursor, None) is None
     seen.append((claim.consumed_offset, claim.delivered_offset))
     late = [(3, 3), (3, 4), (4, 8), (8, 9), (9, 9)]
     assert seen == ([(n, n) for n in (3, 4, 8, 9, 9)] if consumes_in_hand else late)
@@ -125,67 +125,67 @@ def test_each_message_moves_the_claim(maker: Maker, *, consumes_in_hand: bool) -
 
 def test_nothing_comes_of_a_claim_that_was_given_up(maker: Maker) -> None:
     """What was in hand before counts as done with all the same."""
-    hand, chunk = begun(maker, 0, 1, 2)
-    next(hand)
+    cursor, chunk = begun(maker, 0, 1, 2)
+    next(cursor)
     chunk.claim.active = False
-    assert list(hand) == []
+    assert list(cursor) == []
     assert (chunk.claim.consumed_offset, chunk.claim.delivered_offset) == (1, 1)
-    assert not hand.is_through
+    assert not cursor.is_through
 
 
 def test_nothing_comes_when_the_lease_is_over(maker: Maker) -> None:
     """Also where it ends between two messages; it goes on where it stood with the next lease."""
-    hand, _ = begun(maker, 0, 1, 2)
+    cursor, _ = begun(maker, 0, 1, 2)
     maker.lease.end_at(1_100)
-    next(hand)
+    next(cursor)
     maker.clock.advance(99)
-    assert offsets_of([next(hand)]) == [1]
+    assert offsets_of([next(cursor)]) == [1]
     maker.clock.advance(1)
-    assert list(hand) == []
+    assert list(cursor) == []
     maker.lease.end_at(1_200)
-    assert offsets_of(list(hand)) == [2]
+    assert offsets_of(list(cursor)) == [2]
 
 
 def test_looking_moves_nothing_until_the_place_is_stored(maker: Maker) -> None:
     """A batch is made first and handed over afterwards, in whatever portions."""
-    hand, chunk = begun(maker, *range(20))
-    next(hand)
+    cursor, chunk = begun(maker, *range(20))
+    next(cursor)
     before = (chunk.claim.consumed_offset, chunk.claim.delivered_offset)
-    first, _ = hand.look(7)
-    again, place = hand.look(7)
+    first, _ = cursor.look(7)
+    again, place = cursor.look(7)
     assert offsets_of(first) == offsets_of(again) == list(range(1, 8))
-    hand.place = place
+    cursor.place = place
     assert (chunk.claim.consumed_offset, chunk.claim.delivered_offset) == before
-    assert next(hand).offset == 8
-    rest, place = hand.look(100)
+    assert next(cursor).offset == 8
+    rest, place = cursor.look(100)
     assert offsets_of(rest) == list(range(9, 20))
-    through = [hand.is_through]
-    hand.place = place
-    through.append(hand.is_through)
+    through = [cursor.is_through]
+    cursor.place = place
+    through.append(cursor.is_through)
     assert through == [False, True]
-    assert hand.look(1)[0] == []
+    assert cursor.look(1)[0] == []
 
 
 def test_a_new_chunk_begins_at_its_first_message(maker: Maker) -> None:
     """Whatever was left of the one before, and whatever partition it is of."""
-    hand, _ = begun(maker, 0, 1, 2)
-    next(hand)
+    cursor, _ = begun(maker, 0, 1, 2)
+    next(cursor)
     other = claim_of(committed=50)
-    hand.chunk = maker.chunk(other, 50, 51)
-    assert [(one.topic, one.partition, one.offset) for one in hand] == [
+    cursor.chunk = maker.chunk(other, 50, 51)
+    assert [(one.topic, one.partition, one.offset) for one in cursor] == [
         (*other.topic_partition, 50),
         (*other.topic_partition, 51),
     ]
     assert (other.consumed_offset, other.delivered_offset) == (52, 52)
-    hand.chunk = None
-    assert (list(hand), hand.is_through) == ([], True)
+    cursor.chunk = None
+    assert (list(cursor), cursor.is_through) == ([], True)
 
 
 def test_a_chunk_without_records_is_through(maker: Maker) -> None:
     """From the beginning."""
-    hand = maker.hand()
-    hand.chunk = maker.chunk(claim_of())
-    assert (hand.is_through, list(hand)) == (True, [])
+    cursor = maker.cursor()
+    cursor.chunk = maker.chunk(claim_of())
+    assert (cursor.is_through, list(cursor)) == (True, [])
 
 
 class Stop(Exception):
@@ -194,7 +194,7 @@ class Stop(Exception):
 
 def test_what_the_hand_lacks_the_slow_way_gives(maker: Maker) -> None:
     """Chunk by chunk; errors come through and it goes on; the end is the end."""
-    hand = maker.hand()
+    cursor = maker.cursor()
     claim = claim_of()
     todo: list[object] = [
         maker.chunk(claim, 0, 1),
@@ -209,18 +209,18 @@ def test_what_the_hand_lacks_the_slow_way_gives(maker: Maker) -> None:
             if isinstance(item, Exception):
                 raise item
             assert isinstance(item, Chunk)
-            hand.chunk = item
-            for message in hand:
+            cursor.chunk = item
+            for message in cursor:
                 return message
         raise StopIteration
 
-    messages = hand.iterate(slow)
+    messages = cursor.iterate(slow)
     assert iter(messages) is not None
     got = [next(messages).offset, next(messages).offset]
     with pytest.raises(Stop):
         next(messages)
     got.append(next(messages).offset)
-    other = hand.iterate(slow)
+    other = cursor.iterate(slow)
     got += [next(other).offset, next(messages).offset, next(other).offset]
     assert got == [0, 1, 2, 3, 4, 5]
     assert (list(messages), list(other)) == ([], [])
@@ -229,8 +229,8 @@ def test_what_the_hand_lacks_the_slow_way_gives(maker: Maker) -> None:
 class Slow:
     """What a stream is to its hand's iterator: it knows both."""
 
-    def __init__(self, hand: AnyHand) -> None:
-        self.messages = hand.iterate(self)
+    def __init__(self, cursor: AnyHand) -> None:
+        self.messages = cursor.iterate(self)
 
     def __call__(self) -> MessageAndMetadata[bytes, bytes]:
         """End it."""
@@ -239,11 +239,11 @@ class Slow:
 
 def test_a_hand_in_a_cycle_is_collected(maker: Maker) -> None:
     """A stream's iterator knows the stream."""
-    hand, _ = begun(maker, 0, 1)
-    slow = Slow(hand)
+    cursor, _ = begun(maker, 0, 1)
+    slow = Slow(cursor)
     next(slow.messages)
     gone = weakref.ref(slow)
-    del hand, slow
+    del cursor, slow
     gc.collect()
     assert gone() is None
 
@@ -255,34 +255,34 @@ def test_a_hand_in_a_cycle_is_collected(maker: Maker) -> None:
 def test_a_native_hand_takes_native_chunks_only() -> None:
     """What it had in hand it has still."""
     maker = Maker(native=True)
-    hand, chunk = begun(maker, 0, 1)
+    cursor, chunk = begun(maker, 0, 1)
     with pytest.raises(TypeError):
-        hand.chunk = chunk_of(claim_of(), [5])
+        cursor.chunk = chunk_of(claim_of(), [5])
     with pytest.raises(TypeError):
-        hand.chunk = Chunk(claim_of(), 0, 0, None, 0)  # type: ignore[arg-type]
-    assert (hand.chunk, offsets_of(list(hand))) == (chunk, [0, 1])
+        cursor.chunk = Chunk(claim_of(), 0, 0, None, 0)  # type: ignore[arg-type]
+    assert (cursor.chunk, offsets_of(list(cursor))) == (chunk, [0, 1])
 
 
 @needs_native_engine
 def test_a_chunk_that_is_discarded_while_it_is_taken_has_nothing() -> None:
     """Its claim may be given up between any two steps of a reader."""
-    hand, chunk = begun(Maker(native=True), 0, 1)
+    cursor, chunk = begun(Maker(native=True), 0, 1)
     chunk.claim.active = False
     chunk.records = ()
-    hand.chunk = chunk
-    assert (list(hand), hand.is_through, hand.look(5)[0]) == ([], True, [])
+    cursor.chunk = chunk
+    assert (list(cursor), cursor.is_through, cursor.look(5)[0]) == ([], True, [])
 
 
 @needs_native_engine
 def test_a_place_belongs_to_its_chunk() -> None:
     """One of another chunk is refused."""
     maker = Maker(native=True)
-    hand, _ = begun(maker, 0, 1)
-    _, place = hand.look(1)
-    hand.chunk = maker.chunk(claim_of(), 7, 8)
+    cursor, _ = begun(maker, 0, 1)
+    _, place = cursor.look(1)
+    cursor.chunk = maker.chunk(claim_of(), 7, 8)
     with pytest.raises(ValueError, match="another chunk"):
-        hand.place = place
-    assert offsets_of(list(hand)) == [7, 8]
+        cursor.place = place
+    assert offsets_of(list(cursor)) == [7, 8]
 
 
 @needs_native_engine
@@ -294,27 +294,27 @@ def test_runs_come_from_where_the_hand_stands(most: int, read_before: int) -> No
     claim = claim_of(committed=0)
     plain = b"".join(set_of(range(begin, begin + 4)) for begin in (0, 4))
     packed = wrapper_around(11, gzip_of(set_of(range(8, 12))))
-    hand: Any = maker.hand()
-    hand.chunk = chunk_in(plain + packed + set_of([12, 13]), claim)
-    got = [next(hand).offset for _ in range(read_before)]
-    while not hand.is_through:
-        runs, place = hand.look_runs(most)
+    cursor: Any = maker.cursor()
+    cursor.chunk = chunk_in(plain + packed + set_of([12, 13]), claim)
+    got = [next(cursor).offset for _ in range(read_before)]
+    while not cursor.is_through:
+        runs, place = cursor.look_runs(most)
         assert sum(len(run) for run in runs) <= most
         got += [record.offset for run in runs for record in run]
         assert [run.first_offset for run in runs] == [run.records()[0].offset for run in runs]
-        hand.place = place
+        cursor.place = place
     assert got == list(range(14))
-    assert hand.look_runs(5)[0] == []
+    assert cursor.look_runs(5)[0] == []
 
 
 @needs_native_engine
 def test_a_message_outlives_its_chunk() -> None:
     """It has its own copy of key and value."""
     maker = Maker(native=True)
-    hand, chunk = begun(maker, 0, 1)
-    call: Callable[[], Any] = iter(hand).__next__
+    cursor, chunk = begun(maker, 0, 1)
+    call: Callable[[], Any] = iter(cursor).__next__
     message = call()
-    hand.chunk = None
+    cursor.chunk = None
     del chunk
     gc.collect()
     assert (message.key, message.value) == records(0)[0][1:3]

@@ -81,7 +81,7 @@ def test_a_batch_that_is_given_up_before_it_is_there_does_not_count() -> None:
     pieces = gathered(stream, 3)
     for claim in (one, two, three):
         claim.active = False
-    assert stream._reader.hand_over(pieces) == []
+    assert stream._reader.transfer(pieces) == []
     queue.close()
     assert list(stream) == []
     assert stream.handed_over() == {"t": 0}
@@ -93,7 +93,7 @@ def test_what_is_given_up_in_the_midst_of_a_batch_does_not_count() -> None:
     stream, queue = stream_of(chunk_of(one, [0, 1]), chunk_of(two, [0]), chunk_of(three, [0, 1]))
     pieces = gathered(stream, 3)
     two.active = False
-    assert len(stream._reader.hand_over(pieces)) == 4
+    assert len(stream._reader.transfer(pieces)) == 4
     queue.close()
     assert list(stream) == []
     assert stream.handed_over() == {"t": 4}

@@ -91,7 +91,7 @@ class World:
         )
         self.reading: Reading = self.stream
         self.got: list[MessageAndMetadata[bytes, bytes]] = []
-        self.heard: list[str] = []
+        self.received: list[str] = []
 
     def commit(self, claim: PartitionClaim, offset: int) -> bool:
         """See ``CommitAhead``."""
@@ -106,7 +106,7 @@ class World:
                 self.got += got if isinstance(got, list) else [got]
                 break
         except (RebalanceFailed, PartitionFailed) as error:
-            self.heard.append(type(error).__name__)
+            self.received.append(type(error).__name__)
 
     def read_some(self) -> None:
         """The same, if there is any."""
@@ -186,7 +186,7 @@ def test_undisturbed_every_chunk_is_done_with_exactly_once(delivery: Delivery) -
     world = World(delivery)
     world.read_all()
     world.check()
-    assert world.heard == ["RebalanceFailed", "PartitionFailed"]
+    assert world.received == ["RebalanceFailed", "PartitionFailed"]
     assert sorted(map(id, world.queue.done)) == sorted(map(id, world.chunks))
 
 
@@ -218,5 +218,5 @@ def test_an_interruption_at_any_place_loses_and_repeats_nothing(
             world.reading = world.stream  # whoever reads on, and however
         world.read_all()
         world.check()
-        assert "RebalanceFailed" in world.heard
-        assert world.heard.count("PartitionFailed") == 1
+        assert "RebalanceFailed" in world.received
+        assert world.received.count("PartitionFailed") == 1

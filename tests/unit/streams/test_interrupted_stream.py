@@ -31,7 +31,7 @@ class Alarm:
     def __init__(self) -> None:
         self.armed = False
 
-    def ring(self, _number: int, _frame: FrameType | None) -> None:
+    def signal(self, _number: int, _frame: FrameType | None) -> None:
         """The signal handler."""
         if self.armed:
             self.armed = False
@@ -42,7 +42,7 @@ class Alarm:
 def alarm() -> Iterator[Alarm]:
     """The handler of SIGALRM; no garbage collector, whose hooks would swallow its error."""
     made = Alarm()
-    before = signal.signal(signal.SIGALRM, made.ring)
+    before = signal.signal(signal.SIGALRM, made.signal)
     gc.disable()
     yield made
     made.armed = False

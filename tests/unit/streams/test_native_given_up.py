@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.chunks import T0, T1, claim_of
 from tests.support.manual_clock import ManualClock
-from tests.support.native_chunks import hand, native_queue, put, set_of
+from tests.support.native_chunks import cursor, native_queue, put, set_of
 from tests.support.queues import needs_native_engine
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.streams.chunk_cursor import ChunkCursor
@@ -42,7 +42,7 @@ def test_a_chunk_that_is_discarded_while_it_is_taken_has_nothing_to_give() -> No
     assert isinstance(chunk, Chunk)
     claim.active = False
     queue.discard_inactive()
-    one = hand()
+    one = cursor()
     one.chunk = chunk
     assert one.is_through
     assert list(one) == []
@@ -61,8 +61,8 @@ def test_what_a_batch_came_to_may_be_discarded_while_it_is_taken_in_hand(
     assert len(next(batches)) == 3
     choose = StreamCursors.of
 
-    def discard(hands: StreamCursors[bytes, bytes], chunk: Chunk) -> ChunkCursor[bytes, bytes]:
-        chosen = choose(hands, chunk)
+    def discard(cursors: StreamCursors[bytes, bytes], chunk: Chunk) -> ChunkCursor[bytes, bytes]:
+        chosen = choose(cursors, chunk)
         if chunk.claim is lost:
             lost.active = False
             chunk.records = ()

@@ -7,12 +7,12 @@ import pytest
 
 from tests.support.chunks import T1, chunk_of, claim_of, ignore
 from tests.support.native_chunks import (
-    bell,
     native_queue,
     native_records,
     offsets_in,
     put,
     set_of,
+    wakeup,
 )
 from tests.support.queues import needs_native_engine
 from tests.support.record_sets import records
@@ -128,7 +128,7 @@ def test_a_chunk_is_charged_the_memory_that_it_pins() -> None:
 
 def test_full_of_chunks_is_full_for_native_code_too() -> None:
     """The bell rings once, when the stream has taken one; then not again."""
-    queue, claim, ring = native_queue(2), claim_of(), bell()
+    queue, claim, ring = native_queue(2), claim_of(), wakeup()
     assert put(queue, claim, [0], ring) is None
     assert queue.offer(chunk_of(claim, [1]), ignore)
     assert put(queue, claim, [2], ring) == 2
@@ -143,7 +143,7 @@ def test_full_of_chunks_is_full_for_native_code_too() -> None:
 
 def test_native_bytes_keep_python_out_and_the_other_way_round() -> None:
     """Both are counted together, what the stream has in hand included."""
-    queue, claim, ring = native_queue(share_bytes=SHARE), claim_of(), bell()
+    queue, claim, ring = native_queue(share_bytes=SHARE), claim_of(), wakeup()
     rung: list[int] = []
     assert put(queue, claim, range(300)) is None
     assert put(queue, claim, range(300, 600)) is None
@@ -185,7 +185,7 @@ def test_a_large_native_chunk_goes_in_by_parts_of_half_a_share() -> None:
 
 def test_a_message_larger_than_the_share_gets_in_when_it_is_alone() -> None:
     """It must come out, too: neither left behind nor cut."""
-    queue, claim, ring = native_queue(share_bytes=2_000), claim_of(), bell()
+    queue, claim, ring = native_queue(share_bytes=2_000), claim_of(), wakeup()
     large = build_message_set(
         [Record(0, None, b"a"), Record(1, None, bytes(9_000)), Record(2, None, b"b")]
     )
@@ -288,7 +288,7 @@ def test_a_claim_may_be_given_up_and_forgotten_while_its_chunk_is_looked_at() ->
 
 def test_discarding_frees_what_nobody_will_read() -> None:
     """Native chunks at once; the one that the stream has seen is emptied; all bells ring."""
-    queue, old, kept, ring = native_queue(3), claim_of(), claim_of(T1), bell()
+    queue, old, kept, ring = native_queue(3), claim_of(), claim_of(T1), wakeup()
     put(queue, old, [0])
     put(queue, kept, [5])
     put(queue, old, [1])

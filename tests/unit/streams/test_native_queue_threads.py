@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
 from tests.support.forks import in_forked_child
-from tests.support.native_chunks import bell, native_queue, offsets_in, put, set_of
+from tests.support.native_chunks import native_queue, offsets_in, put, set_of, wakeup
 from tests.support.queues import needs_native_engine
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
@@ -44,7 +44,7 @@ def native_producer(
     """A native loop's behaviour: put, and where there is no room wait for the bell."""
 
     def run() -> None:
-        ring = bell()
+        ring = wakeup()
         for begin in range(0, count, step):
             data = set_of(range(begin, min(begin + step, count)))
             at = begin

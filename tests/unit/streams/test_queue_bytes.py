@@ -252,16 +252,16 @@ def test_a_pause_ends_with_a_wake_or_an_item_whatever_is_there() -> None:
 
 def test_a_listener_hears_of_every_put_and_wake() -> None:
     """Chunks, errors, the end and wakes; nothing any more once it is taken away."""
-    queue, heard = new_queue(5), []
-    queue.listen(lambda: heard.append(1))
+    queue, received = new_queue(5), []
+    queue.listen(lambda: received.append(1))
     queue.offer(chunk_of(claim_of(), [0]), ignore)
     queue.fail(PartitionFailed(T1, 3, "any"))
     queue.wake()
     queue.close()
-    assert len(heard) == 4
+    assert len(received) == 4
     queue.listen(None)
     queue.wake()
-    assert len(heard) == 4
+    assert len(received) == 4
 
 
 @pytest.mark.parametrize("step", ["remove", "done_with"])

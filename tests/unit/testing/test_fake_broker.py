@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support import requests as ask
+from tests.support import requests as send
 from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, ConnectionLost, DecodeError, RequestTimedOut
@@ -31,15 +31,15 @@ def net() -> FakeNet:
 
 def fetch(connection: BrokerConnection, timeout_ms: int = LONG_MS) -> FetchedPartition:
     """Fetch from the start, without waiting for records."""
-    request = ask.fetch(TP, 0, max_wait_ms=0)
-    return ask.only(connection.request(request, version=0, timeout_ms=timeout_ms))
+    request = send.fetch(TP, 0, max_wait_ms=0)
+    return send.only(connection.request(request, version=0, timeout_ms=timeout_ms))
 
 
 def parked(net: FakeNet, now_ms: int, max_wait_ms: int) -> BrokerConversation:
     """A conversation in which a fetch at the log's end was sent just now."""
     conversation = net.brokers[0].accept()
     assert conversation is not None
-    request = ask.fetch(TP, net.cluster.log(TP).end_offset, max_wait_ms=max_wait_ms)
+    request = send.fetch(TP, net.cluster.log(TP).end_offset, max_wait_ms=max_wait_ms)
     conversation.receive(
         encode_request(request, version=0, correlation_id=1, client_id="c"), now_ms
     )
@@ -48,7 +48,7 @@ def parked(net: FakeNet, now_ms: int, max_wait_ms: int) -> BrokerConversation:
 
 def answer_of(data: bytes) -> FetchedPartition:
     """Decode what a conversation sent."""
-    return ask.only(decode_response(FetchRequest, 0, data[4:])[1])
+    return send.only(decode_response(FetchRequest, 0, data[4:])[1])
 
 
 def test_a_fetch_waits_for_records(net: FakeNet) -> None:
@@ -82,9 +82,9 @@ def test_moved_leaders(net: FakeNet) -> None:
     """Metadata names the new leader, the old one refuses, and the log is the same."""
     net.cluster.append(TP, ONE)
     net.cluster.move_leader(TP, 1)
-    question = MetadataRequest(topics=("t",))
-    answer = net.connect(0).request(question, version=0, timeout_ms=LONG_MS)
-    assert answer.topics[0].partitions[0].leader == 1
+    lookup = MetadataRequest(topics=("t",))
+    response = net.connect(0).request(lookup, version=0, timeout_ms=LONG_MS)
+    assert response.topics[0].partitions[0].leader == 1
     assert fetch(net.connect(0)).error_code == ErrorCode.NOT_LEADER_FOR_PARTITION
     assert fetch(net.connect(1)).high_watermark == 1
 
@@ -94,11 +94,11 @@ def test_steps_are_taken_in_order(net: FakeNet) -> None:
     reply = FetchResponse(topics=())
     net.brokers[0].script(ApiKey.FETCH, Fail(7), DefaultReply(), ScriptedReply(reply), Close())
     connection = net.connect()
-    question = MetadataRequest(topics=("t",))
-    assert connection.request(question, version=0, timeout_ms=LONG_MS).topics[0].error_code == 0
+    lookup = MetadataRequest(topics=("t",))
+    assert connection.request(lookup, version=0, timeout_ms=LONG_MS).topics[0].error_code == 0
     assert fetch(connection).error_code == 7
     assert fetch(connection).error_code == 0
-    request = ask.fetch(TP, 0, max_wait_ms=0)
+    request = send.fetch(TP, 0, max_wait_ms=0)
     assert connection.request(request, version=0, timeout_ms=LONG_MS) == reply
     with pytest.raises(ConnectionLost):
         fetch(connection)
@@ -124,10 +124,10 @@ def test_down_and_up(net: FakeNet) -> None:
         fetch(connection)
     with pytest.raises(ConnectFailed):
         net.connect()
-    question = MetadataRequest(topics=("t",))
-    answer = net.connect(1).request(question, version=0, timeout_ms=LONG_MS)
-    partition = answer.topics[0].partitions[0]
-    assert [broker.id for broker in answer.brokers] == [1]
+    lookup = MetadataRequest(topics=("t",))
+    response = net.connect(1).request(lookup, version=0, timeout_ms=LONG_MS)
+    partition = response.topics[0].partitions[0]
+    assert [broker.id for broker in response.brokers] == [1]
     assert (partition.leader, partition.replicas) == (-1, (1,))
     net.brokers[0].start()
     assert fetch(net.connect()).error_code == 0
@@ -136,9 +136,9 @@ def test_down_and_up(net: FakeNet) -> None:
 def test_dead_replicas(net: FakeNet) -> None:
     """A partition whose follower is down has error 9 and its leader."""
     net.brokers[1].stop()
-    question = MetadataRequest(topics=("t",))
-    answer = net.connect(0).request(question, version=0, timeout_ms=LONG_MS)
-    partition = answer.topics[0].partitions[0]
+    lookup = MetadataRequest(topics=("t",))
+    response = net.connect(0).request(lookup, version=0, timeout_ms=LONG_MS)
+    partition = response.topics[0].partitions[0]
     assert (partition.error_code, partition.leader) == (ErrorCode.REPLICA_NOT_AVAILABLE, 0)
 
 
@@ -150,10 +150,10 @@ def test_coordinator_moves(net: FakeNet) -> None:
         request = FindCoordinatorRequest(group_id="g")
         found = connection.request(request, version=0, timeout_ms=LONG_MS)
         assert (found.error_code, found.coordinator_id) == expected
-        committed = connection.request(ask.commit("g", TP, 1), version=1, timeout_ms=LONG_MS)
-        assert ask.only(committed).error_code == ErrorCode.NOT_COORDINATOR
-        fetched = connection.request(ask.fetch_offset("g", TP), version=1, timeout_ms=LONG_MS)
-        assert ask.only(fetched).error_code == ErrorCode.NOT_COORDINATOR
+        committed = connection.request(send.commit("g", TP, 1), version=1, timeout_ms=LONG_MS)
+        assert send.only(committed).error_code == ErrorCode.NOT_COORDINATOR
+        fetched = connection.request(send.fetch_offset("g", TP), version=1, timeout_ms=LONG_MS)
+        assert send.only(fetched).error_code == ErrorCode.NOT_COORDINATOR
 
 
 def test_retention(net: FakeNet) -> None:
@@ -171,11 +171,11 @@ def test_raw_entries(net: FakeNet) -> None:
 
 
 FAILING: list[Request[Response]] = [
-    ask.fetch(TP, 0),
-    ask.produce(TP, b""),
-    ask.list_offsets(TP, -1),
-    ask.commit("g", TP, 1),
-    ask.fetch_offset("g", TP),
+    send.fetch(TP, 0),
+    send.produce(TP, b""),
+    send.list_offsets(TP, -1),
+    send.commit("g", TP, 1),
+    send.fetch_offset("g", TP),
     MetadataRequest(topics=("t",)),
     FindCoordinatorRequest(group_id="g"),
 ]
@@ -184,6 +184,6 @@ FAILING: list[Request[Response]] = [
 @pytest.mark.parametrize("request_", FAILING, ids=lambda one: one.API.key.name)
 def test_every_api_can_fail(request_: Request[Response]) -> None:
     """A scripted failure has the shape of the right answer, with the code in it."""
-    answer = failure(request_, 77)
-    assert isinstance(answer, request_.RESPONSE)
-    assert "error_code=77" in repr(answer)
+    response = failure(request_, 77)
+    assert isinstance(response, request_.RESPONSE)
+    assert "error_code=77" in repr(response)

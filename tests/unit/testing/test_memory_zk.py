@@ -19,7 +19,7 @@ def test_queued_news_waits_until_it_is_delivered() -> None:
     other.ensure_paths(["/a", "/b"])
     assert store.exists_many(["/a"]) != [None]
     assert seen == []
-    assert [news.what for news in server.pending] == ["CREATED /a", "CREATED /b"]
+    assert [events.what for events in server.pending] == ["CREATED /a", "CREATED /b"]
     assert server.deliver(1)
     assert seen == [("/b", "CREATED")]
     assert server.deliver_all() == 1

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from tests.support.asgi_client import Answered, NoPast, StatesByHand, ask, scope_of
+from tests.support.asgi_client import Answered, NoPast, StatesByHand, request, scope_of
 from tests.support.group_tree import GroupTree
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import BILLING, CHECKOUT, NOW_MS, STEPS, snapshot_at
@@ -61,7 +61,7 @@ class Served:
 
     def get(self, address: str, **headers: str) -> Answered:
         """Ask for something."""
-        return ask(self.app, address, headers)
+        return request(self.app, address, headers)
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +79,12 @@ def locked() -> Served:
 @pytest.mark.parametrize("address", PAGES)
 def test_every_page_is_shown(open_site: Served, address: str) -> None:
     """As HTML that nobody keeps."""
-    answer = open_site.get(address, accept="text/html")
-    assert answer.status == 200
-    assert answer.headers["content-type"].startswith("text/html")
-    assert answer.headers["cache-control"] == "no-store"
-    assert "<script>" not in answer.text
-    assert ask(open_site.app, address, HTML, method="HEAD").status == 200
+    response = open_site.get(address, accept="text/html")
+    assert response.status == 200
+    assert response.headers["content-type"].startswith("text/html")
+    assert response.headers["cache-control"] == "no-store"
+    assert "<script>" not in response.text
+    assert request(open_site.app, address, HTML, method="HEAD").status == 200
 
 
 @pytest.mark.parametrize("address", PAGES)
@@ -120,9 +120,9 @@ def test_what_is_not_there_is_said_in_either_language(
 ) -> None:
     """As a page to people, as JSON to programs; with the safe headers, too."""
     for accept in ("text/html", "application/json"):
-        answer = open_site.get(address, accept=accept)
-        assert answer.status == status
-        assert all(name.decode() in answer.headers for name, _ in HEADERS)
+        response = open_site.get(address, accept=accept)
+        assert response.status == status
+        assert all(name.decode() in response.headers for name, _ in HEADERS)
     assert "<!doctype" in open_site.get("/nothing", accept="text/html").text.lower()
     assert set(open_site.get("/nothing").json) == {"error"}
 
@@ -131,41 +131,41 @@ def test_what_is_not_there_is_said_in_either_language(
 def test_nothing_is_changed_by_any_method(open_site: Served, method: str) -> None:
     """What pages of ours send is not understood; what others send is not even looked at."""
     for address in (*PAGES, "/api/groups", "/metrics", "/events"):
-        assert ask(open_site.app, address, FORM, method=method).status == 405
-        assert ask(open_site.app, address, method=method).status == 403
+        assert request(open_site.app, address, FORM, method=method).status == 405
+        assert request(open_site.app, address, method=method).status == 403
         evil = {"origin": "http://evil.example"}
-        assert ask(open_site.app, address, evil, method=method).status == 403
+        assert request(open_site.app, address, evil, method=method).status == 403
 
 
 def test_another_name_for_this_machine_is_refused(open_site: Served) -> None:
     """Else a web site could read the page through a visitor's browser."""
     for host in ("evil.example", "evil.example:8380", ""):
-        answer = open_site.get("/api/groups", host=host)
-        assert answer.status == 421
-        assert "billing" not in answer.text
+        response = open_site.get("/api/groups", host=host)
+        assert response.status == 421
+        assert "billing" not in response.text
 
 
 def test_groups_are_told_in_short(open_site: Served) -> None:
     """Both kinds."""
-    told = {
+    reported = {
         (one["kind"], one["group_id"]): one for one in open_site.get("/api/groups").json["groups"]
     }
-    billing = told["zookeeper", "billing"]
+    billing = reported["zookeeper", "billing"]
     assert billing["state"] == "stable"
     assert billing["members"] == 3
     assert billing["lag"] == open_site.states.current.lag(BILLING).total
-    assert ("coordinator", "checkout") in told
+    assert ("coordinator", "checkout") in reported
     state = open_site.get("/api/state").json
-    assert state["groups"] == len(told)
+    assert state["groups"] == len(reported)
     assert state["healthy"] is True
 
 
 def test_charts_ask_for_a_stretch_of_time(open_site: Served) -> None:
     """The last hour unless said otherwise; ids may hold slashes; points are bounded."""
-    open_site.past.asked.clear()
+    open_site.past.requested.clear()
     open_site.get("/api/groups/zookeeper/billing/lag")
     open_site.get("/api/groups/coordinator/a%2Fb%3F/lag?since=5&until=9&points=1000000")
-    assert open_site.past.asked == [
+    assert open_site.past.requested == [
         (BILLING, NOW_MS - HOUR_MS, NOW_MS, 300),
         (GroupKey(GroupKind.COORDINATOR, "a/b?"), 5, 9, POINTS_MAX),
     ]
@@ -174,10 +174,10 @@ def test_charts_ask_for_a_stretch_of_time(open_site: Served) -> None:
 
 def test_metrics_have_the_exporters_names(open_site: Served) -> None:
     """For each group."""
-    answer = open_site.get("/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert "kafka_consumergroup_lag{" in answer.text
-    assert f'consumergroup="{CHECKOUT.group_id}"' in answer.text
+    response = open_site.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "kafka_consumergroup_lag{" in response.text
+    assert f'consumergroup="{CHECKOUT.group_id}"' in response.text
 
 
 def test_health_is_lost_with_time(open_site: Served) -> None:
@@ -185,9 +185,9 @@ def test_health_is_lost_with_time(open_site: Served) -> None:
     assert open_site.get("/healthz").status == 200
     open_site.clock.advance(60_000)
     try:
-        answer = open_site.get("/healthz")
-        assert answer.status == 503
-        assert "60 s old" in answer.json["reason"]
+        response = open_site.get("/healthz")
+        assert response.status == 503
+        assert "60 s old" in response.json["reason"]
     finally:
         open_site.clock.advance(-60_000)
 
@@ -237,10 +237,10 @@ def test_whoever_still_waits_at_the_end_is_told_so() -> None:
         await asyncio.Event().wait()
 
     async def run() -> list[Message]:
-        told: list[Message] = []
+        reported: list[Message] = []
 
         async def send(message: Message) -> None:
-            told.append(message)
+            reported.append(message)
 
         async def receive() -> Message:
             return {"type": "http.request"}
@@ -250,7 +250,7 @@ def test_whoever_still_waits_at_the_end_is_told_so() -> None:
         await asyncio.sleep(0)
         task.cancel()
         await task
-        return told
+        return reported
 
     assert asyncio.run(run())[0]["status"] == 503
 
@@ -265,14 +265,14 @@ def test_a_fault_of_ours_is_told_without_its_inside(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(served.past, "lag_series", fail)
     address = "/api/groups/zookeeper/billing/lag"
     for accept in ("text/html", "application/json"):
-        answer = ask(served.app, address, {"accept": accept}, faulty=LookupError)
-        assert answer.status == 500
-        assert "LookupError" in answer.text
-        assert "inside" not in answer.text
-        assert all(name.decode() in answer.headers for name, _ in HEADERS)
+        response = request(served.app, address, {"accept": accept}, faulty=LookupError)
+        assert response.status == 500
+        assert "LookupError" in response.text
+        assert "inside" not in response.text
+        assert all(name.decode() in response.headers for name, _ in HEADERS)
     monkeypatch.setattr(served.past, "lag_series", refuse)
-    answer = ask(served.app, address)
-    assert (answer.status, answer.json) == (503, {"error": "zk1 does not answer"})
+    response = request(served.app, address)
+    assert (response.status, response.json) == (503, {"error": "zk1 does not answer"})
 
 
 def refuse(*_: object) -> None:
@@ -289,8 +289,8 @@ def test_without_the_token_nothing_is_told(locked: Served, address: str) -> None
     program = locked.get(address)
     assert program.status == 401
     assert "Bearer" in program.headers["www-authenticate"]
-    for answer in (people, program):
-        assert "billing" not in answer.text
+    for response in (people, program):
+        assert "billing" not in response.text
     if address != "/events":
         status = locked.get(address, authorization=f"Bearer {TOKEN}").status
         assert status == (404 if address == "/nothing" else 200)
@@ -302,15 +302,15 @@ def test_a_login_gives_a_cookie_and_leads_on(locked: Served) -> None:
     assert form.status == 200
     assert "billing" not in form.text
     body = f"token={TOKEN}&next=%2Fgroups".encode()
-    answer = ask(locked.app, "/login", FORM, method="POST", body=body)
-    assert (answer.status, answer.headers["location"]) == (303, "/groups")
-    cookie = answer.headers["set-cookie"]
+    response = request(locked.app, "/login", FORM, method="POST", body=body)
+    assert (response.status, response.headers["location"]) == (303, "/groups")
+    cookie = response.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "samesite=strict" in cookie.lower()
     assert TOKEN not in cookie
     pair = cookie.partition(";")[0]
     assert locked.get("/groups", cookie=pair, accept="text/html").status == 200
-    out = ask(locked.app, "/logout", {**FORM, "cookie": pair}, method="POST")
+    out = request(locked.app, "/logout", {**FORM, "cookie": pair}, method="POST")
     assert out.status == 303
     assert "Max-Age=0" in out.headers["set-cookie"]
     assert locked.get("/logout", cookie=pair).status == 405
@@ -321,18 +321,18 @@ def test_a_login_gives_a_cookie_and_leads_on(locked: Served) -> None:
 )
 def test_a_wrong_token_is_none(locked: Served, body: bytes) -> None:
     """It is said so, without a cookie."""
-    answer = ask(locked.app, "/login", {**FORM, **HTML}, method="POST", body=body)
-    assert answer.status == 403
-    assert "set-cookie" not in answer.headers
+    response = request(locked.app, "/login", {**FORM, **HTML}, method="POST", body=body)
+    assert response.status == 403
+    assert "set-cookie" not in response.headers
 
 
 def test_a_login_is_not_sent_by_others_nor_endless(locked: Served) -> None:
     """Forms of other sites are refused; so is what is longer than any token."""
     evil = {**FORM, "origin": "http://evil.example"}
     body = f"token={TOKEN}".encode()
-    assert ask(locked.app, "/login", evil, method="POST", body=body).status == 403
-    assert ask(locked.app, "/login", FORM, method="POST", body=b"x" * 20_000).status == 413
-    sent = ask(locked.app, "/login", FORM, method="POST", body=body + b"&next=//evil")
+    assert request(locked.app, "/login", evil, method="POST", body=body).status == 403
+    assert request(locked.app, "/login", FORM, method="POST", body=b"x" * 20_000).status == 413
+    sent = request(locked.app, "/login", FORM, method="POST", body=body + b"&next=//evil")
     assert sent.headers["location"] == "/"
 
 
@@ -347,9 +347,9 @@ def test_who_has_no_token_hears_that_it_is_sick_but_not_why(locked: Served) -> N
 
 def test_files_of_the_page_need_no_token(locked: Served) -> None:
     """The login is shown with its style; nothing else lies there."""
-    answer = locked.get("/static/vendor/uplot.min.js")
-    assert answer.status == 200
-    assert "javascript" in answer.headers["content-type"]
+    response = locked.get("/static/vendor/uplot.min.js")
+    assert response.status == 200
+    assert "javascript" in response.headers["content-type"]
     missing = locked.get("/static/nothing.css", accept="text/html")
     assert missing.status == 404
     assert "zk1" not in missing.text
@@ -360,14 +360,14 @@ def test_no_name_that_can_not_be_encoded_breaks_a_page() -> None:
     """Half a character, as JSON of a broker can hold it: all else is shown."""
     snapshot = snapshot_at(STEPS)
     [first, *others] = snapshot.brokers
-    odd = replace(first, broker=Broker(1, "h\ud800", 9092), problem="\ud800 is nowhere")
+    unsupported = replace(first, broker=Broker(1, "h\ud800", 9092), problem="\ud800 is nowhere")
     failure = PartFailure(part="log ends of broker 1", reason="\ud800 is nowhere", since_ms=NOW_MS)
     served = Served()
-    served.states.publish(replace(snapshot, brokers=(odd, *others), failures=(failure,)))
+    served.states.publish(replace(snapshot, brokers=(unsupported, *others), failures=(failure,)))
     for address in PAGES[:-1]:
-        answer = served.get(address, accept="text/html")
-        assert answer.status == 200
-        assert "\\ud800 is nowhere" in answer.text
+        response = served.get(address, accept="text/html")
+        assert response.status == 200
+        assert "\\ud800 is nowhere" in response.text
     assert served.get("/api/state").json["failures"][0]["reason"] == "\ud800 is nowhere"
     assert served.get("/metrics").status == 200
 
@@ -375,5 +375,5 @@ def test_no_name_that_can_not_be_encoded_breaks_a_page() -> None:
 def test_no_request_is_too_odd_for_an_answer(locked: Served) -> None:
     """A form of a thousand fields, a target that is no path."""
     many = "&".join(f"a{one}=1" for one in range(1_000)).encode()
-    assert ask(locked.app, "/login", {**HTML, **FORM}, method="POST", body=many).status == 400
+    assert request(locked.app, "/login", {**HTML, **FORM}, method="POST", body=many).status == 400
     assert Served().get("nothing", accept="text/html").status == 404

@@ -21,12 +21,12 @@ class Client:
     """A browser that listens.
 
     Attributes:
-        told: the text that came.
+        reported: the text that came.
         slow: takes nothing more while it is set.
     """
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.started: Message | None = None
         self.ended = False
         self.taking = asyncio.Event()
@@ -40,7 +40,7 @@ class Client:
         if message["type"] == "http.response.start":
             self.started = message
         elif message.get("more_body"):
-            self.told.append(message["body"].decode())
+            self.reported.append(message["body"].decode())
         else:
             self.ended = True
         self._came.set()
@@ -73,7 +73,7 @@ async def listening(
     task = asyncio.ensure_future(
         hub.serve(key, last_seen, client.receive, client.send, address=address)
     )
-    await client.until(lambda: client.told)
+    await client.until(lambda: client.reported)
     try:
         yield client, task
     finally:
@@ -96,13 +96,13 @@ def test_each_state_is_an_event() -> None:
             assert (b"content-type", b"text/event-stream; charset=utf-8") in client.started[
                 "headers"
             ]
-            assert client.told == ["retry: 2000\n\n"]
+            assert client.reported == ["retry: 2000\n\n"]
             assert states.watched == [BILLING]
             state = states.publish(problem="two\nlines")
-            await client.until(lambda: len(client.told) == 2)
-            assert client.told[1] == event_text(state)
-            assert client.told[1].startswith("event: state\nid: 2\ndata: {")
-            data = json.loads(client.told[1].split("data: ")[1])
+            await client.until(lambda: len(client.reported) == 2)
+            assert client.reported[1] == event_text(state)
+            assert client.reported[1].startswith("event: state\nid: 2\ndata: {")
+            data = json.loads(client.reported[1].split("data: ")[1])
             assert data["number"] == 2
             assert data["problem"] == "two\nlines"
             assert hub.listeners == 1
@@ -117,8 +117,8 @@ def test_who_has_seen_another_state_is_told_at_once(last_seen: int) -> None:
 
     async def test(states: StatesByHand) -> None:
         async with listening(EventHub(states), None, last_seen) as (client, _):
-            await client.until(lambda: len(client.told) == 2)
-            assert "id: 1\n" in client.told[1]
+            await client.until(lambda: len(client.reported) == 2)
+            assert "id: 1\n" in client.reported[1]
 
     run(test)
 
@@ -133,8 +133,8 @@ def test_who_is_slow_is_told_of_the_latest_alone() -> None:
                 states.publish()
                 await asyncio.sleep(0)
             client.taking.set()
-            await client.until(lambda: "id: 51\n" in client.told[-1])
-            assert len(client.told) <= 3
+            await client.until(lambda: "id: 51\n" in client.reported[-1])
+            assert len(client.reported) <= 3
 
     run(test)
 
@@ -145,14 +145,14 @@ def test_a_look_is_news_for_those_who_see_the_group() -> None:
     async def test(states: StatesByHand) -> None:
         hub = EventHub(states)
         async with listening(hub, BILLING) as (looker, _), listening(hub) as (lister, _):
-            states.publish(looked_at=frozenset([BILLING]))
-            await looker.until(lambda: len(looker.told) == 2)
-            states.publish(looked_at=frozenset([CHECKOUT]))
-            states.publish(looked_at=None)
-            await lister.until(lambda: len(lister.told) == 2)
-            await looker.until(lambda: len(looker.told) == 3)
-            assert "id: 4\n" in lister.told[1]
-            assert "id: 4\n" in looker.told[2]
+            states.publish(covered=frozenset([BILLING]))
+            await looker.until(lambda: len(looker.reported) == 2)
+            states.publish(covered=frozenset([CHECKOUT]))
+            states.publish(covered=None)
+            await lister.until(lambda: len(lister.reported) == 2)
+            await looker.until(lambda: len(looker.reported) == 3)
+            assert "id: 4\n" in lister.reported[1]
+            assert "id: 4\n" in looker.reported[2]
 
     run(test)
 
@@ -162,8 +162,8 @@ def test_a_silent_server_says_that_it_is_there() -> None:
 
     async def test(states: StatesByHand) -> None:
         async with listening(EventHub(states, heartbeat_s=0.01)) as (client, _):
-            await client.until(lambda: len(client.told) > 3)
-            assert set(client.told[1:]) == {": still here\n\n"}
+            await client.until(lambda: len(client.reported) > 3)
+            assert set(client.reported[1:]) == {": still here\n\n"}
 
     run(test)
 

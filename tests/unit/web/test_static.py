@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.asgi_client import ask
+from tests.support.asgi_client import request
 from zkconsumer.web import rendering
 from zkconsumer.web.files import PageFiles
 
@@ -20,13 +20,13 @@ REMOTE = re.compile(r"(?:https?:)?//[a-z0-9-]+\.[a-z]{2,}", re.IGNORECASE)
 
 def test_vendored_files_are_those_that_are_named() -> None:
     """Version, licence and checksum of each; nothing else lies there."""
-    told = json.loads((VENDOR / "versions.json").read_text())
-    for one in told:
+    reported = json.loads((VENDOR / "versions.json").read_text())
+    for one in reported:
         data = (VENDOR / one["file"]).read_bytes()
         assert hashlib.sha256(data).hexdigest() == one["sha256"], one["file"]
         assert re.fullmatch(r"\d+\.\d+\.\d+", one["version"])
         assert "icens" in (VENDOR / one["licence"]).read_text()
-    named = {one[key] for one in told for key in ("file", "licence")}
+    named = {one[key] for one in reported for key in ("file", "licence")}
     assert named | {"versions.json"} == {one.name for one in VENDOR.iterdir()}
 
 
@@ -54,10 +54,10 @@ def test_everything_named_is_there() -> None:
 def test_browsers_keep_what_they_have() -> None:
     """Fonts for a day; what is ours is asked for again, and costs no bytes where it is the same."""
     app = PageFiles()
-    font = ask(app, "/vendor/inter.woff2", {})
+    font = request(app, "/vendor/inter.woff2", {})
     assert (font.status, font.headers["cache-control"]) == (200, "max-age=86400")
-    styles = ask(app, "/page.css", {})
+    styles = request(app, "/page.css", {})
     assert styles.headers["cache-control"] == "no-cache"
-    again = ask(app, "/page.css", {"if-none-match": styles.headers["etag"]})
+    again = request(app, "/page.css", {"if-none-match": styles.headers["etag"]})
     assert (again.status, again.body) == (304, b"")
     assert again.headers["cache-control"] == "no-cache"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.asgi_client import ask, scope_of
+from tests.support.asgi_client import request, scope_of
 from tests.unit.web.test_app import FORM, HTML, TOKEN, Served
 from zkconsumer.web.guarding import client_host
 from zkconsumer.web.throttling import GUESS_EACH_MS, GUESSES_AT_ONCE, GuessThrottle
@@ -53,7 +53,7 @@ def test_nobody_guesses_quicker_than_allowed(pauses_ms: list[int]) -> None:
 def log_in(served: Served, token: str) -> int:
     """Send the form."""
     body = f"token={token}".encode()
-    return ask(served.app, "/login", {**FORM, **HTML}, method="POST", body=body).status
+    return request(served.app, "/login", {**FORM, **HTML}, method="POST", body=body).status
 
 
 def test_the_form_takes_no_guesses_at_speed(caplog: pytest.LogCaptureFixture) -> None:
@@ -67,7 +67,7 @@ def test_the_form_takes_no_guesses_at_speed(caplog: pytest.LogCaptureFixture) ->
     ] * GUESSES_AT_ONCE
     assert "wrong tokens come from '127.0.0.1'" in caplog.text
     assert "wrong-" not in caplog.text
-    refused = ask(
+    refused = request(
         served.app, "/login", {**FORM, **HTML}, method="POST", body=f"token={TOKEN}".encode()
     )
     assert (refused.status, refused.headers["retry-after"]) == (429, "6")

@@ -50,7 +50,7 @@ class Cluster:
     def __init__(self) -> None:
         self.zookeeper = GroupTree().store
         self.whole: Mailbox[ClusterSnapshot] = Mailbox()
-        self.looks: list[tuple[GroupKey, ...]] = []
+        self.snapshots: list[tuple[GroupKey, ...]] = []
         self.firsts: list[tuple[str, ...]] = []
         self.latest = seen(1_000)
         self.closed = threading.Event()
@@ -69,7 +69,7 @@ class Cluster:
 
     def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
         """The same."""
-        self.looks.append(tuple(keys))
+        self.snapshots.append(tuple(keys))
         return self.latest
 
     def close(self, timeout_ms: int = 0) -> None:
@@ -120,7 +120,7 @@ def test_before_the_first_reading_there_is_a_state_that_says_so() -> None:
         after = newer(watch, 0)
     assert (after.number, after.ready, after.problem) == (1, True, None)
     assert after.lag(KEY).total == 60
-    assert after.verdict(KEY).total_lag == 60
+    assert after.outcome(KEY).total_lag == 60
     assert after.topic("t") is not None
     assert after.readers_of("t") == (KEY,)
     assert after.group(GroupKey(GroupKind.COORDINATOR, "g")) is None
@@ -142,11 +142,11 @@ def test_what_is_looked_at_is_read_in_between_while_it_is() -> None:
     with watching(cluster, interval_ms=LONG_MS) as watch:
         cluster.whole.put(seen(2_000))
         state = newer(watch, 0)
-        assert cluster.looks == []
+        assert cluster.snapshots == []
         with watch.watch(KEY), watch.watch(KEY):
             for _ in range(3):
                 state = newer(watch, state.number)
-            assert set(cluster.looks) == {(KEY,)}
+            assert set(cluster.snapshots) == {(KEY,)}
         wait_until(lambda: watch.wait_newer(watch.current.number, 100) is None, what="rest")
 
 
@@ -155,13 +155,13 @@ def test_looks_go_on_while_a_reading_takes_long() -> None:
     cluster = Cluster()
     with watching(cluster, interval_ms=1) as watch, watch.watch(KEY):
         wait_until(lambda: cluster.firsts, what="the first reading")
-        assert cluster.looks == []
+        assert cluster.snapshots == []
         cluster.whole.put(seen(2_000))
         wait_until(lambda: len(cluster.firsts) == 2, what="the second reading, which hangs")
-        looks = len(cluster.looks)
+        snapshots = len(cluster.snapshots)
         cluster.latest = seen(3_000, offset=70)
         wait_until(lambda: watch.current.lag(KEY).total == 30, what="a look")
-        assert len(cluster.looks) > looks
+        assert len(cluster.snapshots) > snapshots
         assert watch.current.snapshot.taken_ms == 3_000
 
 
@@ -172,12 +172,12 @@ def test_a_look_that_was_overtaken_is_not_shown() -> None:
     publisher.publish_look(seen(199_999_999_999_999, offset=1), [KEY])
     assert publisher.current.lag(KEY).total == 60
     publisher.publish_look(seen(200_000_000_000_001, offset=70), [KEY])
-    assert publisher.current.looked_at == frozenset([KEY])
+    assert publisher.current.covered == frozenset([KEY])
     assert publisher.current.lag(KEY).total == 30
     assert publisher.current.read_duration_ms == 7
     assert publisher.current.number == 2
     publisher.publish(seen(200_000_000_000_002), read_ms=8)
-    assert publisher.current.looked_at is None
+    assert publisher.current.covered is None
 
 
 def test_a_look_keeps_what_it_did_not_change() -> None:
@@ -196,7 +196,7 @@ def test_a_look_keeps_what_it_did_not_change() -> None:
 def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
     """Who records them gets each once it is new."""
     cluster = Cluster()
-    told: list[tuple[int, tuple[Rebalance, ...]]] = []
+    reported: list[tuple[int, tuple[Rebalance, ...]]] = []
 
     @contextmanager
     def open_it() -> Iterator[Cluster]:
@@ -204,11 +204,11 @@ def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
 
     settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1)
     watch = ClusterWatch(
-        open_it, settings, on_news=lambda state, found: told.append((state.number, found))
+        open_it, settings, on_change=lambda state, found: reported.append((state.number, found))
     )
-    heard: list[int] = []
+    received: list[int] = []
     with closing(watch):
-        end = watch.subscribe(lambda state: heard.append(state.number))
+        end = watch.subscribe(lambda state: received.append(state.number))
         watch.start()
         cluster.whole.put(seen(2_000))
         newer(watch, 0)
@@ -216,13 +216,13 @@ def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
         state = newer(watch, 1)
         [rebalance] = state.rebalances(KEY)
         assert [str(one) for one in rebalance.reasons] == ["member b joined"]
-        wait_until(lambda: len(told) == 2, what="the recorder to be told")
-        assert told == [(1, ()), (2, (rebalance,))]
-        assert heard == [1, 2]
+        wait_until(lambda: len(reported) == 2, what="the recorder to be told")
+        assert reported == [(1, ()), (2, (rebalance,))]
+        assert received == [1, 2]
         end()
         cluster.whole.put(seen(4_000))
         newer(watch, 2)
-    assert heard == [1, 2]
+    assert received == [1, 2]
 
 
 def test_what_stands_still_is_told_by_a_look_half_a_minute_earlier() -> None:

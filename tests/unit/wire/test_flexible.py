@@ -149,8 +149,8 @@ def test_headers() -> None:
     new = encode_request(beat, version=4, correlation_id=5, client_id="c")
     assert new[4:] == bytes.fromhex("000c 0004 00000005 0001 63 00  0267 00000001 026d 00 00")
     assert decode_request(new[4:]).request == beat
-    answer = encode_response(HeartbeatResponse(error_code=27), version=4, correlation_id=5)
-    assert answer[4:] == bytes.fromhex("00000005 00  00000000 001b 00")
+    response = encode_response(HeartbeatResponse(error_code=27), version=4, correlation_id=5)
+    assert response[4:] == bytes.fromhex("00000005 00  00000000 001b 00")
     tagged = bytes.fromhex("00000005 01 03 02 abcd  00000000 001b 00")
     assert decode_response(beat, 4, tagged) == (5, HeartbeatResponse(error_code=27))
     for cut in range(4, 9):
@@ -160,10 +160,10 @@ def test_headers() -> None:
 
 def test_header_of_api_versions() -> None:
     """Its answers have the old header, since they are read before anything is known."""
-    answer = ApiVersionsResponse(error_code=0, api_versions=(), zk_migration_ready=True)
-    frame = encode_response(answer, version=3, correlation_id=5)[4:]
+    response = ApiVersionsResponse(error_code=0, api_versions=(), zk_migration_ready=True)
+    frame = encode_response(response, version=3, correlation_id=5)[4:]
     assert frame == bytes.fromhex("00000005  0000 01 00000000 01 03 01 01")
-    assert decode_response(ApiVersionsRequest, 3, frame) == (5, answer)
+    assert decode_response(ApiVersionsRequest, 3, frame) == (5, response)
     request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
     frame = encode_request(request, version=3, correlation_id=5, client_id="c")[4:]
     assert frame == bytes.fromhex("0012 0003 00000005 0001 63 00  0261 0231 00")

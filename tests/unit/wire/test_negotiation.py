@@ -30,12 +30,12 @@ from zkconsumer.wire.negotiation import (
     PROBES,
     BrokerVersions,
     Probe,
-    after_answer,
     after_close,
     after_frame,
-    of_answer,
+    after_response,
     of_generation,
-    question_bytes,
+    of_response,
+    request_bytes,
 )
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
 
@@ -87,27 +87,27 @@ def serving(
 
 def asked_of(knows: BrokerGeneration) -> tuple[list[tuple[ApiKey, int]], BrokerVersions]:
     """What a broker of a generation is asked until it is known, each time anew."""
-    asked: list[tuple[ApiKey, int]] = []
+    requested: list[tuple[ApiKey, int]] = []
     found: BrokerVersions | Probe = FIRST_PROBE
     while isinstance(found, Probe):
         key = found.request.API.key
-        asked.append((key, found.version))
+        requested.append((key, found.version))
         # 0.8.2 answers Heartbeat, though it does not serve it.
-        answers = {*KNOWN_VERSIONS[knows]}
+        responses = {*KNOWN_VERSIONS[knows]}
         if knows is BrokerGeneration.V0_8_2:
-            answers.add(ApiKey.HEARTBEAT)
-        if key in answers:
-            found = after_answer(found, ANSWERS[type(found.request)])
+            responses.add(ApiKey.HEARTBEAT)
+        if key in responses:
+            found = after_response(found, ANSWERS[type(found.request)])
         else:
             found = after_close(found)
-    return asked, found
+    return requested, found
 
 
 TWICE = [(ApiKey.API_VERSIONS, 3), (ApiKey.API_VERSIONS, 0)]
 
 
 @pytest.mark.parametrize(
-    ("generation", "asked"),
+    ("generation", "requested"),
     [
         (BrokerGeneration.V0_9, [ApiKey.LIST_GROUPS]),
         (BrokerGeneration.V0_8_2, [ApiKey.LIST_GROUPS, ApiKey.HEARTBEAT]),
@@ -122,11 +122,11 @@ TWICE = [(ApiKey.API_VERSIONS, 3), (ApiKey.API_VERSIONS, 0)]
     ],
 )
 def test_old_brokers_are_told_by_what_they_answer(
-    generation: BrokerGeneration, asked: list[ApiKey]
+    generation: BrokerGeneration, requested: list[ApiKey]
 ) -> None:
     """Where a broker closes on what it does not know, its first answer tells its generation."""
-    questions, found = asked_of(generation)
-    assert questions == [*TWICE, *((key, 0) for key in asked)]
+    lookups, found = asked_of(generation)
+    assert lookups == [*TWICE, *((key, 0) for key in requested)]
     assert found == of_generation(generation)
     assert found.generation is generation
 
@@ -135,7 +135,7 @@ def test_a_broker_that_ignores_what_it_does_not_know() -> None:
     """It is a 0.9 if the answer to what went out behind ApiVersions comes first."""
     for probe in PROBES[:2]:
         sent = FrameReader(1000)
-        sent.receive(question_bytes(probe, client_id="c"))
+        sent.receive(request_bytes(probe, client_id="c"))
         frames = [sent.next_frame(), sent.next_frame()]
         assert sent.is_empty
         requests = [decode_request(frame) for frame in frames if frame is not None]
@@ -144,9 +144,9 @@ def test_a_broker_that_ignores_what_it_does_not_know() -> None:
         refusal = HeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR)
         frame = encode_response(refusal, version=0, correlation_id=follower)[4:]
         assert after_frame(probe, frame) == of_generation(BrokerGeneration.V0_9)
-        answer = serving({18: (0, 3)})
-        frame = encode_response(answer, version=probe.version, correlation_id=first)[4:]
-        assert after_frame(probe, frame) == of_answer(answer)
+        response = serving({18: (0, 3)})
+        frame = encode_response(response, version=probe.version, correlation_id=first)[4:]
+        assert after_frame(probe, frame) == of_response(response)
         with pytest.raises(DecodeError, match="another request"):
             after_frame(probe, b"\0\0\0\x09" + frame[4:])
 
@@ -154,11 +154,11 @@ def test_a_broker_that_ignores_what_it_does_not_know() -> None:
 def test_other_questions_go_out_alone() -> None:
     """What only an old broker is asked has nothing behind it, and its answer is read."""
     for probe in PROBES[2:]:
-        data = question_bytes(probe, client_id="c")
+        data = request_bytes(probe, client_id="c")
         read = decode_request(data[4:])
         assert read.request == probe.request
-        answer = ANSWERS[type(probe.request)]
-        frame = encode_response(answer, version=0, correlation_id=read.correlation_id)[4:]
+        response = ANSWERS[type(probe.request)]
+        frame = encode_response(response, version=0, correlation_id=read.correlation_id)[4:]
         assert probe.proves is not None
         assert after_frame(probe, frame) == of_generation(probe.proves)
         with pytest.raises(DecodeError):
@@ -197,8 +197,8 @@ def test_a_stranger_that_closes_everything() -> None:
 
 def test_a_broker_that_says_what_it_serves() -> None:
     """The newest version of both sides is taken; what we don't know is left out."""
-    answer = serving({1: (4, 17), 3: (0, 5), 18: (0, 4), 75: (0, 0), 11: (99, 100)})
-    found = after_answer(FIRST_PROBE, answer)
+    response = serving({1: (4, 17), 3: (0, 5), 18: (0, 4), 75: (0, 0), 11: (99, 100)})
+    found = after_response(FIRST_PROBE, response)
     assert isinstance(found, BrokerVersions)
     assert found.common == {
         ApiKey.FETCH: VersionRange(4, 13),
@@ -223,7 +223,7 @@ def test_what_a_broker_lacks(
     api: ApiKey, at_least: int, at_most: int | None, complaint: str
 ) -> None:
     """Where there is no common version within the bounds, the message says what there is."""
-    found = of_answer(serving({1: (4, 17), 3: (0, 5), 11: (10, 12)}))
+    found = of_response(serving({1: (4, 17), 3: (0, 5), 11: (10, 12)}))
     assert not found.has(api, at_least=at_least, at_most=at_most)
     with pytest.raises(UnsupportedVersion, match=complaint):
         found.version_for(api, at_least=at_least, at_most=at_most)
@@ -249,11 +249,11 @@ def test_brokers_that_lack_the_version(body: str, version: int) -> None:
     """The answer is read as version 0, and says in which version to ask again."""
     if body.startswith("0023"):
         frame = bytes.fromhex("00000007" + body)
-        correlation_id, answer = decode_response(ApiVersionsRequest, 3, frame)
+        correlation_id, response = decode_response(ApiVersionsRequest, 3, frame)
         assert correlation_id == 7
     else:
-        answer = serving({}, ErrorCode.INVALID_REQUEST)
-    again = after_answer(FIRST_PROBE, answer)
+        response = serving({}, ErrorCode.INVALID_REQUEST)
+    again = after_response(FIRST_PROBE, response)
     assert isinstance(again, Probe)
     assert (again.request.API.key, again.version, again.proves) == (
         ApiKey.API_VERSIONS,
@@ -268,18 +268,18 @@ def test_refusal_in_version_0() -> None:
     with pytest.raises(
         BrokerError, match="does not say what it serves: SECURITY_DISABLED"
     ) as caught:
-        after_answer(PROBES[1], serving({}, ErrorCode.SECURITY_DISABLED))
+        after_response(PROBES[1], serving({}, ErrorCode.SECURITY_DISABLED))
     assert caught.value.code == ErrorCode.SECURITY_DISABLED
 
 
 def test_answers_to_other_questions() -> None:
     """An answer of the wrong kind is the caller's mistake."""
     with pytest.raises(TypeError, match="a HeartbeatResponse answers no question"):
-        after_answer(FIRST_PROBE, HeartbeatResponse(error_code=0))
+        after_response(FIRST_PROBE, HeartbeatResponse(error_code=0))
 
 
 def test_kafka_4_can_be_spoken_with() -> None:
     """Of every API of consumers there is a version that Kafka 4 still serves."""
-    found = of_answer(serving({int(key): versions for key, versions in FLOOR_OF_4.items()}))
+    found = of_response(serving({int(key): versions for key, versions in FLOOR_OF_4.items()}))
     assert set(found.common) == set(REQUESTS)
     assert all(found.has(key) for key in FLOOR_OF_4)

@@ -9,7 +9,7 @@ from tests.golden.jvm import DATA
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import decode_response
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from zkconsumer.wire.negotiation import of_answer, of_generation
+from zkconsumer.wire.negotiation import of_generation, of_response
 from zkconsumer.wire.releases import Release, keeps_no_zookeeper, release_of
 from zkconsumer.wire.versions import BrokerGeneration
 
@@ -30,7 +30,7 @@ NEWEST_OF_3_4 = {
 """What a 3.4 answers, as far as it matters."""
 
 
-def answered(kafka: str) -> ApiVersionsResponse:
+def served_by(kafka: str) -> ApiVersionsResponse:
     """What a broker of that release answered when these frames were captured."""
     frames = json.loads(gzip.decompress((DATA / f"negotiated-{kafka}.json.gz").read_bytes()))
     frame = next(one for one in frames if one["name"] == "ApiVersionsRequest v0")
@@ -50,7 +50,7 @@ def answered(kafka: str) -> ApiVersionsResponse:
 )
 def test_a_broker_is_told_by_its_whole_answer(kafka: str, release: Release) -> None:
     """Also by what the codec does without."""
-    assert of_answer(answered(kafka)).release == release
+    assert of_response(served_by(kafka)).release == release
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_the_newest_mark_counts() -> None:
 @pytest.mark.parametrize("kafka", ["0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.9.1"])
 def test_a_broker_of_a_cluster_with_a_zookeeper_is_told(kafka: str) -> None:
     """As real ones answered that had one."""
-    newest = {each.api_key: each.max_version for each in answered(kafka).api_versions}
+    newest = {each.api_key: each.max_version for each in served_by(kafka).api_versions}
     assert not keeps_no_zookeeper(newest)
-    assert not of_answer(answered(kafka)).no_zookeeper
+    assert not of_response(served_by(kafka)).no_zookeeper
 
 
 def test_a_broker_that_no_controller_tells_who_leads_keeps_no_zookeeper() -> None:

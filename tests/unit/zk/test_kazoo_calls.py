@@ -68,9 +68,9 @@ UNEXPECTED = [
 @pytest.mark.parametrize(
     "call",
     [
-        lambda answer: write_error(CREATE, answer),
-        lambda answer: read_result("/a", answer),
-        lambda answer: multi_result([CREATE], answer),
+        lambda response: write_error(CREATE, response),
+        lambda response: read_result("/a", response),
+        lambda response: multi_result([CREATE], response),
     ],
 )
 def test_every_other_failure_is_ours_and_names_the_path(

@@ -31,10 +31,10 @@ class Connection:
     def __init__(self) -> None:
         self._socket, self.server = socket.socketpair()
         self._socket.setblocking(False)
-        self._read_sock, self.bell = socket.socketpair()
+        self._read_sock, self.wakeup = socket.socketpair()
         self.handler: Any = SequentialThreadingHandler()  # type: ignore[no-untyped-call]
         self.client = Client()
-        self.answers: list[bytes] = []
+        self.responses: list[bytes] = []
         self.connected = 0
 
     @contextmanager
@@ -55,8 +55,8 @@ class Connection:
 
     def _read_socket(self, timeout: float) -> object:
         [length] = struct.unpack(">i", self._read(4, timeout))
-        self.answers.append(self._read(length, timeout))
-        return CLOSE_RESPONSE if self.answers[-1] == b"close" else None
+        self.responses.append(self._read(length, timeout))
+        return CLOSE_RESPONSE if self.responses[-1] == b"close" else None
 
     def _send_request(self, read_timeout: float, connect_timeout: float) -> None:
         del read_timeout
@@ -65,13 +65,13 @@ class Connection:
 
     def close(self) -> None:
         """End."""
-        for one in (self._socket, self.server, self._read_sock, self.bell):
+        for one in (self._socket, self.server, self._read_sock, self.wakeup):
             one.close()
 
     def queue(self, request: bytes) -> None:
         """As kazoo does: queue, then ring."""
         self.client._queue.append(request)
-        self.bell.send(b"\0")
+        self.wakeup.send(b"\0")
 
 
 def frame(text: bytes) -> bytes:
@@ -93,10 +93,10 @@ def test_answers_that_came_together_are_taken_together(connection: Connection) -
     fourth = frame(b"four")
     connection.server.sendall(frame(b"one") + frame(b"") + frame(b"three") + fourth[:6])
     assert connection._read_socket(TIMEOUT_S) is None
-    assert connection.answers == [b"one", b"", b"three"]
+    assert connection.responses == [b"one", b"", b"three"]
     connection.server.sendall(fourth[6:])
     assert connection._read_socket(TIMEOUT_S) is None
-    assert connection.answers[3:] == [b"four"]
+    assert connection.responses[3:] == [b"four"]
 
 
 def test_an_answer_larger_than_a_chunk_is_read_whole(connection: Connection) -> None:
@@ -106,9 +106,9 @@ def test_an_answer_larger_than_a_chunk_is_read_whole(connection: Connection) -> 
     scope.spawn(
         "send", lambda: connection.server.sendall(frame(large) + frame(b"x")), stop=lambda: None
     )
-    while len(connection.answers) < 2:
+    while len(connection.responses) < 2:
         connection._read_socket(5.0)
-    assert connection.answers == [large, b"x"]
+    assert connection.responses == [large, b"x"]
     assert scope.close(5_000) == []
 
 
@@ -116,7 +116,7 @@ def test_nothing_is_read_behind_the_last_answer(connection: Connection) -> None:
     """The answer to a good-bye ends the loop, whatever else came."""
     connection.server.sendall(frame(b"close") + frame(b"more"))
     assert connection._read_socket(TIMEOUT_S) == CLOSE_RESPONSE
-    assert connection.answers == [b"close"]
+    assert connection.responses == [b"close"]
 
 
 def test_a_new_connection_begins_with_nothing_read(connection: Connection) -> None:
@@ -126,7 +126,7 @@ def test_a_new_connection_begins_with_nothing_read(connection: Connection) -> No
     connection._connect()
     connection.server.sendall(frame(b"new"))
     connection._read_socket(TIMEOUT_S)
-    assert (connection.connected, connection.answers) == (1, [b"close", b"new"])
+    assert (connection.connected, connection.responses) == (1, [b"close", b"new"])
 
 
 def test_silence_is_kazoos_time_out(connection: Connection) -> None:
@@ -188,7 +188,7 @@ def test_a_ring_without_a_request_is_taken() -> None:
     connection._send_request = nothing_queued  # type: ignore[method-assign]
     with closing(connection):
         assert install(connection)
-        connection.bell.send(b"\0\0")
+        connection.wakeup.send(b"\0\0")
         connection._send_request(1.0, 1.0)
         connection._read_sock.setblocking(False)
         assert connection._read_sock.recv(10) == b"\0"
@@ -198,13 +198,13 @@ def test_a_ring_without_a_request_is_taken() -> None:
 
 def test_a_request_that_can_not_be_sent_keeps_the_bell(connection: Connection) -> None:
     """The connection is dropped, as by any write; kazoo's parts are its own again."""
-    bell = connection._read_sock
+    wakeup = connection._read_sock
     for text in (b"first", b"second"):
         connection.queue(text)
     connection.server.close()
     with pytest.raises(ConnectionDropped):
         connection._send_request(1.0, 1.0)
-    assert connection._read_sock is bell
+    assert connection._read_sock is wakeup
     with pytest.raises(ConnectionDropped):
         connection._write(b"at once", TIMEOUT_S)
 

@@ -61,8 +61,10 @@ class World:
     def __init__(self) -> None:
         self.clock = ManualClock(990)
         self.connection = Connection(self.clock)
-        self.heard: list[tuple[int, int]] = []
-        pings = install(self.connection, self.clock, lambda *told: self.heard.append(told))
+        self.received: list[tuple[int, int]] = []
+        pings = install(
+            self.connection, self.clock, lambda *reported: self.received.append(reported)
+        )
         assert isinstance(pings, Pings)
         self.pings = pings
         self.connect()
@@ -73,7 +75,7 @@ class World:
         self.clock.advance(10)
         self.pings.connected(SESSION_MS)
 
-    def answer(self, xid: int) -> None:
+    def response(self, xid: int) -> None:
         """An answer comes in."""
         self.connection.coming.append(xid)
         self.connection._read_header(1.0)
@@ -82,7 +84,7 @@ class World:
 def test_connecting_counts_from_when_it_was_asked_for() -> None:
     """The session lives from then on at the latest."""
     world = World()
-    assert world.heard == [(990, EVERY_MS)]
+    assert world.received == [(990, EVERY_MS)]
 
 
 def test_it_pings_in_time_while_kazoo_waits() -> None:
@@ -123,16 +125,16 @@ def test_pings_are_sent_amid_traffic() -> None:
 def test_each_answer_tells_when_its_own_ping_was_sent() -> None:
     """Kazoo's pings count among them; answers to other requests tell nothing."""
     world = World()
-    world.heard.clear()
+    world.received.clear()
     world.connection.wait(500)  # ours at 1,490
     world.connection._submit(PingInstance, 1.0, PING_XID)  # kazoo's at 1,500
     world.connection._submit(Exists("/", None), 1.0, 7)
-    world.answer(PING_XID)
-    world.answer(7)
+    world.response(PING_XID)
+    world.response(7)
     world.clock.advance(300)
-    world.answer(PING_XID)
-    world.answer(PING_XID)  # that nobody has sent
-    assert world.heard == [(1_490, EVERY_MS), (1_500, EVERY_MS)]
+    world.response(PING_XID)
+    world.response(PING_XID)  # that nobody has sent
+    assert world.received == [(1_490, EVERY_MS), (1_500, EVERY_MS)]
 
 
 def test_pings_of_a_connection_that_broke_are_forgotten() -> None:
@@ -140,23 +142,23 @@ def test_pings_of_a_connection_that_broke_are_forgotten() -> None:
     world = World()
     world.connection.wait(1_100)
     world.connect()
-    world.heard.clear()
+    world.received.clear()
     world.connection.wait(EVERY_MS)
     sent_ms = world.clock.now_ms() - 10
-    world.answer(PING_XID)
-    assert world.heard == [(sent_ms, EVERY_MS)]
+    world.response(PING_XID)
+    assert world.received == [(sent_ms, EVERY_MS)]
 
 
 def test_who_stood_still_pings_at_once() -> None:
     """And is told nothing before that is answered."""
     world = World()
-    world.heard.clear()
+    world.received.clear()
     world.clock.advance(10_000)
     world.connection.wait(10)
     assert world.connection.pings() == 1
-    assert world.heard == []
-    world.answer(PING_XID)
-    assert world.heard == [(11_000, EVERY_MS)]
+    assert world.received == []
+    world.response(PING_XID)
+    assert world.received == [(11_000, EVERY_MS)]
 
 
 def test_other_waits_are_kazoos() -> None:

@@ -23,13 +23,13 @@ def test_who_listens_late_hears_the_last_word_at_once() -> None:
     """It may be the only one for a while; before the first there is none to hear."""
     made = client()
     first: list[tuple[int, int]] = []
-    made.on_heard(lambda *told: first.append(told))
+    made.on_response_sent(lambda *reported: first.append(reported))
     assert first == []
-    made._note_heard(5, 6)
+    made._note_response(5, 6)
     late: list[tuple[int, int]] = []
-    made.on_heard(lambda *told: late.append(told))
+    made.on_response_sent(lambda *reported: late.append(reported))
     assert first == late == [(5, 6)]
-    made._note_heard(7, 6)
+    made._note_response(7, 6)
     assert first == late == [(5, 6), (7, 6)]
 
 
@@ -42,8 +42,8 @@ def test_it_is_said_when_silences_are_noticed_late(
         monkeypatch.setattr(kazoo_pings, "install", lambda *_args: None)
     with caplog.at_level(logging.WARNING):
         client()
-    said = [one.getMessage() for one in caplog.records if "silences" in one.getMessage()]
-    assert len(said) == (not knows)
+    message = [one.getMessage() for one in caplog.records if "silences" in one.getMessage()]
+    assert len(message) == (not knows)
 
 
 def test_what_the_server_granted_counts_and_the_end_of_a_session_grants_nothing() -> None:

@@ -42,9 +42,9 @@ def test_a_chroot_that_was_forgotten() -> None:
     assert found == NoBrokers(
         zookeeper_connect="zk:1,zk:2", is_cluster=False, elsewhere=("zk:1,zk:2/kafka",)
     )
-    for ask in (live_brokers, require_cluster):
+    for request in (live_brokers, require_cluster):
         with pytest.raises(RegistryError, match=r"Did you mean zk:1,zk:2/kafka \("):
-            ask(store, "zk:1,zk:2")
+            request(store, "zk:1,zk:2")
 
 
 def test_all_brokers_are_down() -> None:
@@ -87,17 +87,17 @@ def test_chroots_of_two_levels_and_none() -> None:
 
 def test_the_search_is_bounded_and_tells_no_strange_names() -> None:
     """However many nodes somebody made; and nobody's escape sequences reach a terminal."""
-    asked: list[str] = []
+    requested: list[str] = []
 
     def many(paths: Sequence[str]) -> list[list[str] | None]:
-        asked.extend(paths)
+        requested.extend(paths)
         return [
             [f"n{number:06}" for number in range(1_000)] if one.count("/") == 1 else None
             for one in paths
         ]
 
     assert clusters_at("zk:1/x", many) == ()
-    assert len(asked) < 1_000
+    assert len(requested) < 1_000
     strange = children_of({"/": ["a b", "\x1b[31m", "a:1"], "/a b/brokers/ids": ["0"]})
     assert clusters_at("zk:1/x", strange) == ()  # type: ignore[arg-type]
 

@@ -33,11 +33,11 @@ class Wire:
         self.answers_before_silence = 10**9
 
     def send(self) -> "PromisedAnswer":
-        answer = PromisedAnswer(self, len(self.sent))
-        self.sent.append(answer)
+        response = PromisedAnswer(self, len(self.sent))
+        self.sent.append(response)
         in_flight = sum(not one.is_there for one in self.sent)
         self.most_in_flight = max(self.most_in_flight, in_flight)
-        return answer
+        return response
 
 
 class PromisedAnswer:
@@ -52,11 +52,11 @@ class PromisedAnswer:
         return self.is_there
 
     def wait(self, timeout: float) -> bool:
-        for answer in self._wire.sent[: self.number + 1]:
-            if answer.number >= self._wire.answers_before_silence:
+        for response in self._wire.sent[: self.number + 1]:
+            if response.number >= self._wire.answers_before_silence:
                 self._wire.clock.ms += round(timeout * 1000)
                 return False
-            answer.is_there = True
+            response.is_there = True
         return True
 
     def get_nowait(self) -> int:
@@ -111,16 +111,16 @@ def pipeline(tracker: SessionTracker, clock: ManualClock) -> Pipeline:
     return Pipeline(tracker, clock, timeout_ms=2_000)
 
 
-def values(answers: list[PendingResponse]) -> list[object]:
+def values(responses: list[PendingResponse]) -> list[object]:
     """What the answers say."""
-    return [answer.get_nowait() for answer in answers]
+    return [response.get_nowait() for response in responses]
 
 
 def test_answers_come_in_the_order_of_the_requests(pipeline: Pipeline, wire: Wire) -> None:
     """All of them, however many."""
-    answers = pipeline.run([wire.send] * 3000, fence=7)
-    assert values(answers) == list(range(3000))
-    assert all(answer.ready() for answer in answers)
+    responses = pipeline.run([wire.send] * 3000, fence=7)
+    assert values(responses) == list(range(3000))
+    assert all(response.ready() for response in responses)
 
 
 def test_never_too_many_are_on_their_way(pipeline: Pipeline, wire: Wire) -> None:
@@ -146,9 +146,9 @@ def test_an_answer_that_is_handed_over_late_is_waited_for(
 ) -> None:
     """The last one is there already; the batch is not complete without the others."""
     late = LateAnswer(clock)
-    answers = pipeline.run([wire.send, lambda: late, wire.send], fence=7)
+    responses = pipeline.run([wire.send, lambda: late, wire.send], fence=7)
     assert late.waited_ms == 2_000
-    assert all(answer.ready() for answer in answers)
+    assert all(response.ready() for response in responses)
 
 
 def test_an_answer_that_never_comes_does_not_keep_later_ones_from_counting(

@@ -26,7 +26,7 @@ def assign(view: CoordinatedView) -> dict[str, tuple[TopicPartition, ...]]:
     """Each member's partitions, sorted, for the whole group; members without any as well."""
     deal = _Deal(view)
     deal.keep()
-    deal.hand_out()
+    deal.deliver()
     deal.level()
     while deal.bring_home():
         deal.level()
@@ -91,11 +91,11 @@ class _Deal:
         self._readers = view.readers()
         self._rank = {member: rank for rank, member in enumerate(view.ordered_members())}
         self._home = rightful_owners(view)
-        self._keeper: dict[TopicPartition, str] = {}
-        self._hands = {member_id: _MemberPartitions() for member_id in self._rank}
+        self._holder: dict[TopicPartition, str] = {}
+        self._holdings = {member_id: _MemberPartitions() for member_id in self._rank}
 
     def shares(self) -> dict[str, tuple[TopicPartition, ...]]:
-        return {member_id: hand.all() for member_id, hand in self._hands.items()}
+        return {member_id: held.all() for member_id, held in self._holdings.items()}
 
     # --- the steps ----------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ class _Deal:
         for tp, member_id in self._home.items():
             self._take(member_id, tp)
 
-    def hand_out(self) -> None:
+    def deliver(self) -> None:
         topics = sorted(self._readers, key=lambda one: (len(self._readers[one]), utf16_key(one)))
         for topic in topics:
             emptiest = [self._fullness(one) for one in self._readers[topic]]
@@ -122,7 +122,7 @@ class _Deal:
         """
         gave = True
         while gave:
-            fullest_first = sorted(self._rank, key=lambda one: (-self._hands[one].count, one))
+            fullest_first = sorted(self._rank, key=lambda one: (-self._holdings[one].count, one))
             gave = sum(self._level_from(giver) for giver in fullest_first) > 0
 
     def bring_home(self) -> bool:
@@ -131,58 +131,58 @@ class _Deal:
         Each brings one more partition home and leaves the sum of the squared counts as it is. It
         can make somebody else uneven, since other members may have more than they did.
         """
-        strayed = [tp for tp, home in self._home.items() if self._keeper[tp] != home]
+        strayed = [tp for tp, home in self._home.items() if self._holder[tp] != home]
         return sum(self._come_home(tp) for tp in sorted(strayed)) > 0
 
     # --- their parts --------------------------------------------------------------------
 
     def _fullness(self, member_id: str) -> tuple[int, int, str]:
-        return self._hands[member_id].count, self._rank[member_id], member_id
+        return self._holdings[member_id].count, self._rank[member_id], member_id
 
     def _level_from(self, giver: str) -> bool:
         """Give away until nobody who could take one has two fewer; tells whether it did."""
         gave = False
-        hand = self._hands[giver]
-        while hand.count >= 2:
+        held = self._holdings[giver]
+        while held.count >= 2:
             # Most topics of a group have the same readers: ask each set of them once.
-            readers = {self._readers[topic] for topic in hand.topics()}
+            readers = {self._readers[topic] for topic in held.topics()}
             count, _, taker = min(self._fullness(one) for of_set in readers for one in of_set)
-            if count + 2 > hand.count:
+            if count + 2 > held.count:
                 break
-            self._move(self._gift(hand, taker), taker)
+            self._move(self._gift(held, taker), taker)
             gave = True
         return gave
 
-    def _gift(self, hand: _MemberPartitions, taker: str) -> TopicPartition:
+    def _gift(self, held: _MemberPartitions, taker: str) -> TopicPartition:
         """What was the taker's, or else what was not the giver's, or else the giver's own.
 
         Of these, one of the topic of which the giver has most.
         """
         topics = self._view.members[taker].topics
-        strange = [tp for tp in hand.strange if tp.topic in topics]
+        strange = [tp for tp in held.strange if tp.topic in topics]
         if strange:
             return min(strange, key=lambda tp: (self._home.get(tp) != taker, tp))
-        own = [of_topic for topic, of_topic in hand.own.items() if topic in topics]
+        own = [of_topic for topic, of_topic in held.own.items() if topic in topics]
         return max(own, key=lambda of_topic: (len(of_topic), of_topic[-1]))[-1]
 
     def _come_home(self, tp: TopicPartition) -> bool:
         """Let one partition come home, alone or in exchange; tells whether it could."""
-        home, keeper = self._home[tp], self._keeper[tp]
-        if keeper == home:
+        home, holder = self._home[tp], self._holder[tp]
+        if holder == home:
             return False
-        if self._hands[keeper].count <= self._hands[home].count:
-            topics = self._view.members[keeper].topics
-            strange = [other for other in self._hands[home].strange if other.topic in topics]
+        if self._holdings[holder].count <= self._holdings[home].count:
+            topics = self._view.members[holder].topics
+            strange = [other for other in self._holdings[home].strange if other.topic in topics]
             if not strange:
                 return False
-            self._move(min(strange), keeper)
+            self._move(min(strange), holder)
         self._move(tp, home)
         return True
 
     def _take(self, member_id: str, tp: TopicPartition) -> None:
-        self._keeper[tp] = member_id
-        self._hands[member_id].take(tp, own=self._home.get(tp) == member_id)
+        self._holder[tp] = member_id
+        self._holdings[member_id].take(tp, own=self._home.get(tp) == member_id)
 
     def _move(self, tp: TopicPartition, taker: str) -> None:
-        self._hands[self._keeper[tp]].give(tp)
+        self._holdings[self._holder[tp]].give(tp)
         self._take(taker, tp)

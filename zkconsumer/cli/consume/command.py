@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
     output = Output()
     try:
         with (
-            serving_metrics(args, _say) as measures,
+            serving_metrics(args, _write) as measures,
             stop_signals() as stop,
             watching_reader(output.descriptor, stop_ourselves),
         ):
@@ -153,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _say(line: str) -> None:
+def _write(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
@@ -176,7 +176,7 @@ def consume(
         if console.delete_offsets or console.from_beginning:
             _prepare(console, GroupNodeAccess(store, config.group_id), config.group_id)
     copier = Copier(console.formatter, output.write)
-    stop.in_hand = copier.in_hand
+    stop.pending = copier.pending
     with ZookeeperConsumerConnector(config, observers=tracers()) as connector:
         measures.add(connector)
         try:
@@ -187,7 +187,11 @@ def consume(
         finally:
             stop.leave()
             # Leaving commits what has a successor; the last line has none.
-            if copier.hand is CurrentMessage.WRITTEN and copier.count and config.auto_commit_enable:
+            if (
+                copier.cursor is CurrentMessage.WRITTEN
+                and copier.count
+                and config.auto_commit_enable
+            ):
                 connector.commit_offsets()
             print(f"Consumed {copier.count} messages", file=sys.stderr)
 

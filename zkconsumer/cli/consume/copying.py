@@ -24,32 +24,32 @@ class Copier:
 
     It can be interrupted anywhere by an exception. A message counts as done for an automatic commit
     when its successor is asked for, and as done for a commit of ours when it is handed over; so
-    the last written message may be committed by us only while ``hand`` says ``WRITTEN``, and what
+    the last written message may be committed by us only while ``cursor`` says ``WRITTEN``, and what
     is asked for only after the line before has left the process is never committed unwritten.
 
     Attributes:
         count: how many messages are wholly written.
-        hand: what is in hand.
+        cursor: what is in hand.
     """
 
     def __init__(self, formatter: Formatter, write: Callable[[bytes], None]) -> None:
         self._formatter = formatter
         self._write = write
         self.count = 0
-        self.hand = CurrentMessage.WRITTEN
+        self.cursor = CurrentMessage.WRITTEN
 
-    def in_hand(self) -> int | None:
+    def pending(self) -> int | None:
         """Which message is in hand, by its number from 0, and not wholly accounted for; or None."""
-        return self.count if self.hand is CurrentMessage.HOLDING else None
+        return self.count if self.cursor is CurrentMessage.HOLDING else None
 
     def copy(self, messages: Iterator[Message], limit: int | None = None) -> None:
         """Copy up to ``limit`` messages; what the iterator and the output raise comes through."""
         while limit is None or self.count < limit:
-            self.hand = CurrentMessage.ASKING
+            self.cursor = CurrentMessage.ASKING
             message = next(messages, None)
             if message is None:
                 return
-            self.hand = CurrentMessage.HOLDING
+            self.cursor = CurrentMessage.HOLDING
             self._write(self._formatter(message))
             self.count += 1
-            self.hand = CurrentMessage.WRITTEN
+            self.cursor = CurrentMessage.WRITTEN

@@ -47,7 +47,7 @@ def consume_polled(
     # Of a group that nobody named nothing is to stay behind.
     commits = config.enable_auto_commit and console.group_id is not None
     copier = Copier(console.formatter, output.write)
-    stop.in_hand = copier.in_hand
+    stop.pending = copier.pending
     # It waits for brokers as long as it takes: a signal ends that, too, once it runs.
     with KafkaConsumer(config={"bootstrap.timeout.ms": 0, **settings}) as us:
         measures.add(us)
@@ -63,7 +63,7 @@ def consume_polled(
             copier.copy(written.records(config.consumer_timeout_ms), console.max_messages)
         finally:
             stop.leave()
-            written.finish(last_too=copier.hand is CurrentMessage.WRITTEN)
+            written.finish(last_too=copier.cursor is CurrentMessage.WRITTEN)
             print(f"Consumed {copier.count} messages", file=sys.stderr)
 
 
@@ -112,7 +112,7 @@ class WrittenRecords(ConsumerRebalanceListener):
         self._clock = clock or SystemClock()
         self._committed_ms = self._clock.now_ms()
         self._stopping = False
-        self._in_hand: ConsumerRecord | None = None
+        self._pending: ConsumerRecord | None = None
         self._written: dict[TopicPartition, OffsetAndMetadata] = {}
 
     def records(self, timeout_ms: int) -> Iterator[ConsumerRecord]:
@@ -120,12 +120,12 @@ class WrittenRecords(ConsumerRebalanceListener):
         quiet_since_ms = self._clock.now_ms()
         while True:
             try:
-                found = self._consumer.poll(timeout_ms=self._patience_ms(timeout_ms))
+                found = self._consumer.poll(timeout_ms=self._limit_ms(timeout_ms))
             except Woken:
                 return
             for records in found.values():
                 for record in records:
-                    self._in_hand = record
+                    self._pending = record
                     yield record
                     self._note()
                     if self._stopping:
@@ -143,12 +143,12 @@ class WrittenRecords(ConsumerRebalanceListener):
         self._stopping = True
         self._consumer.wakeup()
 
-    def _patience_ms(self, timeout_ms: int) -> int:
+    def _limit_ms(self, timeout_ms: int) -> int:
         waits = [one for one in (timeout_ms, self._interval_ms) if one is not None and one >= 0]
         return min(waits, default=60_000)
 
     def _note(self) -> None:
-        record, self._in_hand = self._in_hand, None
+        record, self._pending = self._pending, None
         if record is not None:
             self._written[record.topic_partition] = OffsetAndMetadata(record.offset + 1)
 
@@ -157,8 +157,8 @@ class WrittenRecords(ConsumerRebalanceListener):
             self._committed_ms = now_ms
             self._commit(list(self._written))
 
-    def _commit(self, places: Collection[TopicPartition]) -> None:
-        mine = {place: self._written[place] for place in places if place in self._written}
+    def _commit(self, partitions: Collection[TopicPartition]) -> None:
+        mine = {place: self._written[place] for place in partitions if place in self._written}
         if not mine or self._interval_ms is None:
             return
         try:

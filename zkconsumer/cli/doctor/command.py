@@ -82,7 +82,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="the partition.assignment.strategy of these groups, range or roundrobin: nothing in "
         "ZooKeeper tells (default: found out, where it shows)",
     )
-    _add_looks(parser)
+    _add_snapshot_options(parser)
     repairs = parser.add_argument_group("repairs")
     repairs.add_argument(
         "--fix", action="store_true", help="offer to do what can be done, one after the other"
@@ -98,10 +98,10 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def _add_looks(parser: argparse.ArgumentParser) -> None:
-    looks = parser.add_argument_group("the second look")
-    looks.add_argument("--quick", action="store_true", help="look once, whatever is seen")
-    looks.add_argument(
+def _add_snapshot_options(parser: argparse.ArgumentParser) -> None:
+    snapshots = parser.add_argument_group("the second look")
+    snapshots.add_argument("--quick", action="store_true", help="look once, whatever is seen")
+    snapshots.add_argument(
         "--look-apart-ms",
         type=milliseconds,
         default=30_000,
@@ -109,7 +109,7 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
         help="how long a group may take to share out: the second look comes so much later, where "
         "one may be stuck (default: %(default)s)",
     )
-    looks.add_argument(
+    snapshots.add_argument(
         "--commit-interval-ms",
         type=milliseconds,
         default=60_000,
@@ -220,7 +220,7 @@ def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> 
     """Wait until each group that may be stuck has moved, or has had its time."""
     began_ms = clock.now_ms()
     left = list(doubts)
-    _say_waiting(left)
+    _write_waiting(left)
     while left:
         passed_ms = clock.now_ms() - began_ms
         until_ms = min(_LOOK_EVERY_MS, min(one.wait_ms for one in left) - passed_ms)
@@ -233,7 +233,7 @@ def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> 
             left = [one for one in left if not one.cleared(snapshot)]
 
 
-def _say_waiting(doubts: Sequence[Suspicion]) -> None:
+def _write_waiting(doubts: Sequence[Suspicion]) -> None:
     shown = "; ".join(f"{one.key} {one.why}" for one in doubts[:3])
     more = f"; and {len(doubts) - 3} more" if len(doubts) > 3 else ""
     longest_s = max(one.wait_ms for one in doubts) / 1000

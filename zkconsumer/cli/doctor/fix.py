@@ -78,7 +78,7 @@ def repair(store: ZkStore, findings: Sequence[Diagnosis], undo: UndoFile, *, yes
                 repaired.append(finding)
     finally:
         if undo.holds_anything:
-            _say(f"zkconsumer doctor --undo {undo.path} undoes what was done")
+            _write(f"zkconsumer doctor --undo {undo.path} undoes what was done")
     return Treated(repaired=tuple(repaired), failed=failed)
 
 
@@ -105,19 +105,19 @@ def undo_repairs(
     paths = [one.path for one in record.steps]
     plan = plan_undo(record, dict(zip(paths, store.get_many(paths), strict=True)))
     for path, why in plan.skipped.items():
-        _say(f"left as it is: {printable(path)}: {why}")
+        _write(f"left as it is: {printable(path)}: {why}")
     whole = all(why == "it is as it was" for why in plan.skipped.values())
     if not plan.ops:
-        _say("nothing is left to undo")
+        _write("nothing is left to undo")
         return whole
-    question = "\n".join(f"bring back {printable(one.path)}" for one in plan.ops)
-    if not confirm(question, _YES, yes):
+    lookup = "\n".join(f"bring back {printable(one.path)}" for one in plan.ops)
+    if not confirm(lookup, _YES, yes):
         raise ConfigError(f"nothing was undone: {name} is good for another time")
     # A parent that went meanwhile would refuse its child.
     parents = dict.fromkeys(one.path.rpartition("/")[0] for one in plan.ops)
     store.ensure_paths([one for one in parents if one])
     for op, error in zip(plan.ops, store.write_many(plan.ops), strict=True):
-        _say(f"{'brought back' if error is None else 'not undone'}: {printable(op.path)}", error)
+        _write(f"{'brought back' if error is None else 'not undone'}: {printable(op.path)}", error)
         whole = whole and error is None
     return whole
 
@@ -136,10 +136,10 @@ def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
     """Whether all of it is done now; None where a write failed."""
     plan = _plan(store, fix)
     if plan.refused is not None:
-        _say(f"nothing was done: {plan.refused}")
+        _write(f"nothing was done: {plan.refused}")
         return False
     for path, why in plan.skipped.items():
-        _say(f"left as it is: {printable(path)}: {why}")
+        _write(f"left as it is: {printable(path)}: {why}")
     if not plan.writes:
         return all(why == "it is gone" for why in plan.skipped.values())
     undo.add([one.undone for one in plan.writes])
@@ -147,7 +147,7 @@ def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
     failed: list[PlannedWrite] = []
     for write, error in zip(plan.writes, errors, strict=True):
         done = "deleted" if isinstance(write.op, DeleteOp) else "set"
-        _say(f"{done if error is None else 'not done'}: {printable(write.op.path)}", error)
+        _write(f"{done if error is None else 'not done'}: {printable(write.op.path)}", error)
         if error is not None:
             failed.append(write)
     undo.drop([one.undone for one in failed])
@@ -168,5 +168,5 @@ def _require_same(made_for: str, zookeeper: str, name: str) -> None:
         )
 
 
-def _say(text: str, error: object = None) -> None:
+def _write(text: str, error: object = None) -> None:
     print(text if error is None else f"{text}: {error}", file=sys.stderr)

@@ -84,10 +84,10 @@ def checker_text(
     if broker_info:
         lines.append("BROKER INFO")
         leaders = (one.leader for tp, one in sorted(known.items()))
-        asked = mutable_int_map_order(-1 if one is None else one for one in leaders)
+        requested = mutable_int_map_order(-1 if one is None else one for one in leaders)
         lines += [
             f"{one} -> {addresses[one].host}:{addresses[one].port}"
-            for one in asked
+            for one in requested
             if one in addresses
         ]
     return "".join(line + "\n" for line in lines)

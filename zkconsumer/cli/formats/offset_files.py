@@ -62,7 +62,7 @@ def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Impo
     of_nodes = text.lstrip().startswith("/")
     found = parse_export(text) if of_nodes else _parse_csv(text, group_id)
     if found.bad:
-        raise ConfigError(f"{name} can't be taken: {_told(found.bad)}")
+        raise ConfigError(f"{name} can't be taken: {_described(found.bad)}")
     return found
 
 
@@ -138,7 +138,7 @@ def _parse_row(cells: list[str], group_id: str | None) -> tuple[str, TopicPartit
     return whose, TopicPartition(topic, number), offset
 
 
-def _told(bad: Iterable[InvalidOffset]) -> str:
+def _described(bad: Iterable[InvalidOffset]) -> str:
     lines = [f"line {number}: {reason}" for number, reason in bad]
     more = f"; and {len(lines) - _TOLD} more" if len(lines) > _TOLD else ""
     return "; ".join(lines[:_TOLD]) + more

@@ -30,13 +30,13 @@ class OffsetStoreReport:
 
     Attributes:
         group_id: whose offsets.
-        place: where they are kept.
+        storage: where they are kept.
         plan: what is to be done.
         outcome: what came of it; None where nothing was written.
     """
 
     group_id: str
-    place: OffsetStorage
+    storage: OffsetStorage
     plan: OffsetPlan
     outcome: Outcome | None = None
 
@@ -59,7 +59,7 @@ def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
         lines += [f"refused: {text}" for text in plan.plan.refusals]
         if outcome is not None:
             lines += [f"doubtful: {text}" for text in outcome.doubts]
-        lines.append(f"group {one.group_id} in {one.place.value}: {_summary(one, overall)}")
+        lines.append(f"group {one.group_id} in {one.storage.value}: {_summary(one, overall)}")
         parts.append("\n".join(map(printable, lines)) + "\n")
     undo = f"--roll-back {roll_back_file} undoes it\n" if roll_back_file else ""
     return "\n".join(parts) + undo
@@ -79,7 +79,7 @@ def plans_json(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
 def _report_json(one: OffsetStoreReport, overall: str) -> dict[str, object]:
     return {
         "group": one.group_id,
-        "storage": one.place.value,
+        "storage": one.storage.value,
         "status": _status(one, overall),
         "partitions": _partitions_json(one.plan, one.outcome),
         "notes": list(one.plan.notes),
@@ -135,13 +135,13 @@ def _status(one: OffsetStoreReport, overall: str) -> str:
 def _summary(one: OffsetStoreReport, overall: str) -> str:
     count, total = len(one.plan.plan.writes), len(one.plan.plan.moves)
     if one.outcome is not None:
-        verdict = "verified" if one.outcome.verified else "NOT verified"
-        return f"{len(one.outcome.written)} of {count} offsets written, {verdict}"
-    told = f"{count} of {total} offsets to be set"
+        outcome = "verified" if one.outcome.verified else "NOT verified"
+        return f"{len(one.outcome.written)} of {count} offsets written, {outcome}"
+    reported = f"{count} of {total} offsets to be set"
     return {
-        "refused": f"{told}; refused, nothing was written",
-        "planned": f"{told}; nothing was written yet",
-    }.get(overall, f"{told}; NOT begun: what was written before could not be verified")
+        "refused": f"{reported}; refused, nothing was written",
+        "planned": f"{reported}; nothing was written yet",
+    }.get(overall, f"{reported}; NOT begun: what was written before could not be verified")
 
 
 def _row(
@@ -159,10 +159,10 @@ def _row(
         plan.lag(tp, move.wanted),
     )
     cells = ["-" if one is None else str(one) for one in numbers]
-    return [f"{tp}", *cells, _said(move, failed)]
+    return [f"{tp}", *cells, _described(move, failed)]
 
 
-def _said(move: PartitionMove, failed: Mapping[TopicPartition, str] | None) -> str:
+def _described(move: PartitionMove, failed: Mapping[TopicPartition, str] | None) -> str:
     if failed is not None and move.topic_partition in failed:
         return f"NOT SET: {failed[move.topic_partition]}"
     if move.fate is Fate.WRITE:

@@ -27,14 +27,14 @@ def updated_text(offsets: Mapping[int, int]) -> str:
 
 def verified_text(*, every_partition_owned: bool) -> str:
     """``VerifyConsumerRebalance``, as it was meant: it fails every group that has members."""
-    verdict = "successful" if every_partition_owned else "failed"
-    return f"Rebalance operation {verdict} !\n"
+    outcome = "successful" if every_partition_owned else "failed"
+    return f"Rebalance operation {outcome} !\n"
 
 
 def offset_shell_text(
     topic: str,
     offsets: Mapping[int, Sequence[int] | None],
-    asked: Iterable[int] | None = None,
+    requested: Iterable[int] | None = None,
 ) -> Printed:
     """``GetOffsetShell``.
 
@@ -42,10 +42,10 @@ def offset_shell_text(
         topic: the topic.
         offsets: of each of its partitions what the leader answered, descending; None where it has
             no leader. In the order in which the brokers list them.
-        asked: ``--partitions``; all unless given.
+        requested: ``--partitions``; all unless given.
     """
     output, errors = [], []
-    for partition in offsets if asked is None else asked:
+    for partition in offsets if requested is None else requested:
         if partition not in offsets:
             errors.append(f"Error: partition {partition} does not exist\n")
             continue

@@ -45,9 +45,9 @@ def _shares(plan: SharePlan) -> str:
         return "no reader would get a partition"
     fewest, most = min(sizes), max(sizes)
     each = str(most) if fewest == most else f"{fewest} to {most}"
-    told = f"{each} partition{'' if most == 1 else 's'} a reader"
+    reported = f"{each} partition{'' if most == 1 else 's'} a reader"
     idle = len(plan.idle)
-    return f"{told} for {len(sizes)} of them, none for {idle}" if idle else told
+    return f"{reported} for {len(sizes)} of them, none for {idle}" if idle else reported
 
 
 def share_plan_json(group_id: str, plan: SharePlan) -> str:

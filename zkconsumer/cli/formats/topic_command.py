@@ -47,12 +47,12 @@ def describe_text(
             lines += [
                 _partition_line(one)
                 for one in topic.partitions
-                if _is_told(one, only, live_brokers)
+                if _is_listed(one, only, live_brokers)
             ]
     return "".join(line + "\n" for line in lines)
 
 
-def _is_told(
+def _is_listed(
     partition: PartitionStatus, only: DescriptionFilter, live_brokers: Collection[int]
 ) -> bool:
     if only is DescriptionFilter.UNDER_REPLICATED:

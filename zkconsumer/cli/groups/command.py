@@ -12,7 +12,7 @@ from zkconsumer.cli.cluster_arguments import (
     add_cluster_arguments,
     add_kind_argument,
 )
-from zkconsumer.cli.cluster_responses import find_group, settled, tell_failures
+from zkconsumer.cli.cluster_responses import find_group, print_failures, settled
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.group_command import describe_group_text, group_list_text
 from zkconsumer.cli.groups.delete import delete_groups
@@ -24,10 +24,10 @@ from zkconsumer.cli.groups.watch import (
     group_screen,
     groups_screen,
 )
-from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, looks
+from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, snapshots
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
-from zkconsumer.cli.without_zookeeper import tell_unknown, usual_kind
+from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import CONSUMERS, GroupPaths
@@ -141,8 +141,8 @@ def _chosen(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Sequence[Gro
 
 def _list(args: argparse.Namespace, access: CommandCluster) -> int:
     snapshot = access.snapshot()
-    tell_failures(snapshot)
-    tell_unknown(snapshot, args.kind)
+    print_failures(snapshot)
+    print_unknown(snapshot, args.kind)
     groups = _chosen(args, snapshot)
     if args.format == "json":
         print(json_text(list_json(groups, snapshot)), end="")
@@ -153,7 +153,7 @@ def _list(args: argparse.Namespace, access: CommandCluster) -> int:
 
 def _describe(args: argparse.Namespace, access: CommandCluster) -> int:
     snapshot = access.snapshot(args.group)
-    tell_failures(snapshot)
+    print_failures(snapshot)
     groups = [find_group(snapshot, group_id, args.kind) for group_id in args.group]
     if args.format == "json":
         print(json_text({"groups": [group_json(one) for one in groups]}), end="")
@@ -170,7 +170,7 @@ def _as_original(action: str, args: argparse.Namespace, access: CommandCluster) 
         return group_list_text(access.store.children_many([CONSUMERS])[0] or [])
     snapshot = access.snapshot(args.group or [])
     if action == "list":
-        tell_unknown(snapshot, args.kind)
+        print_unknown(snapshot, args.kind)
         return group_list_text(one.group_id for one in _chosen(args, snapshot))
     text = ""
     for group_id in args.group:
@@ -191,15 +191,15 @@ def _watch(args: argparse.Namespace, access: CommandCluster) -> int:
         key = find_group(snapshot, args.group[0], args.kind).key
     watch = GroupChanges(key)
     screen = Screen()
-    for number in looks(args.interval_ms, args.count):
+    for number in snapshots(args.interval_ms, args.count):
         if number:
             is_quick = key is not None and number % _FULL_EVERY
             snapshot = access.look([key]) if key and is_quick else access.snapshot(args.group or [])
-        screen.show(_looked(args, snapshot, watch, key, redraws=screen.redraws, number=number))
+        screen.show(_snapshot_of(args, snapshot, watch, key, redraws=screen.redraws, number=number))
     return settled(0, snapshot)
 
 
-def _looked(
+def _snapshot_of(
     args: argparse.Namespace,
     snapshot: ClusterSnapshot,
     watch: GroupChanges,

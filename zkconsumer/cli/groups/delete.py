@@ -160,15 +160,15 @@ def _refusal(snapshot: ClusterSnapshot, step: _Step) -> str:
 
 
 def _agreed(args: argparse.Namespace, snapshot: ClusterSnapshot, steps: Sequence[_Step]) -> bool:
-    told = []
+    reported = []
     for step in steps:
         group = _group(snapshot, step)
-        told.append(f"{step} will be deleted, with its offsets ({_with_offsets(group, step)}).")
+        reported.append(f"{step} will be deleted, with its offsets ({_with_offsets(group, step)}).")
         if group is not None and group.kind is GroupKind.ZOOKEEPER and _keeps_in_kafka(group):
-            told.append("  What it has committed to Kafka stays there, and expires.")
-    told.append("This can't be undone: 'offsets export' saves offsets first.")
+            reported.append("  What it has committed to Kafka stays there, and expires.")
+    reported.append("This can't be undone: 'offsets export' saves offsets first.")
     expected = args.group[0] if args.group and len(steps) == 1 else "yes"
-    return confirm("\n".join(told), expected, args.yes)
+    return confirm("\n".join(reported), expected, args.yes)
 
 
 def _with_offsets(group: GroupStatus | None, step: _Step) -> str:

@@ -176,7 +176,7 @@ def delete_coordinated(
     deadline_ms = times.now_ms() + timeout_ms
     while True:
         found = client.coordinator(group_id, timeout_ms=timeout_ms)
-        code = found if isinstance(found, int) else _ask(dialer, found, group_id, timeout_ms)
+        code = found if isinstance(found, int) else _request(dialer, found, group_id, timeout_ms)
         if code in _OUTCOMES:
             return _OUTCOMES[code]
         if not ErrorCode.of(code).retriable or times.now_ms() + _BACKOFF_MS > deadline_ms:
@@ -186,7 +186,7 @@ def delete_coordinated(
         wait_ms(_BACKOFF_MS)
 
 
-def _ask(dialer: BrokerDialer, coordinator: Broker, group_id: str, timeout_ms: int) -> int:
+def _request(dialer: BrokerDialer, coordinator: Broker, group_id: str, timeout_ms: int) -> int:
     connection = dialer.dial(coordinator, timeout_ms=timeout_ms)
     try:
         if not connection.versions.has(ApiKey.DELETE_GROUPS):
@@ -195,10 +195,10 @@ def _ask(dialer: BrokerDialer, coordinator: Broker, group_id: str, timeout_ms: i
                 "can): once its members are gone, the group goes with its offsets, which expire "
                 "after offsets.retention.minutes"
             )
-        answer = connection.call(
+        response = connection.call(
             DeleteGroupsRequest(groups_names=(group_id,)), timeout_ms=timeout_ms
         )
     finally:
         connection.close()
-    codes = [one.error_code for one in answer.results if one.group_id == group_id]
+    codes = [one.error_code for one in response.results if one.group_id == group_id]
     return codes[0] if codes else int(ErrorCode.GROUP_ID_NOT_FOUND)

@@ -41,7 +41,7 @@ class Change:
         group: as it is now; None where it is gone.
         key: what names it.
         was: as it was; None where it is new.
-        news: what is new, in words; its offsets aside.
+        events: what is new, in words; its offsets aside.
         read: by how much each partition's offset moved on.
         rebalance: the one that began, went on or ended.
     """
@@ -49,7 +49,7 @@ class Change:
     group: GroupStatus | None
     key: GroupKey
     was: GroupStatus | None
-    news: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
     read: Mapping[TopicPartition, int]
     rebalance: Rebalance | None = None
 
@@ -73,7 +73,7 @@ class GroupChanges:
 
     def receive(self, snapshot: ClusterSnapshot) -> list[Change]:
         """Take up a look; gives all groups that are watched, whether something is new or not."""
-        news = {one.key: one for one in self._timelines.record(snapshot)}
+        events = {one.key: one for one in self._timelines.record(snapshot)}
         groups = {key: one for key, one in snapshot.groups.items() if self._key in {None, key}}
         before, self._last = self._last, dict(groups)
         keys = sorted({*groups, *(before or {})}, key=lambda key: key[::-1])
@@ -82,7 +82,7 @@ class GroupChanges:
                 key,
                 (before or {}).get(key),
                 groups.get(key),
-                news.get(key),
+                events.get(key),
                 first=before is None,
             )
             for key in keys
@@ -102,19 +102,19 @@ def _change(
     *,
     first: bool,
 ) -> Change:
-    news: list[str] = []
+    events: list[str] = []
     if was is None and not first:
-        news.append("new")
+        events.append("new")
     elif now is None:
-        news.append("gone")
+        events.append("gone")
     elif was is not None and now is not None:
         if was.state != now.state:
-            news.append(f"{was.state} -> {now.state}")
-        news += _handed_over(was, now)
+            events.append(f"{was.state} -> {now.state}")
+        events += _handed_over(was, now)
     if rebalance is not None:
-        news.append(rebalance_text(rebalance))
+        events.append(rebalance_text(rebalance))
     read = {} if was is None or now is None else _read(was, now)
-    return Change(group=now, key=key, was=was, news=tuple(news), read=read, rebalance=rebalance)
+    return Change(group=now, key=key, was=was, events=tuple(events), read=read, rebalance=rebalance)
 
 
 def _handed_over(was: GroupStatus, now: GroupStatus) -> Iterator[str]:
@@ -180,8 +180,8 @@ def group_screen(
         )
     text += table(_ROWS, rows, coloured=coloured)
     if rebalances:
-        told = [f"{instant(one.began_ms)} {rebalance_text(one)}" for one in rebalances]
-        text += "\nrebalances since we look:\n" + "".join(f"{printable(one)}\n" for one in told)
+        reported = [f"{instant(one.began_ms)} {rebalance_text(one)}" for one in rebalances]
+        text += "\nrebalances since we look:\n" + "".join(f"{printable(one)}\n" for one in reported)
     return text
 
 
@@ -201,14 +201,14 @@ def groups_screen(changes: Sequence[Change], at_ms: int, *, coloured: bool) -> s
     rows: list[list[Cell]] = []
     for one in changes:
         group = one.group
-        news = Painted("; ".join(one.news), Colour.WARN)
+        events = Painted("; ".join(one.events), Colour.WARN)
         if group is None:
-            rows.append([one.key.group_id, one.key.kind, None, None, None, None, news])
+            rows.append([one.key.group_id, one.key.kind, None, None, None, None, events])
             continue
         count = len(group.members)
         read = f"{one.total_read:+d}" if one.total_read else ""
         kind, state, lag = group.kind, group.state, lag_text(group)
-        rows.append([group.group_id, kind, state, count, lag, read, news])
+        rows.append([group.group_id, kind, state, count, lag, read, events])
     return f"{instant(at_ms)}\n" + table(_GROUPS, rows, coloured=coloured)
 
 
@@ -223,9 +223,9 @@ def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> st
     lines: list[str] = []
     for one in changes:
         is_new = one.was is None and one.group is not None
-        if always or is_new or one.news or one.total_read:
+        if always or is_new or one.events or one.total_read:
             lines.append(_headline(one, at_ms))
-        lines += [f"  {printable(news)}" for news in one.news]
+        lines += [f"  {printable(events)}" for events in one.events]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -240,7 +240,7 @@ def change_json(change: Change, at_ms: int) -> dict[str, object]:
         "members": None if group is None else len(group.members),
         "total_lag": None if group is None else total_lag(group),
         "read": change.total_read,
-        "news": list(change.news),
+        "news": list(change.events),
         "rebalance": None
         if rebalance is None
         else {

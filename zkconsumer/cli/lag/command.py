@@ -12,13 +12,13 @@ from zkconsumer.cli.cluster_arguments import (
     add_kind_argument,
     milliseconds,
 )
-from zkconsumer.cli.cluster_responses import COULD_NOT, find_group, settled, tell_failures
+from zkconsumer.cli.cluster_responses import COULD_NOT, find_group, print_failures, settled
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.group_arguments import add_groups_argument
 from zkconsumer.cli.lag.rows import LagRow, lag_json, lag_rows, lag_table
 from zkconsumer.cli.lag.seconds import TIMES_MOST, LagSeconds
-from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, looks, pause
+from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, pause, snapshots
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
@@ -27,8 +27,8 @@ from zkconsumer.cli.tables import (
     json_text,
     shows_colour,
 )
-from zkconsumer.cli.unseen import tell_unseen
-from zkconsumer.cli.without_zookeeper import tell_unknown, usual_kind
+from zkconsumer.cli.unseen import print_unseen
+from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import Standing
@@ -94,12 +94,12 @@ def add_parser(subparsers: Subparsers) -> None:
         help="how long to wait before a coordinator that could not tell a group's offsets is asked "
         "once more (default: %(default)s)",
     )
-    _add_wishes(parser)
+    _add_request_options(parser)
     add_format_arguments(parser, scala="kafka.tools.ConsumerOffsetChecker of 0.8.2.2")
     parser.set_defaults(run=run)
 
 
-def _add_wishes(parser: argparse.ArgumentParser) -> None:
+def _add_request_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sample-ms",
         type=_whole,
@@ -152,9 +152,9 @@ def run(args: argparse.Namespace) -> int:
         if args.watch:
             return _watch(args, access, seconds)
         snapshot = _snapshot(args, access)
-        tell_failures(snapshot)
+        print_failures(snapshot)
         if not args.group:
-            tell_unknown(snapshot, args.kind)
+            print_unknown(snapshot, args.kind)
         seconds.note(snapshot)
         rows = _rows(args, snapshot)
         if not args.no_seconds:
@@ -203,13 +203,13 @@ def _rows(args: argparse.Namespace, snapshot: ClusterSnapshot) -> list[LagRow]:
 
 def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> str:
     if args.format == "json":
-        told = lag_json(rows, snapshot)
+        reported = lag_json(rows, snapshot)
         if args.broker_info:
-            told["brokers"] = [
+            reported["brokers"] = [
                 {"broker": one.broker.id, "host": one.broker.host, "port": one.broker.port}
                 for one in snapshot.brokers
             ]
-        return json_text(told)
+        return json_text(reported)
     text = lag_table(rows, coloured=shows_colour())
     if args.broker_info:
         text += "BROKER INFO\n" + "".join(
@@ -245,7 +245,7 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
             file=sys.stderr,
         )
         return COULD_NOT
-    if not args.group and tell_unseen(snapshot, args.kind):
+    if not args.group and print_unseen(snapshot, args.kind):
         return COULD_NOT
     return 0
 
@@ -266,7 +266,7 @@ def _unknown(row: LagRow, untold: Collection[str], max_seconds: int | None) -> s
 def _watch(args: argparse.Namespace, access: CommandCluster, seconds: LagSeconds) -> int:
     screen = Screen()
     status = 0
-    for _ in looks(args.interval_ms, args.count):
+    for _ in snapshots(args.interval_ms, args.count):
         snapshot = access.snapshot(args.group)
         seconds.note(snapshot)
         rows = _rows(args, snapshot)

@@ -299,13 +299,13 @@ def run(args: argparse.Namespace) -> int:
         ZkConsumerError: it can't go on; what was acknowledged is committed.
     """
     settings = settings_of(args)
-    with serving_metrics(args, _say) as measures:
+    with serving_metrics(args, _write) as measures:
         mirror = Mirror(settings, on_consumer=measures.add)
         measures.add_families(lambda: mirror_families(mirror.progress()))
         return _mirror(args, mirror)
 
 
-def _say(line: str) -> None:
+def _write(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
@@ -316,7 +316,7 @@ def _mirror(args: argparse.Namespace, mirror: Mirror) -> int:
             with progress("mirrored", None, unit="messages") as advance:
                 done = 0
 
-                def tell(now: MirrorProgress) -> None:
+                def notify(now: MirrorProgress) -> None:
                     nonlocal done
                     count = now.total.acknowledged
                     advance(count - done)
@@ -325,7 +325,7 @@ def _mirror(args: argparse.Namespace, mirror: Mirror) -> int:
                         _print_json(now, ended=False)
 
                 try:
-                    mirror.run(tell)
+                    mirror.run(notify)
                 finally:
                     stop.leave()
     except StopRequested:

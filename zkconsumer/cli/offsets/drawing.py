@@ -9,7 +9,7 @@ from zkconsumer.cli.offsets.opening import GroupOffsetStores, OffsetsCluster
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import OffsetStorage
-from zkconsumer.offsets.placing import Stored, merged, places_in_use, plan_of_place
+from zkconsumer.offsets.placing import Stored, merged, plan_of_store, stores_in_use
 from zkconsumer.offsets.planning import (
     Aim,
     OffsetPlan,
@@ -70,72 +70,74 @@ class Job:
     """What is to be done about one group.
 
     Attributes:
-        places: the group, open.
+        storages: the group, open.
         reports: of each place that is to be written.
         members: who was there when it was drawn.
         force: whether it is done although somebody was.
     """
 
-    places: GroupOffsetStores
+    storages: GroupOffsetStores
     reports: tuple[OffsetStoreReport, ...]
     members: tuple[str, ...] = ()
     force: bool = False
 
 
-def draw(cluster: OffsetsCluster, group_id: str, wish: GroupOffsetTarget) -> Job:
+def draw(cluster: OffsetsCluster, group_id: str, request: GroupOffsetTarget) -> Job:
     """Read what there is, and plan; nothing is written.
 
     Raises:
         ConfigError: the group can't be named like that, or nothing says where to write.
         ZkConsumerError: something could not be read.
     """
-    wanted_places = STORAGES.get(wish.storage or "", ())
-    places = cluster.of(group_id, with_kafka=OffsetStorage.KAFKA in wanted_places)
-    members = tuple(places.group.members())
-    stored = places.stored()
-    chosen = wanted_places or places_in_use(stored) or STORAGES.get(wish.storage_of_new or "", ())
+    wanted_places = STORAGES.get(request.storage or "", ())
+    storages = cluster.of(group_id, with_kafka=OffsetStorage.KAFKA in wanted_places)
+    members = tuple(storages.group.members())
+    stored = storages.stored()
+    chosen = (
+        wanted_places or stores_in_use(stored) or STORAGES.get(request.storage_of_new or "", ())
+    )
     if not chosen:
         raise ConfigError(
             f"group {group_id} has no offsets anywhere: look at its name, or say with --storage "
             "where its members will look for them"
         )
-    targets = {place: places.place(place) for place in chosen}
-    here = {place: stored[place] for place in chosen}
-    scope = _scope(wish, merged(here))
-    for place in chosen:
+    targets = {storage: storages.storage(storage) for storage in chosen}
+    here = {storage: stored[storage] for storage in chosen}
+    scope = _scope(request, merged(here))
+    for storage in chosen:
         # What is not there is read as well: writing is fenced by what was read.
-        unread = [tp for tp in scope if tp not in here[place] and tp in cluster.partitions]
-        here[place] |= targets[place].fetch(unread)
-    overall = _plan(cluster, wish, merged(here), scope, members)
+        unread = [tp for tp in scope if tp not in here[storage] and tp in cluster.partitions]
+        here[storage] |= targets[storage].fetch(unread)
+    overall = _plan(cluster, request, merged(here), scope, members)
     reports = tuple(
         OffsetStoreReport(
             group_id=group_id,
-            place=place,
-            plan=plan_of_place(overall, found, leads=place is chosen[0]),
+            storage=storage,
+            plan=plan_of_store(overall, found, leads=storage is chosen[0]),
         )
-        for place, found in here.items()
+        for storage, found in here.items()
     )
-    return Job(places=places, reports=reports, members=members, force=wish.force)
+    return Job(storages=storages, reports=reports, members=members, force=request.force)
 
 
-def _scope(wish: GroupOffsetTarget, stored: Stored) -> list[TopicPartition]:
-    if wish.scope is not None:
-        return sorted(wish.scope)
-    if isinstance(wish.goal, ToOffsets):
-        return sorted(wish.goal.offsets)
+def _scope(request: GroupOffsetTarget, stored: Stored) -> list[TopicPartition]:
+    if request.scope is not None:
+        return sorted(request.scope)
+    if isinstance(request.goal, ToOffsets):
+        return sorted(request.goal.offsets)
     return sorted(tp for tp, one in stored.items() if one.offset is not None or one.error)
 
 
 def _plan(
     cluster: OffsetsCluster,
-    wish: GroupOffsetTarget,
+    request: GroupOffsetTarget,
     stored: Stored,
     scope: Sequence[TopicPartition],
     members: Sequence[str],
 ) -> OffsetPlan:
     logs = cluster.logs(scope)
     present = Present(stored=stored, partitions=cluster.partitions, logs=logs, members=members)
-    goal = wish.goal
+    goal = request.goal
     match goal:
         case ResetToTime(time_ms):
             aim: Aim = cluster.at_time(time_ms, logs)
@@ -143,4 +145,6 @@ def _plan(
             aim = ToOffsets(dict.fromkeys(scope, offset))
         case _:
             aim = goal
-    return plan_offsets(aim, present, scope=wish.scope, outside=wish.outside, force=wish.force)
+    return plan_offsets(
+        aim, present, scope=request.scope, outside=request.outside, force=request.force
+    )

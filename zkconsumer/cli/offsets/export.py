@@ -9,7 +9,7 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import csv_text
 from zkconsumer.cli.formats.zk_offsets import export_text, offset_node
 from zkconsumer.cli.offsets.drawing import STORAGES
-from zkconsumer.cli.offsets.jobs import tell_unseen
+from zkconsumer.cli.offsets.jobs import print_unseen
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.output import show
 from zkconsumer.cli.progress import progress
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     with open_offsets(args) as cluster:
         alone = args.storage == "zookeeper"
         found = _read(cluster, args.group or cluster.group_ids(without_kafka=alone), args.storage)
-        tell_unseen(cluster)
+        print_unseen(cluster)
     absent = sorted(group_id for group_id in args.group or () if not found.get(group_id))
     if absent:
         raise ConfigError(
@@ -117,12 +117,12 @@ def _read(
     broken: list[str] = []
     with progress("reading offsets", len(group_ids), unit="groups") as advance:
         for group_id in group_ids:
-            places = cluster.of(
+            storages = cluster.of(
                 group_id, with_kafka=storage == "kafka", without_kafka=storage == "zookeeper"
             )
             stored = {
-                name: place.stored(None)
-                for name, place in places.places.items()
+                name: kind.stored(None)
+                for name, kind in storages.storages.items()
                 if name in STORAGES[storage]
             }
             together = merged(stored)
@@ -130,7 +130,7 @@ def _read(
             found[group_id] = {
                 tp: one.offset for tp, one in together.items() if one.offset is not None
             }
-            places.hang_up()
+            storages.hang_up()
             advance(1)
     if broken:
         more = f"; and {len(broken) - _TOLD} more" if len(broken) > _TOLD else ""

@@ -78,14 +78,14 @@ def run(args: argparse.Namespace) -> int:
     with open_offsets(args) as cluster:
         with progress("planning", len(offsets), unit="groups") as advance:
             for group_id, of_group in sorted(offsets.items()):
-                wish = GroupOffsetTarget(
+                request = GroupOffsetTarget(
                     goal=ToOffsets(of_group),
                     outside=outside,
                     storage=storage,
                     storage_of_new="zookeeper",
                     force=args.force,
                 )
-                jobs.append(draw(cluster, group_id, wish))
+                jobs.append(draw(cluster, group_id, request))
                 advance(1)
         return finish(args, cluster, jobs, scala=lambda _: "")
 
@@ -96,7 +96,7 @@ def _offsets(args: argparse.Namespace) -> Mapping[str, Mapping[TopicPartition, i
     if args.format == "scala":
         text = _as_nodes(read_as_original(text, name))
     else:
-        _tell_of_empty_lines(name, text)
+        _report_empty_lines(name, text)
     imported = parse_offset_file(text, name, only[0] if len(only) == 1 else None)
     missing = [group_id for group_id in only if group_id not in imported.offsets]
     if missing:
@@ -109,7 +109,7 @@ def _as_nodes(nodes: Mapping[str, str]) -> str:
     return export_text(OffsetNode(path, text) for path, text in nodes.items())
 
 
-def _tell_of_empty_lines(name: str, text: str) -> None:
+def _report_empty_lines(name: str, text: str) -> None:
     """Who has such a file may rely on it that the original stops there."""
     lines = text.rstrip().splitlines() if text.startswith("/") else ()
     number = _first_empty(lines)

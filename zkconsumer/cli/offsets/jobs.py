@@ -50,7 +50,7 @@ def carry(
         RollBack.of(
             report.plan.plan,
             group_id=report.group_id,
-            target=report.place,
+            target=report.storage,
             zookeeper=cluster.zookeeper,
             made_ms=made_ms,
         )
@@ -79,11 +79,11 @@ def write_all(jobs: Sequence[Job]) -> list[OffsetStoreReport]:
 
 
 def _carry_one(job: Job, report: OffsetStoreReport, *, begun: bool) -> Outcome:
-    target = job.places.places[report.place]
+    target = job.storages.storages[report.storage]
     although = job.members if job.force else None
     plan = report.plan.plan
     try:
-        return carry_out(job.places.group, target, plan, although=although)
+        return carry_out(job.storages.group, target, plan, although=although)
     except ZkConsumerError as error:
         if not begun:
             raise
@@ -116,14 +116,15 @@ def finish(
         OSError: the roll-back file can't be written.
     """
     reports: Sequence[OffsetStoreReport] = [report for job in jobs for report in job.reports]
-    tell_unseen(cluster)
+    print_unseen(cluster)
     refused = any(report.plan.plan.refusals for report in reports)
     name = None
     if not refused and not any(report.plan.plan.expected for report in reports):
         absent = sorted({move.topic_partition for one in reports for move in one.plan.plan.moves})
-        told = ", ".join(map(format, absent[:_TOLD]))
+        reported = ", ".join(map(format, absent[:_TOLD]))
         raise ConfigError(
-            f"the cluster has none of these partitions: {told}{' …' if absent[_TOLD:] else ''}: "
+            f"the cluster has none of these partitions: {reported}"
+            f"{' …' if absent[_TOLD:] else ''}: "
             "look at the names, and at where the cluster is; nothing was written"
         )
     if not refused and not args.dry_run:
@@ -145,7 +146,7 @@ def finish(
     return status
 
 
-def tell_unseen(cluster: OffsetsCluster) -> None:
+def print_unseen(cluster: OffsetsCluster) -> None:
     """Say on standard error what is not known for want of a ZooKeeper."""
     unseen = cluster.unseen
     if unseen is not None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.offsets.migration_report import MigrationReport, as_json, as_text
-from zkconsumer.cli.offsets.offset_stores import open_places
+from zkconsumer.cli.offsets.offset_stores import open_stores
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import discard_standard_output
 from zkconsumer.cli.text_files import read_text
@@ -38,19 +38,19 @@ def add_parser(subparsers: Subparsers) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    _add_places(migrate)
-    _add_wishes(migrate)
+    _add_store_options(migrate)
+    _add_request_options(migrate)
     migrate.set_defaults(run=run)
 
 
-def _add_places(parser: argparse.ArgumentParser) -> None:
-    places = [place.value for place in OffsetStorage]
+def _add_store_options(parser: argparse.ArgumentParser) -> None:
+    storages = [storage.value for storage in OffsetStorage]
     parser.add_argument(
         "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
     )
     add_group_argument(parser, "the consumer group")
-    parser.add_argument("--from", dest="source", choices=places, help="where its offsets are")
-    parser.add_argument("--to", dest="target", choices=places, help="where they shall be")
+    parser.add_argument("--from", dest="source", choices=storages, help="where its offsets are")
+    parser.add_argument("--to", dest="target", choices=storages, help="where they shall be")
     parser.add_argument(
         "--bootstrap-servers",
         metavar="HOSTS",
@@ -63,7 +63,7 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_wishes(parser: argparse.ArgumentParser) -> None:
+def _add_request_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--topic", action="append", metavar="TOPIC", help="only this topic; may be repeated"
     )
@@ -119,22 +119,22 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _migrate(args: argparse.Namespace) -> int:
-    _check_wishes(args)
+    _check_request(args)
     group_id, target = args.group, OffsetStorage(args.target)
-    with open_places(args, group_id, args.zookeeper) as places:
+    with open_stores(args, group_id, args.zookeeper) as storages:
         migration = Migration(
-            places.group,
-            places.of(OffsetStorage(args.source)),
-            places.of(target),
-            places.partitions(),
+            storages.group,
+            storages.of(OffsetStorage(args.source)),
+            storages.of(target),
+            storages.partitions(),
         )
-        plan = migration.plan(_wish(args))
+        plan = migration.plan(_request_of(args))
         report = MigrationReport(
             group_id=group_id,
             source=args.source,
             target=args.target,
             plan=plan,
-            notes=places.notes(plan),
+            notes=storages.notes(plan),
         )
         if args.dry_run or plan.refusals:
             return _print(args, report)
@@ -164,9 +164,9 @@ def _undo(args: argparse.Namespace) -> int:
             f"{name} was written without a ZooKeeper: 'zkconsumer offsets set --roll-back' "
             "undoes it"
         )
-    with open_places(args, back.group_id, zookeeper) as places:
-        undoing = Undoing(places.group, places.of(back.target), back)
-        plan = undoing.plan(_wish(args))
+    with open_stores(args, back.group_id, zookeeper) as storages:
+        undoing = Undoing(storages.group, storages.of(back.target), back)
+        plan = undoing.plan(_request_of(args))
         outcome = None if args.dry_run or plan.refusals else undoing.carry_out(plan)
         report = MigrationReport(
             group_id=back.group_id,
@@ -178,7 +178,7 @@ def _undo(args: argparse.Namespace) -> int:
         return _print(args, report)
 
 
-def _check_wishes(args: argparse.Namespace) -> None:
+def _check_request(args: argparse.Namespace) -> None:
     needed = (
         ("--zookeeper", args.zookeeper),
         ("--group", args.group),
@@ -192,7 +192,7 @@ def _check_wishes(args: argparse.Namespace) -> None:
         raise ConfigError(f"--from and --to are both {args.source}: there is nothing to carry")
 
 
-def _wish(args: argparse.Namespace) -> MigrationRequest:
+def _request_of(args: argparse.Namespace) -> MigrationRequest:
     ahead = Ahead.SET_BACK if args.force else Ahead.KEEP if args.keep_ahead else Ahead.REFUSE
     topics = None if args.topic is None else frozenset(args.topic)
     return MigrationRequest(topics=topics, ahead=ahead, wait_limit_ms=args.wait_ms)

@@ -99,32 +99,37 @@ def as_text(report: MigrationReport) -> str:
 
 
 def _row(move: PartitionMove, outcome: Outcome | None) -> tuple[str, str, str, str]:
-    return f"{move.topic_partition}", _shown(move.wanted), _shown(move.before), _said(move, outcome)
+    return (
+        f"{move.topic_partition}",
+        _shown(move.wanted),
+        _shown(move.before),
+        _described(move, outcome),
+    )
 
 
-def _said(move: PartitionMove, outcome: Outcome | None) -> str:
+def _described(move: PartitionMove, outcome: Outcome | None) -> str:
     tp = move.topic_partition
-    said = {
+    message = {
         Fate.NO_SUCH_PARTITION: "left out: the cluster has no such partition",
         Fate.KEEP: "kept: ahead",
         Fate.SAME: "the same",
         Fate.WRITE: "to be written" if outcome is None else "written",
     }[move.fate]
     failed = None if outcome is None else outcome.failed.get(tp)
-    return said if failed is None else f"NOT {_shown(move.wanted)}: {failed}"
+    return message if failed is None else f"NOT {_shown(move.wanted)}: {failed}"
 
 
 def _summary(report: MigrationReport) -> str:
     plan, outcome = report.plan, report.outcome
     count = len(plan.writes)
     if outcome is None:
-        verdict = "refused, nothing was written" if plan.refusals else "nothing was written yet"
-        return f"group {report.group_id}: {count} of {len(plan.moves)} to be written; {verdict}"
+        audit = "refused, nothing was written" if plan.refusals else "nothing was written yet"
+        return f"group {report.group_id}: {count} of {len(plan.moves)} to be written; {audit}"
     undo = f"; --roll-back {report.roll_back_file} undoes it" if report.roll_back_file else ""
-    verdict = "verified" if outcome.verified else "NOT verified"
+    audit = "verified" if outcome.verified else "NOT verified"
     return (
         f"group {report.group_id}: {len(outcome.written)} of {count} written to {report.target}, "
-        f"{verdict}{undo}"
+        f"{audit}{undo}"
     )
 
 

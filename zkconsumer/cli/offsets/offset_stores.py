@@ -37,9 +37,9 @@ class OpenOffsetStores:
         """The group, whose members either place may know of."""
         return MigratedGroup.of(self.group_id, self.zookeeper, self.kafka)
 
-    def of(self, place: OffsetStorage) -> GroupOffsetStore:
+    def of(self, storage: OffsetStorage) -> GroupOffsetStore:
         """The one of this name."""
-        return self.zookeeper if place is OffsetStorage.ZOOKEEPER else self.kafka
+        return self.zookeeper if storage is OffsetStorage.ZOOKEEPER else self.kafka
 
     def notes(self, plan: MigrationPlan) -> tuple[str, ...]:
         """What the user should know of the offsets that are carried."""
@@ -55,7 +55,7 @@ class OpenOffsetStores:
 
 
 @contextmanager
-def open_places(
+def open_stores(
     args: argparse.Namespace, group_id: str, zookeeper: str
 ) -> Iterator[OpenOffsetStores]:
     """Connect to ZooKeeper; brokers are connected to when they are asked.

@@ -38,7 +38,7 @@ class GroupOffsetStores:
 
     Attributes:
         group_id: which.
-        places: ZooKeeper first, unless a group can't be called like that there; without Kafka
+        storages: ZooKeeper first, unless a group can't be called like that there; without Kafka
             where nobody has kept offsets there yet: to ask would make the cluster create the topic
             for them.
         group: tells who of it is there.
@@ -48,12 +48,12 @@ class GroupOffsetStores:
     """
 
     group_id: str
-    places: Mapping[OffsetStorage, GroupOffsetStore]
+    storages: Mapping[OffsetStorage, GroupOffsetStore]
     group: MigratedGroup
     with_zookeeper: bool = True
     hang_up: Callable[[], None] = _nothing
 
-    def place(self, name: OffsetStorage) -> GroupOffsetStore:
+    def storage(self, name: OffsetStorage) -> GroupOffsetStore:
         """One of them.
 
         Raises:
@@ -64,10 +64,10 @@ class GroupOffsetStores:
                 f"offsets of group {self.group_id} in ZooKeeper need a --zookeeper; "
                 "--storage kafka goes without; nothing was written"
             )
-        if name not in self.places:
+        if name not in self.storages:
             GroupPaths(self.group_id)
             raise ConfigError(f"group {self.group_id} has nothing in {name.value}")
-        return self.places[name]
+        return self.storages[name]
 
     def stored(self) -> dict[OffsetStorage, dict[TopicPartition, FetchedOffset]]:
         """Every offset that it has.
@@ -75,7 +75,7 @@ class GroupOffsetStores:
         Raises:
             ZkConsumerError: no answer in time, or access denied.
         """
-        return {name: dict(place.stored(None)) for name, place in self.places.items()}
+        return {name: dict(storage.stored(None)) for name, storage in self.storages.items()}
 
 
 class OffsetsCluster:
@@ -141,11 +141,11 @@ class OffsetsCluster:
         Raises:
             ConfigError: nobody takes it.
         """
-        places: dict[OffsetStorage, GroupOffsetStore] = {}
+        storages: dict[OffsetStorage, GroupOffsetStore] = {}
         # Who wants ZooKeeper's alone hears what that needs.
         store = self._access.store if without_kafka else self._access.zookeeper
         if store is not None and is_segment(group_id):
-            places[OffsetStorage.ZOOKEEPER] = ZookeeperGroupOffsets(store, group_id)
+            storages[OffsetStorage.ZOOKEEPER] = ZookeeperGroupOffsets(store, group_id)
         hang_up: Callable[[], None] = _nothing
         if not without_kafka and (
             with_kafka or any(tp.topic == OFFSETS_TOPIC for tp in self.partitions)
@@ -154,14 +154,14 @@ class OffsetsCluster:
             settings = replace(PATIENCE, timeout_ms=timeout_ms, limit_ms=limit_ms)
             kafka = KafkaGroupOffsets(self._access.client, self._access.dialer, group_id, settings)
             self._closing.callback(kafka.close)
-            places[OffsetStorage.KAFKA] = kafka
+            storages[OffsetStorage.KAFKA] = kafka
             hang_up = kafka.close
-        if not places and store is not None:
+        if not storages and store is not None:
             GroupPaths(group_id)
-        group = MigratedGroup.of(group_id, *places.values(), clock=self._access.clock)
+        group = MigratedGroup.of(group_id, *storages.values(), clock=self._access.clock)
         return GroupOffsetStores(
             group_id=group_id,
-            places=places,
+            storages=storages,
             group=group,
             with_zookeeper=store is not None,
             hang_up=hang_up,
@@ -204,13 +204,13 @@ class OffsetsCluster:
         try:
             if not connection.versions.has(ApiKey.LIST_GROUPS):
                 return set()
-            answer = connection.call(ListGroupsRequest(), timeout_ms=self._access.timeout_ms)
+            response = connection.call(ListGroupsRequest(), timeout_ms=self._access.timeout_ms)
         finally:
             connection.close()
-        if answer.error_code:
-            code = answer.error_code
+        if response.error_code:
+            code = response.error_code
             raise BrokerError(code, "ListGroups", f"{broker}: {explained(code)}")
-        return {group.group_id for group in answer.groups}
+        return {group.group_id for group in response.groups}
 
 
 @contextmanager

@@ -50,8 +50,8 @@ def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str 
 
 def _default_name(parts: Sequence[RollBack]) -> str:
     groups = {part.group_id for part in parts}
-    places = {part.target.value for part in parts}
+    storages = {part.target.value for part in parts}
     time = datetime.fromtimestamp(parts[0].made_ms / 1000, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     # Short enough for any file system, however long the group's name is.
     whose = quote(min(groups), safe="")[:150] if len(groups) == 1 else f"{len(groups)}-groups"
-    return f"offsets-{whose}-{'-and-'.join(sorted(places))}-{time}.json"
+    return f"offsets-{whose}-{'-and-'.join(sorted(storages))}-{time}.json"

@@ -140,14 +140,14 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--topic and --all-topics are two different wishes: give one of them")
     goal = _goal(args)
     with open_offsets(args) as cluster:
-        wish = GroupOffsetTarget(
+        request = GroupOffsetTarget(
             goal=goal,
             scope=named_partitions(args.topic, cluster.partitions) if args.topic else None,
             outside=None if args.outside is None else Outside(args.outside),
             storage=args.storage,
             force=args.force,
         )
-        return finish(args, cluster, [draw(cluster, args.group, wish)])
+        return finish(args, cluster, [draw(cluster, args.group, request)])
 
 
 def _instant(text: str) -> int:

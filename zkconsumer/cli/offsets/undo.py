@@ -56,19 +56,19 @@ def _undo(
     args: argparse.Namespace, cluster: OffsetsCluster, backs: Sequence[RollBack]
 ) -> list[OffsetStoreReport]:
     """Plan all of it, then do all of it unless that was not asked for, or any is refused."""
-    wish = MigrationRequest(
+    request = MigrationRequest(
         topics=None if args.topic is None else frozenset(args.topic),
         ahead=Ahead.SET_BACK if args.force else Ahead.REFUSE,
     )
     jobs = []
     for back in backs:
-        places = cluster.of(back.group_id, with_kafka=back.target is OffsetStorage.KAFKA)
-        members = tuple(places.group.members()) if args.force else ()
-        target = places.place(back.target)
-        plan = Undoing(places.group, target, back, with_members=args.force).plan(wish)
+        storages = cluster.of(back.group_id, with_kafka=back.target is OffsetStorage.KAFKA)
+        members = tuple(storages.group.members()) if args.force else ()
+        target = storages.storage(back.target)
+        plan = Undoing(storages.group, target, back, with_members=args.force).plan(request)
         shown = OffsetPlan(plan=plan, logs=cluster.logs(sorted(plan.expected)))
-        report = OffsetStoreReport(group_id=back.group_id, place=back.target, plan=shown)
-        jobs.append(Job(places=places, reports=(report,), members=members, force=args.force))
+        report = OffsetStoreReport(group_id=back.group_id, storage=back.target, plan=shown)
+        jobs.append(Job(storages=storages, reports=(report,), members=members, force=args.force))
     reports = [report for job in jobs for report in job.reports]
     if args.dry_run or any(report.plan.plan.refusals for report in reports):
         return reports

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
                 show(updated_text({}))
                 return 0
             raise ConfigError(f"the cluster has no topic {args.topic!r}")
-        wish = GroupOffsetTarget(
+        request = GroupOffsetTarget(
             goal=goals[args.goal],
             scope=scope,
             outside=None if args.outside is None else Outside(args.outside),
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
             storage_of_new="zookeeper",
             force=args.force,
         )
-        return finish(args, cluster, [draw(cluster, group_id, wish)], scala=_as_original)
+        return finish(args, cluster, [draw(cluster, group_id, request)], scala=_as_original)
 
 
 def _as_original(reports: Sequence[OffsetStoreReport]) -> str:

@@ -210,9 +210,11 @@ def run(args: argparse.Namespace) -> int:
     format_time(0, args.date_format)
     opening = _opening(args)
 
-    def report(told: Interval, start_ms: int) -> None:
+    def report(interval: Interval, start_ms: int) -> None:
         if detailed and args.format != "json":
-            sys.stdout.write(scala_detail(told, start_ms, style) if is_scala else detail(told))
+            sys.stdout.write(
+                scala_detail(interval, start_ms, style) if is_scala else detail(interval)
+            )
             sys.stdout.flush()
 
     if is_scala and not args.hide_header:
@@ -260,11 +262,11 @@ def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[Pe
             "fetch.message.max.bytes": str(args.fetch_size),
             "num.consumer.fetchers": str(args.num_fetch_threads),
         }
-        wishes = _wishes(args, file | own, args.threads or _SCALA_STREAMS)
+        options = _options(args, file | own, args.threads or _SCALA_STREAMS)
         if args.delete_consumer_offsets and args.group is None:
             raise ConfigError("--delete-consumer-offsets deletes a group: name it with --group")
         deleting = args.delete_consumer_offsets
-        return lambda: zookeeper_source(wishes, args.group, deleting=deleting)
+        return lambda: zookeeper_source(options, args.group, deleting=deleting)
     if args.group is not None or args.delete_consumer_offsets:
         raise ConfigError(
             "--group and --delete-consumer-offsets are for --zookeeper: with --bootstrap-server "
@@ -275,12 +277,12 @@ def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[Pe
         "max.partition.fetch.bytes": str(args.fetch_size),
         "receive.buffer.bytes": str(args.socket_buffer_size),
     }
-    patience = {"default.api.timeout.ms": str(_OPENING_MS)}
-    wishes = _wishes(args, patience | file | own, args.threads or 1)
-    return lambda: polled_source(wishes)
+    deadline = {"default.api.timeout.ms": str(_OPENING_MS)}
+    options = _options(args, deadline | file | own, args.threads or 1)
+    return lambda: polled_source(options)
 
 
-def _wishes(args: argparse.Namespace, settings: dict[str, str], streams: int) -> PerfOptions:
+def _options(args: argparse.Namespace, settings: dict[str, str], streams: int) -> PerfOptions:
     return PerfOptions(
         topic=args.topic,
         streams=streams,

@@ -95,7 +95,7 @@ class StreamTally:
             self.message_count += len(part)
             self.last_ms = self._now_ms()
             if len(part) == room:
-                self._tell()
+                self._notify()
 
     def final_interval(self, now_ms: int) -> Interval:
         """The last one, of which the original takes the rate from the very beginning."""
@@ -107,9 +107,9 @@ class StreamTally:
             until_ms=now_ms,
         )
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         until = self.count
-        told = Interval(
+        interval = Interval(
             stream=self.stream,
             since=self._reported,
             until=until,
@@ -117,7 +117,7 @@ class StreamTally:
             until_ms=self.last_ms,
         )
         self._reported, self._reported_ms = until, self.last_ms
-        self._report(told)
+        self._report(interval)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -217,8 +217,8 @@ class _Measuring:
         elapsed_ms = self._elapsed_ms()
         self._line.show(elapsed_ms, messages, messages - before, size - size_before)
 
-    def _report(self, told: Interval) -> None:
-        self._limits.report(told, self._wall_ms)
+    def _report(self, interval: Interval) -> None:
+        self._limits.report(interval, self._wall_ms)
 
     def _elapsed_ms(self) -> int:
         return self._clock.now_ms() - self._start_ms

@@ -35,12 +35,12 @@ def as_table(found: Measurement, *, coloured: bool) -> str:
     rows.append(_row_of("all", found.elapsed_ms, found.message_count, found.byte_count))
     shown = table(_COLUMNS, rows, coloured=coloured)
     quiet = len(found.streams) - len(read)
-    told = [_ENDS[found.end]]
+    interval = [_ENDS[found.end]]
     if quiet and read:
-        told.append(f"{quiet} of {len(found.streams)} streams had nothing to read")
+        interval.append(f"{quiet} of {len(found.streams)} streams had nothing to read")
     if not read:
-        told = [f"nothing was read: {_ENDS[found.end]}"]
-    return f"{shown}{'; '.join(told)}\n"
+        interval = [f"nothing was read: {_ENDS[found.end]}"]
+    return f"{shown}{'; '.join(interval)}\n"
 
 
 def as_json(found: Measurement, *, topic: str, fetch_size: int) -> dict[str, object]:
@@ -83,27 +83,28 @@ def scala_row(found: Measurement, style: PerfStyle) -> str:
     return f"{row}\n"
 
 
-def scala_detail(told: Interval, start_ms: int, style: PerfStyle) -> str:
+def scala_detail(interval: Interval, start_ms: int, style: PerfStyle) -> str:
     """The original's row about a stream, with its line end."""
     row = style.detailed_row(
-        start_ms + told.until_ms,
-        told.stream,
-        since=told.since,
-        until=told.until,
-        elapsed_ms=max(1, told.until_ms - told.since_ms),
+        start_ms + interval.until_ms,
+        interval.stream,
+        since=interval.since,
+        until=interval.until,
+        elapsed_ms=max(1, interval.until_ms - interval.since_ms),
     )
     return f"{row}\n"
 
 
-def detail(told: Interval) -> str:
+def detail(interval: Interval) -> str:
     """The same in words."""
-    elapsed_ms = told.until_ms - told.since_ms
-    messages = told.until.message_count - told.since.message_count
-    size = told.until.byte_count - told.since.byte_count
+    elapsed_ms = interval.until_ms - interval.since_ms
+    messages = interval.until.message_count - interval.since.message_count
+    size = interval.until.byte_count - interval.since.byte_count
     rate, byte_rate = per_second(messages, elapsed_ms), per_second(size / MEGABYTE, elapsed_ms)
     return (
-        f"stream {told.stream}: {told.until_ms / 1000:.1f} s, {told.until.message_count} messages, "
-        f"{_told(rate, 0)} messages/s, {_told(byte_rate, 2)} MB/s\n"
+        f"stream {interval.stream}: {interval.until_ms / 1000:.1f} s, "
+        f"{interval.until.message_count} messages, "
+        f"{_number(rate, 0)} messages/s, {_number(byte_rate, 2)} MB/s\n"
     )
 
 
@@ -118,12 +119,12 @@ def _row_of(name: str, elapsed_ms: int, messages: int, size: int) -> list[Cell]:
         f"{elapsed_ms / 1000:.3f}",
         messages,
         f"{size / MEGABYTE:.4f}",
-        None if rate is None else _told(rate, 0),
-        None if byte_rate is None else _told(byte_rate, 2),
+        None if rate is None else _number(rate, 0),
+        None if byte_rate is None else _number(byte_rate, 2),
     ]
 
 
-def _told(rate: float | None, decimals: int) -> str:
+def _number(rate: float | None, decimals: int) -> str:
     return "-" if rate is None else f"{rate:.{decimals}f}"
 
 

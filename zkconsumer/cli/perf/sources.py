@@ -75,12 +75,12 @@ class PerfSource:
 
 @contextmanager
 def zookeeper_source(
-    wishes: PerfOptions, group_id: str | None, *, deleting: bool
+    options: PerfOptions, group_id: str | None, *, deleting: bool
 ) -> Iterator[PerfSource]:
     """A member of a group of its own, which is gone afterwards.
 
     Args:
-        wishes: what to read.
+        options: what to read.
         group_id: the group's name; None for a made-up one.
         deleting: whether to delete first what ZooKeeper has of the group.
 
@@ -89,11 +89,11 @@ def zookeeper_source(
         ZkConsumerError: ZooKeeper does not answer, the group has members, or nothing can be read.
     """
     settings = {
-        **wishes.settings,
+        **options.settings,
         "group.id": group_id or f"perf-consumer-{uuid.uuid4().hex[:8]}",
-        "auto.offset.reset": "largest" if wishes.from_latest else "smallest",
+        "auto.offset.reset": "largest" if options.from_latest else "smallest",
         "auto.commit.enable": "false",
-        "consumer.timeout.ms": str(wishes.timeout_ms),
+        "consumer.timeout.ms": str(options.timeout_ms),
     }
     config = ConsumerConfig.from_properties(settings)
     with open_store(config) as store:
@@ -109,8 +109,8 @@ def zookeeper_source(
     with ExitStack() as stack:
         stack.callback(_delete_nodes, config)
         connector = stack.enter_context(ZookeeperConsumerConnector(config))
-        streams = connector.create_message_streams({wishes.topic: wishes.streams})[wishes.topic]
-        yield _Connected(connector, streams, wishes)
+        streams = connector.create_message_streams({options.topic: options.streams})[options.topic]
+        yield _Connected(connector, streams, options)
 
 
 class _Connected(PerfSource):
@@ -118,11 +118,11 @@ class _Connected(PerfSource):
         self,
         connector: ZookeeperConsumerConnector,
         streams: Sequence[KafkaStream[bytes, bytes]],
-        wishes: PerfOptions,
+        options: PerfOptions,
     ) -> None:
         self._connector = connector
-        self._topic = wishes.topic
-        self.streams = [self._lists(one, one_by_one=wishes.one_by_one) for one in streams]
+        self._topic = options.topic
+        self.streams = [self._lists(one, one_by_one=options.one_by_one) for one in streams]
 
     def stop(self) -> None:
         self._connector.shutdown()
@@ -166,7 +166,7 @@ class _Connected(PerfSource):
 
 
 @contextmanager
-def polled_source(wishes: PerfOptions, clock: Clock | None = None) -> Iterator[PerfSource]:
+def polled_source(options: PerfOptions, clock: Clock | None = None) -> Iterator[PerfSource]:
     """All partitions of the topic, spread over so many consumers; no group is joined.
 
     Raises:
@@ -175,31 +175,31 @@ def polled_source(wishes: PerfOptions, clock: Clock | None = None) -> Iterator[P
     """
     settings = {
         "allow.auto.create.topics": "false",
-        **wishes.settings,
+        **options.settings,
         "enable.auto.commit": "false",
     }
     with ExitStack() as stack:
         first = stack.enter_context(KafkaConsumer(config=settings))
-        numbers = sorted(first.partitions_for_topic(wishes.topic) or ())
+        numbers = sorted(first.partitions_for_topic(options.topic) or ())
         if not numbers:
-            raise _no_topic(wishes.topic)
+            raise _no_topic(options.topic)
         consumers = [first]
-        while len(consumers) < min(wishes.streams, len(numbers)):
+        while len(consumers) < min(options.streams, len(numbers)):
             consumers.append(stack.enter_context(KafkaConsumer(config=settings)))
         for place, consumer in enumerate(consumers):
-            mine = [TopicPartition(wishes.topic, one) for one in numbers[place :: len(consumers)]]
+            mine = [TopicPartition(options.topic, one) for one in numbers[place :: len(consumers)]]
             consumer.assign(mine)
-            seek = consumer.seek_to_end if wishes.from_latest else consumer.seek_to_beginning
+            seek = consumer.seek_to_end if options.from_latest else consumer.seek_to_beginning
             seek(*mine)
-        yield _Polled(consumers, wishes, clock or SystemClock())
+        yield _Polled(consumers, options, clock or SystemClock())
 
 
 class _Polled(PerfSource):
     def __init__(
-        self, consumers: Sequence[KafkaConsumer], wishes: PerfOptions, clock: Clock
+        self, consumers: Sequence[KafkaConsumer], options: PerfOptions, clock: Clock
     ) -> None:
         self._consumers = consumers
-        self._wishes = wishes
+        self._options = options
         self._clock = clock
         self.streams = [self._lists(one) for one in consumers]
 
@@ -215,13 +215,13 @@ class _Polled(PerfSource):
 
     def _lists(self, consumer: KafkaConsumer) -> Lists:
         quiet_since_ms = self._clock.now_ms()
-        while self._clock.now_ms() - quiet_since_ms < self._wishes.timeout_ms:
+        while self._clock.now_ms() - quiet_since_ms < self._options.timeout_ms:
             try:
                 found = consumer.poll(timeout_ms=_TURN_MS)
             except Woken:
                 return
             for records in found.values():
-                if self._wishes.one_by_one:
+                if self._options.one_by_one:
                     for record in records:
                         yield (record,)
                 else:

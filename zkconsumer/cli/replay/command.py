@@ -187,19 +187,19 @@ def run(args: argparse.Namespace) -> int:
             replay = Replay(brokers.client, settings, formatter)
             _copy(args, replay, plan)
     except StopRequested:
-        return _tell(replay, _INTERRUPTED)
+        return _notify(replay, _INTERRUPTED)
     except OutputClosed:
         discard_standard_output()
     except DataLost as lost:
-        _tell(replay, 1)
+        _notify(replay, 1)
         raise ZkConsumerError(
             f"{lost.topic_partition} [{lost.from_offset}, {lost.until_offset}) is gone meanwhile: "
             f"{lost.reason}: --allow-gaps goes on without it"
         ) from lost
     except ZkConsumerError:
-        _tell(replay, 1)
+        _notify(replay, 1)
         raise
-    return _tell(replay, 0)
+    return _notify(replay, 0)
 
 
 @contextmanager
@@ -242,7 +242,7 @@ def _copy(args: argparse.Namespace, replay: Replay, plan: ReplayPlan) -> None:
             replay.run(plan.ranges, file.write, advance, limit=args.max_messages)
 
 
-def _tell(replay: Replay | None, status: int) -> int:
+def _notify(replay: Replay | None, status: int) -> int:
     """The account at the end; gives the exit status."""
     if replay is not None:
         for line in replay.account():

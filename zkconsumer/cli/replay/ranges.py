@@ -11,11 +11,11 @@ from zkconsumer.offsets.planning import LogRange
 class UnavailableOffsets:
     """Offsets that were asked for and are not in the log; and why."""
 
-    stretch: OffsetRange
+    range_: OffsetRange
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.stretch} is not there: {self.reason}"
+        return f"{self.range_} is not there: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +66,19 @@ def plan_replay(
             continue
         first, behind = max(start, log.start), min(end, log.end)
         if start < log.start and start < end:
-            stretch = _stretch(tp, start, min(end, log.start))
+            range_ = _range(tp, start, min(end, log.start))
             gone.append(
                 UnavailableOffsets(
-                    stretch, f"the log begins at {log.start} (older messages are deleted)"
+                    range_, f"the log begins at {log.start} (older messages are deleted)"
                 )
             )
         if end > log.end and start < end:
-            stretch = _stretch(tp, max(start, log.end), end)
-            gone.append(UnavailableOffsets(stretch, f"the log ends at {log.end}"))
+            range_ = _range(tp, max(start, log.end), end)
+            gone.append(UnavailableOffsets(range_, f"the log ends at {log.end}"))
         if first < behind:
-            ranges.append(_stretch(tp, first, behind))
+            ranges.append(_range(tp, first, behind))
     return ReplayPlan(tuple(ranges), tuple(gone), tuple(wrong), tuple(notes))
 
 
-def _stretch(tp: TopicPartition, start: int, end: int) -> OffsetRange:
+def _range(tp: TopicPartition, start: int, end: int) -> OffsetRange:
     return OffsetRange(topic_partition=tp, from_offset=start, until_offset=end)

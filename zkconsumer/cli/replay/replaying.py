@@ -77,10 +77,10 @@ class Replay:
             DataLost: offsets are not there, and the settings want them all.
             ZkConsumerError: a partition can't be read.
         """
-        for stretch in ranges:
+        for range_ in ranges:
             self._partitions += 1
-            self.position = (stretch.topic_partition, stretch.from_offset)
-            for messages, behind in self._parts(stretch):
+            self.position = (range_.topic_partition, range_.from_offset)
+            for messages, behind in self._parts(range_):
                 wanted = messages if limit is None else messages[: limit - self.count]
                 write(b"".join(map(self._formatter, wanted)))
                 self.count += len(wanted)
@@ -88,7 +88,7 @@ class Replay:
                     self._is_done = True
                     return
                 advance(self._pass(behind, len(wanted)))
-            advance(self._pass(stretch.until_offset, 0))
+            advance(self._pass(range_.until_offset, 0))
         self._is_done = True
 
     def account(self) -> Iterator[str]:
@@ -99,7 +99,7 @@ class Replay:
             text += f"; {self._empty} offsets hold none (compacted, or transaction markers)"
         yield text
         if self._lost:
-            yield f"{sum(one.stretch.count for one in self._lost)} offsets were lost meanwhile"
+            yield f"{sum(one.range_.count for one in self._lost)} offsets were lost meanwhile"
         if not self._is_done and self.position is not None:
             yield f"it stopped at {self.position[0]}, offset {self.position[1]}"
 
@@ -111,10 +111,10 @@ class Replay:
         self._empty += max(0, behind - before - message_count)
         return max(0, behind - before)
 
-    def _parts(self, stretch: OffsetRange) -> Iterator[tuple[list[ReplayedMessage], int]]:
+    def _parts(self, range_: OffsetRange) -> Iterator[tuple[list[ReplayedMessage], int]]:
         """The messages of each part, and the offset behind it."""
-        topic, partition = stretch.topic_partition
-        with closing(self._reader.read(stretch)) as parts:
+        topic, partition = range_.topic_partition
+        with closing(self._reader.read(range_)) as parts:
             for part in parts:
                 if isinstance(part, RangePart):
                     messages = [
@@ -127,4 +127,4 @@ class Replay:
                 else:
                     # They count as lost, not as empty.
                     self._lost.append(part)
-                    self._empty -= part.stretch.count
+                    self._empty -= part.range_.count

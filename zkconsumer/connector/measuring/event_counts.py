@@ -37,7 +37,7 @@ class FetchCounts:
         self._fetches = Meter(now_ms)
         self._size_bytes = Meter(now_ms)
         self._took_ms = Spread(random)
-        self._answer_bytes = Spread(random)
+        self._response_bytes = Spread(random)
 
     def take(self, fetched: Fetched, now_ms: int) -> None:
         """One answer, or several: then each counts as the mean of them."""
@@ -46,7 +46,7 @@ class FetchCounts:
         self._size_bytes.mark(fetched.size_bytes, now_ms)
         if times:
             self._took_ms.add(fetched.duration_ms / times, now_ms, times)
-            self._answer_bytes.add(fetched.size_bytes / times, now_ms, times)
+            self._response_bytes.add(fetched.size_bytes / times, now_ms, times)
 
     def read(self, now_ms: int) -> BrokerNumbers:
         """How it stands."""
@@ -54,7 +54,7 @@ class FetchCounts:
             fetches=self._fetches.read(now_ms),
             size_bytes=self._size_bytes.read(now_ms),
             took_ms=self._took_ms.read(),
-            answer_bytes=self._answer_bytes.read(),
+            answer_bytes=self._response_bytes.read(),
         )
 
 

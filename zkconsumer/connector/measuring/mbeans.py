@@ -76,16 +76,16 @@ def _fetching(numbers: ConnectorNumbers) -> _Named:
     kind, client = "kafka.consumer:type=ConsumerFetcherManager", numbers.client_id
     yield _name(kind, "MaxLag", clientId=client), {"Value": numbers.max_lag}
     yield _name(kind, "MinFetchRate", clientId=client), {"Value": numbers.least_fetch_rate}
-    yield from _answers(numbers.fetched, {"clientId": client})
+    yield from _responses(numbers.fetched, {"clientId": client})
     for broker, fetched in numbers.fetched_from.items():
         tags = {"clientId": client, "brokerHost": broker.host, "brokerPort": str(broker.port)}
-        yield from _answers(fetched, tags)
+        yield from _responses(fetched, tags)
         stats = "kafka.server:type=FetcherStats"
         yield _name(stats, "RequestsPerSec", **tags), _meter(fetched.fetches, "requests")
         yield _name(stats, "BytesPerSec", **tags), _meter(fetched.size_bytes, "bytes")
 
 
-def _answers(fetched: BrokerNumbers, tags: Mapping[str, str]) -> _Named:
+def _responses(fetched: BrokerNumbers, tags: Mapping[str, str]) -> _Named:
     kind = "kafka.consumer:type=FetchRequestAndResponseMetrics"
     yield (
         _name(kind, "FetchRequestRateAndTimeMs", **tags),

@@ -79,13 +79,13 @@ class Measuring:
         self._member = member
         self._client_id = client_id
         self._clock = clock
-        self._heard: deque[tuple[int, Event]] = deque()
+        self._received: deque[tuple[int, Event]] = deque()
         self._counting = threading.Lock()
         self._counts = EventCounts(now_ms, random)
         self._streams: list[MeasuredStream] = []
         self._messages = Meter(now_ms)
         self._messages_of: dict[str, Meter] = {}
-        self._looked_ms = now_ms
+        self._last_read_ms = now_ms
         self._claims: Callable[[], Sequence[PartitionClaim]] = tuple
         self._fetchers: Callable[[], Sequence[Broker]] = tuple
 
@@ -110,7 +110,7 @@ class Measuring:
     def observe(self, member: MemberName, event: Event) -> None:
         """See ``Observer``."""
         del member
-        self._heard.append((self._clock.now_ms(), event))
+        self._received.append((self._clock.now_ms(), event))
         if self._counting.acquire(blocking=False):
             try:
                 self._count(is_look=isinstance(event, Fetched))
@@ -123,7 +123,7 @@ class Measuring:
         has_lock = self._counting.acquire(timeout=_PATIENCE_S)
         try:
             if has_lock:
-                self._looked_ms -= _LOOK_MS
+                self._last_read_ms -= _LOOK_MS
                 self._count(is_look=True)
             return self._numbers()
         finally:
@@ -132,12 +132,12 @@ class Measuring:
 
     def _count(self, *, is_look: bool) -> None:
         """Take up what was heard. With the lock only."""
-        while self._heard:
-            at_ms, event = self._heard.popleft()
+        while self._received:
+            at_ms, event = self._received.popleft()
             self._counts.take(event, at_ms)
         now_ms = self._clock.now_ms()
-        if is_look and now_ms - self._looked_ms >= _LOOK_MS:
-            self._looked_ms = now_ms
+        if is_look and now_ms - self._last_read_ms >= _LOOK_MS:
+            self._last_read_ms = now_ms
             self._count_messages(now_ms)
 
     def _count_messages(self, now_ms: int) -> None:

@@ -107,9 +107,9 @@ class CommitJob:
 
     def _finish(self) -> None:
         if not self.left and self._refused and self.error is None:
-            self.error = self._verdict()
+            self.error = self._outcome()
 
-    def _verdict(self) -> ZkConsumerError:
+    def _outcome(self) -> ZkConsumerError:
         codes = {ErrorCode.of(code) for code in self._refused.values()}
         group = f"group {self._group_id}"
         if self.stints is None and codes & OVER:

@@ -124,7 +124,7 @@ class CommitQueue:
                     self._sent[tp] = job.number, position
         return {tp: self._sent[tp][1] for job in jobs for tp in job.left}
 
-    def answered(
+    def on_response(
         self, codes: Mapping[TopicPartition, int], current: Signature, now_ms: int
     ) -> None:
         """The answer to the batch in flight.

@@ -57,7 +57,7 @@ class CoordinatorFinder(Protocol):
         """See there."""
         ...
 
-    def keeper_of_offsets(self, *, timeout_ms: int) -> Broker:
+    def coordinator_of_offsets(self, *, timeout_ms: int) -> Broker:
         """See there."""
         ...
 
@@ -92,7 +92,7 @@ class CoordinatorConnection:
         self._cuts = 0
         self._stopped = False
 
-    def connection(self, place: CoordinatorAddress) -> Connection:
+    def connection(self, address: CoordinatorAddress) -> Connection:
         """The connection to that place.
 
         Raises:
@@ -102,15 +102,15 @@ class CoordinatorConnection:
         """
         with self._lock:
             cuts, held = self._cuts, self._held
-            if held is not None and held[0] == place:
+            if held is not None and held[0] == address:
                 return held[1]
         if held is not None:
             self.cut()
             cuts += 1
-        self._check(place, cuts)
-        fresh = self._dialer.dial(place.broker)
+        self._check(address, cuts)
+        fresh = self._dialer.dial(address.broker)
         try:
-            self._check(place, cuts, fresh)
+            self._check(address, cuts, fresh)
         except ConnectionLost:
             fresh.close()
             raise
@@ -129,12 +129,14 @@ class CoordinatorConnection:
         self._stopped = True
         self.cut()
 
-    def _check(self, place: CoordinatorAddress, cuts: int, fresh: Connection | None = None) -> None:
+    def _check(
+        self, address: CoordinatorAddress, cuts: int, fresh: Connection | None = None
+    ) -> None:
         with self._lock:
             if self._stopped or self._cuts != cuts:
-                raise ConnectionLost(f"{place.broker}: the connection to it was given up")
+                raise ConnectionLost(f"{address.broker}: the connection to it was given up")
             if fresh is not None:
-                self._held = place, fresh
+                self._held = address, fresh
 
 
 class CoordinatorLocation:
@@ -146,7 +148,7 @@ class CoordinatorLocation:
         lines: the connections to it.
 
     Attributes:
-        place: where it is; None where that is not known.
+        address: where it is; None where that is not known.
     """
 
     def __init__(self, backoff: Backoff, clock: Clock, *lines: CoordinatorConnection) -> None:
@@ -157,7 +159,7 @@ class CoordinatorLocation:
         self._count = 0
         self._failures = 0
         self._rests_until_ms = 0
-        self.place: CoordinatorAddress | None = None
+        self.address: CoordinatorAddress | None = None
 
     @property
     def rests(self) -> bool:
@@ -172,13 +174,13 @@ class CoordinatorLocation:
         """It is there."""
         with self._lock:
             self._count += 1
-            self.place = CoordinatorAddress(broker, self._count, coordinates)
-            return self.place
+            self.address = CoordinatorAddress(broker, self._count, coordinates)
+            return self.address
 
-    def lose(self, place: CoordinatorAddress) -> bool:
+    def lose(self, address: CoordinatorAddress) -> bool:
         """It is not there any more; tells whether that is news."""
         with self._lock:
-            if self.place != place:
+            if self.address != address:
                 return False
             self.forget()
             return True
@@ -186,7 +188,7 @@ class CoordinatorLocation:
     def forget(self) -> None:
         """Wherever it is, we don't know."""
         with self._lock:
-            self.place = None
+            self.address = None
             if self._failures:
                 rest_ms = self._backoff.delay_ms(self._failures - 1, 0.0)
                 self._rests_until_ms = self._clock.now_ms() + rest_ms

@@ -33,26 +33,26 @@ class GroupThread:
     """The body of the thread.
 
     Args:
-        seat: the member.
+        session: the member.
         cluster: knows who coordinates.
         request_timeout_ms: how long a broker may take for an answer.
     """
 
     def __init__(
-        self, seat: MemberSession, cluster: CoordinatorFinder, *, request_timeout_ms: int
+        self, session: MemberSession, cluster: CoordinatorFinder, *, request_timeout_ms: int
     ) -> None:
-        self._seat = seat
+        self._session = session
         self._cluster = cluster
         # Who waits longer than the session for an answer is no member any more.
-        session_ms = seat.terms.settings.session_timeout_ms
+        session_ms = session.terms.settings.session_timeout_ms
         self._timeout_ms = min(request_timeout_ms, session_ms)
-        self._offsets = OffsetTraffic(seat, self._locate_offsets, timeout_ms=request_timeout_ms)
+        self._offsets = OffsetTraffic(session, self._locate_offsets, timeout_ms=request_timeout_ms)
         self._stopped = False
 
     def run(self) -> None:
         """Work until ``stop``."""
         while not self._stopped:
-            order = self._seat.group_orders.get(self._patience_ms())
+            order = self._session.group_orders.get(self._limit_ms())
             if order is not None and not self._stopped:
                 self._obey(order)
             if not self._stopped:
@@ -62,28 +62,28 @@ class GroupThread:
     def stop(self) -> None:
         """Return soon, whatever the network does. Thread: any."""
         self._stopped = True
-        self._seat.group_line.stop()
-        self._seat.group_orders.put(None)
+        self._session.group_line.stop()
+        self._session.group_orders.put(None)
 
-    def _patience_ms(self) -> int | None:
-        dues = [self._seat.deadline_ms(), self._offsets.next_due_ms()]
+    def _limit_ms(self) -> int | None:
+        dues = [self._session.deadline_ms(), self._offsets.next_due_ms()]
         due_ms = min((one for one in dues if one is not None), default=None)
-        return None if due_ms is None else max(0, due_ms - self._seat.clock.now_ms())
+        return None if due_ms is None else max(0, due_ms - self._session.clock.now_ms())
 
     def _look_at_the_time(self) -> None:
-        due_ms = self._seat.deadline_ms()
-        if due_ms is not None and self._seat.clock.now_ms() >= due_ms:
-            self._seat.tell(ev.TimerExpired())
+        due_ms = self._session.deadline_ms()
+        if due_ms is not None and self._session.clock.now_ms() >= due_ms:
+            self._session.notify(ev.TimerExpired())
 
     def _obey(self, order: GroupOrder) -> None:
         match order:
             case ev.FindCoordinator(round_):
                 found = self._locate()
                 if isinstance(found, CoordinatorAddress):
-                    self._seat.tell(ev.CoordinatorLocated(round_))
+                    self._session.notify(ev.CoordinatorLocated(round_))
                 else:
                     code = found if isinstance(found, int) else None
-                    self._seat.tell(ev.CoordinatorUnknown(round_, code))
+                    self._session.notify(ev.CoordinatorUnknown(round_, code))
             case ev.SendHeartbeat():
                 self._beat(order)
             case ev.SendLeave():
@@ -98,90 +98,90 @@ class GroupThread:
         return self._search(for_offsets=True)
 
     def _search(self, *, for_offsets: bool) -> Located:
-        where = self._seat.where
-        if where.place is not None and (where.place.coordinates or for_offsets):
-            return where.place
+        where = self._session.where
+        if where.address is not None and (where.address.coordinates or for_offsets):
+            return where.address
         if where.rests:
             return ConnectionLost("the connection to the coordinator broke time after time")
         try:
-            return self._find_keeper() if for_offsets else self._find_coordinator()
+            return self._find_offset_coordinator() if for_offsets else self._find_coordinator()
         except AuthenticationFailed as error:
-            self._seat.fail(error)
+            self._session.fail(error)
             return error
         except UnsupportedVersion as error:
             advise = requests.too_old_for_offsets if for_offsets else requests.too_old
             code = int(ErrorCode.UNSUPPORTED_VERSION)
-            failure = GroupFailed(self._seat.terms.group_id, advise(error), code=code)
-            self._seat.fail(failure)
+            failure = GroupFailed(self._session.terms.group_id, advise(error), code=code)
+            self._session.fail(failure)
             return failure
         except ZkConsumerError as error:
-            log.info("%s: nobody knows the coordinator: %s", self._seat.name, error)
+            log.info("%s: nobody knows the coordinator: %s", self._session.name, error)
             return error
 
     def _find_coordinator(self) -> CoordinatorAddress | int:
-        group_id = self._seat.terms.group_id
+        group_id = self._session.terms.group_id
         found = self._cluster.coordinator(group_id, timeout_ms=self._timeout_ms)
         if isinstance(found, int):
             return found
-        log.info("%s: its coordinator is %s", self._seat.name, found)
-        return self._seat.where.found(found)
+        log.info("%s: its coordinator is %s", self._session.name, found)
+        return self._session.where.found(found)
 
-    def _find_keeper(self) -> CoordinatorAddress | int:
+    def _find_offset_coordinator(self) -> CoordinatorAddress | int:
         try:
             return self._find_coordinator()
         except UnsupportedVersion:
-            keeper = self._cluster.keeper_of_offsets(timeout_ms=self._timeout_ms)
-        log.info("%s: its offsets are in ZooKeeper, by way of %s", self._seat.name, keeper)
-        return self._seat.where.found(keeper, coordinates=False)
+            metadata = self._cluster.coordinator_of_offsets(timeout_ms=self._timeout_ms)
+        log.info("%s: its offsets are in ZooKeeper, by way of %s", self._session.name, metadata)
+        return self._session.where.found(metadata, coordinates=False)
 
     def _beat(self, order: ev.SendHeartbeat) -> None:
-        seat = self._seat
-        place = seat.where.place
-        if place is None:
+        session = self._session
+        address = session.where.address
+        if address is None:
             return
-        least = requests.least_version(seat.terms, since=requests.STATIC_BEATS_SINCE)
+        least = requests.least_version(session.terms, since=requests.STATIC_BEATS_SINCE)
         try:
-            response = seat.group_line.connection(place).call(
-                requests.heartbeat_request(seat.terms, order),
+            response = session.group_line.connection(address).call(
+                requests.heartbeat_request(session.terms, order),
                 timeout_ms=self._timeout_ms,
                 at_least=least,
             )
         except AuthenticationFailed as error:
-            seat.fail(error)
-            seat.lost(place, str(error))
+            session.fail(error)
+            session.lost(address, str(error))
         except (TransportError, RemoteProtocolError) as error:
             if isinstance(error, RemoteProtocolError):
-                log.warning("%s: the answer to a heartbeat is none: %s", seat.name, error)
-            seat.lost(place, str(error))
+                log.warning("%s: the answer to a heartbeat is none: %s", session.name, error)
+            session.lost(address, str(error))
         except ZkConsumerError as error:
             code = ErrorCode.UNSUPPORTED_VERSION
-            answer = ev.HeartbeatCompleted(order.member_id, order.generation, code)
-            seat.tell(answer, cause=error)
+            result = ev.HeartbeatCompleted(order.member_id, order.generation, code)
+            session.notify(result, cause=error)
         else:
-            seat.counts.heartbeats += 1
-            seat.counts.last_heartbeat_ms = seat.clock.now_ms()
-            answered = response.error_code
-            if handling(MembershipRequest.HEARTBEAT, answered) is not Handling.RELOCATE:
-                seat.where.well()
-            seat.tell(ev.HeartbeatCompleted(order.member_id, order.generation, answered))
+            session.counts.heartbeats += 1
+            session.counts.last_heartbeat_ms = session.clock.now_ms()
+            error_code = response.error_code
+            if handling(MembershipRequest.HEARTBEAT, error_code) is not Handling.RELOCATE:
+                session.where.well()
+            session.notify(ev.HeartbeatCompleted(order.member_id, order.generation, error_code))
 
     def _leave(self, order: ev.SendLeave) -> None:
         """Nobody can do anything about it if that fails: the session ends by itself."""
-        seat = self._seat
-        place = seat.where.place
+        session = self._session
+        address = session.where.address
         try:
-            if place is not None:
-                connection = seat.group_line.connection(place)
+            if address is not None:
+                connection = session.group_line.connection(address)
                 version = connection.version_of(LeaveGroupRequest)
                 request = leave_request(
-                    seat.terms.group_id, order.member_id, version=version, reason=order.reason
+                    session.terms.group_id, order.member_id, version=version, reason=order.reason
                 )
                 connection.call(request, timeout_ms=self._timeout_ms)
         except (TransportError, RemoteProtocolError) as error:
-            log.info("%s: could not say that it leaves: %s", seat.name, error)
-            if place is not None:
-                seat.lost(place, str(error))
+            log.info("%s: could not say that it leaves: %s", session.name, error)
+            if address is not None:
+                session.lost(address, str(error))
         except ZkConsumerError as error:
-            log.info("%s: could not say that it leaves: %s", seat.name, error)
+            log.info("%s: could not say that it leaves: %s", session.name, error)
         finally:
-            seat.has_left()
+            session.has_left()

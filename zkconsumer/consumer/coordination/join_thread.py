@@ -41,7 +41,7 @@ class JoinThread:
     """The body of the thread.
 
     Args:
-        seat: the member.
+        session: the member.
         cluster: for the metadata that a leader needs.
         request_timeout_ms: how long a broker may take for that.
         on_group_topics: hears of the topics of all members when we assign them, and of none when
@@ -50,14 +50,14 @@ class JoinThread:
 
     def __init__(
         self,
-        seat: MemberSession,
+        session: MemberSession,
         cluster: CoordinatorFinder,
         *,
         request_timeout_ms: int,
         on_group_topics: Callable[[frozenset[str]], None],
     ) -> None:
-        settings = seat.terms.settings
-        self._seat = seat
+        settings = session.terms.settings
+        self._session = session
         self._cluster = cluster
         self._request_timeout_ms = request_timeout_ms
         self._on_group_topics = on_group_topics
@@ -69,36 +69,36 @@ class JoinThread:
     def run(self) -> None:
         """Work until ``stop``."""
         while not self._stopped:
-            item = self._seat.join_orders.get()
+            item = self._session.join_orders.get()
             if item is not None and not self._stopped:
                 self._obey(*item)
 
     def stop(self) -> None:
         """Return soon, whatever the network does. Thread: any."""
         self._stopped = True
-        self._seat.join_line.stop()
-        self._seat.join_orders.put(None)
+        self._session.join_line.stop()
+        self._session.join_orders.put(None)
 
-    def _obey(self, order: JoinOrder, place: CoordinatorAddress | None) -> None:
+    def _obey(self, order: JoinOrder, address: CoordinatorAddress | None) -> None:
         if isinstance(order, ev.Assign):
-            self._seat.tell(self._assign(order))
-        elif place is not None and self._seat.begin_join(order):
-            event, cause = self._ask(order, place)
-            wanted = self._seat.end_join(order)
+            self._session.notify(self._assign(order))
+        elif address is not None and self._session.begin_join(order):
+            event, cause = self._request(order, address)
+            wanted = self._session.end_join(order)
             if event is not None:
                 if not (isinstance(event, ev.JoinCompleted) and event.code in _GOES_ON):
-                    self._seat.join_line.cut()
-                self._seat.tell(event, cause=cause)
+                    self._session.join_line.cut()
+                self._session.notify(event, cause=cause)
             elif wanted:
-                self._seat.lost(place, str(cause))
+                self._session.lost(address, str(cause))
 
-    def _ask(
-        self, order: ev.SendJoin | ev.SendSync, place: CoordinatorAddress
+    def _request(
+        self, order: ev.SendJoin | ev.SendSync, address: CoordinatorAddress
     ) -> tuple[ev.Event | None, Exception | None]:
         """The answer, if there is one; and what went wrong."""
         try:
-            connection = self._seat.join_line.connection(place)
-            if not self._seat.wants(order):
+            connection = self._session.join_line.connection(address)
+            if not self._session.wants(order):
                 return None, None
             if isinstance(order, ev.SendJoin):
                 return self._join(order, connection), None
@@ -107,10 +107,10 @@ class JoinThread:
             return None, error
         except AuthenticationFailed as error:
             # Told as a broken connection, so that the member lives on where this passes.
-            self._seat.fail(error)
+            self._session.fail(error)
             return None, error
         except UnsupportedVersion as error:
-            static = self._seat.terms.settings.instance_id is not None
+            static = self._session.terms.settings.instance_id is not None
             advise = requests.too_old_for_static if static else requests.too_old
             cause = UnsupportedVersion(advise(error))
             return self._refused(order, ErrorCode.UNSUPPORTED_VERSION), cause
@@ -126,7 +126,7 @@ class JoinThread:
     # --- JoinGroup ----------------------------------------------------------------------
 
     def _join(self, order: ev.SendJoin, connection: Connection) -> ev.JoinCompleted:
-        least = requests.least_join_version(self._seat.terms)
+        least = requests.least_join_version(self._session.terms)
         version = connection.version_of(JoinGroupRequest, at_least=least)
         self._agree(version)
         response = self._send_join(order, connection, version)
@@ -135,37 +135,37 @@ class JoinThread:
             log.warning(
                 "%s: the broker does not take session.timeout.ms=%d: with %d instead, the longest "
                 "that brokers of 0.9 take by default",
-                self._seat.name,
+                self._session.name,
                 self._session_ms,
                 _OLD_SESSION_MS,
             )
             self._session_ms = _OLD_SESSION_MS
             self._agree(version)
             response = self._send_join(order, connection, version)
-        answer, unreadable = requests.join_answer(order, response)
+        result, unreadable = requests.join_completed(order, response)
         for member_id, why in unreadable.items():
             log.error(
                 "%s: member %s gets no partitions: what it subscribes to can't be read: %s",
-                self._seat.name,
+                self._session.name,
                 member_id,
                 why,
             )
-        if answer.code == ErrorCode.NONE:
-            self._seat.where.well()
-        self._note_leader(answer)
-        return answer
+        if result.code == ErrorCode.NONE:
+            self._session.where.well()
+        self._note_leader(result)
+        return result
 
     def _agree(self, version: int) -> None:
         """By which times the coordinator counts: the first version has one for both."""
         rebalance_ms = self._session_ms if version == 0 else self._rebalance_ms
         self._waits_ms = rebalance_ms + _GRACE_MS
-        self._seat.agreed(session_timeout_ms=self._session_ms, rebalance_timeout_ms=rebalance_ms)
+        self._session.agreed(session_timeout_ms=self._session_ms, rebalance_timeout_ms=rebalance_ms)
 
     def _send_join(
         self, order: ev.SendJoin, connection: Connection, version: int
     ) -> JoinGroupResponse:
         request = requests.join_request(
-            self._seat.terms,
+            self._session.terms,
             order,
             session_timeout_ms=self._session_ms,
             rebalance_timeout_ms=self._rebalance_ms,
@@ -174,18 +174,18 @@ class JoinThread:
             request, timeout_ms=self._waits_ms, at_least=version, at_most=version
         )
 
-    def _note_leader(self, answer: ev.JoinCompleted) -> None:
-        if answer.code != ErrorCode.NONE:
+    def _note_leader(self, result: ev.JoinCompleted) -> None:
+        if result.code != ErrorCode.NONE:
             return
-        if answer.leader_id != answer.member_id:
+        if result.leader_id != result.member_id:
             self._lead(frozenset(), {})
-        elif answer.skip_assignment:
+        elif result.skip_assignment:
             # What was assigned stays; only the watch over the topics begins here.
-            assign = ev.Assign(answer.round, answer.protocol, answer.members)
+            assign = ev.Assign(result.round, result.protocol, result.members)
             try:
                 self._look(requests.topics_of(assign))
             except ZkConsumerError as error:
-                log.warning("%s: can't watch the group's topics: %s", self._seat.name, error)
+                log.warning("%s: can't watch the group's topics: %s", self._session.name, error)
 
     # --- the leader's work --------------------------------------------------------------
 
@@ -206,13 +206,13 @@ class JoinThread:
         return partitions
 
     def _lead(self, topics: frozenset[str], partitions: dict[str, tuple[int, ...]]) -> None:
-        self._seat.leads(topics, partitions)
+        self._session.leads(topics, partitions)
         self._on_group_topics(topics)
 
     # --- SyncGroup ----------------------------------------------------------------------
 
     def _sync(self, order: ev.SendSync, connection: Connection) -> ev.SyncCompleted:
-        least = requests.least_version(self._seat.terms, since=requests.STATIC_SYNC_SINCE)
-        request = requests.sync_request(self._seat.terms, order)
+        least = requests.least_version(self._session.terms, since=requests.STATIC_SYNC_SINCE)
+        request = requests.sync_request(self._session.terms, order)
         response = connection.call(request, timeout_ms=self._waits_ms, at_least=least)
-        return requests.sync_answer(order, response)
+        return requests.sync_completed(order, response)

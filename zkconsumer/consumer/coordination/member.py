@@ -98,7 +98,7 @@ class GroupMember:
         self._closed = False
         self._running_callbacks = False
         self._dead: GroupFailed | None = None
-        self._seat = seat = MemberSession(
+        self._session = session = MemberSession(
             terms,
             clock=self._clock,
             random=random,
@@ -106,10 +106,10 @@ class GroupMember:
             join_line=CoordinatorConnection(dialer),
             group_line=CoordinatorConnection(dialer),
         )
-        self.counts: CoordinatorGroupCounts = seat.counts
-        self._group = GroupThread(seat, cluster, request_timeout_ms=request_timeout_ms)
+        self.counts: CoordinatorGroupCounts = session.counts
+        self._group = GroupThread(session, cluster, request_timeout_ms=request_timeout_ms)
         self._join = JoinThread(
-            seat, cluster, request_timeout_ms=request_timeout_ms, on_group_topics=on_group_topics
+            session, cluster, request_timeout_ms=request_timeout_ms, on_group_topics=on_group_topics
         )
         scope.spawn("group", self._group.run, stop=self._group.stop, on_error=self._broken)
         scope.spawn("join", self._join.run, stop=self._join.stop, on_error=self._broken)
@@ -119,17 +119,17 @@ class GroupMember:
     @property
     def member_id(self) -> str:
         """See ``Membership``."""
-        return self._seat.signature().member_id
+        return self._session.signature().member_id
 
     @property
     def generation(self) -> int:
         """See ``Membership``."""
-        return self._seat.signature().generation
+        return self._session.signature().generation
 
     @property
     def state(self) -> str:
         """See ``Membership``."""
-        return self._seat.state.name.lower()
+        return self._session.state.name.lower()
 
     def numbers(self) -> Mapping[str, float]:
         """See ``Membership``."""
@@ -137,30 +137,30 @@ class GroupMember:
 
     def deliverable(self) -> frozenset[TopicPartition]:
         """See ``Membership``."""
-        return self._seat.deliverable()
+        return self._session.deliverable()
 
     # --- membership ---------------------------------------------------------------------
 
     def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
         """See ``Membership``."""
-        self._seat.hear(ev.Subscribed(topics, open_ended))
+        self._session.receive(ev.Subscribed(topics, open_ended))
 
     def poll(self) -> None:
         """See ``Membership``."""
         self.run_callbacks()
-        failure = self._dead or self._seat.take_failure()
+        failure = self._dead or self._session.take_failure()
         if failure is not None:
             raise failure
-        self._seat.polled()
+        self._session.polled()
         self._call_handler()
 
     def topics_changed(self) -> None:
         """See ``Membership``."""
-        self._seat.topics_changed(self._view().partitions)
+        self._session.topics_changed(self._view().partitions)
 
     def rejoin(self) -> None:
         """See ``Membership``."""
-        self._seat.hear(ev.RejoinTriggered(ev.JoinReason.ASKED))
+        self._session.receive(ev.RejoinTriggered(ev.JoinReason.ASKED))
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``Membership``."""
@@ -179,40 +179,40 @@ class GroupMember:
             self._closed = True
             self._group.stop()
             self._join.stop()
-            with self._seat.lock:
-                for job in self._seat.reads:
+            with self._session.lock:
+                for job in self._session.reads:
                     job.end(ConsumerClosed("the consumer was closed"))
-                self._seat.ended.extend(self._seat.commits.abandon(self._clock.now_ms()))
+                self._session.ended.extend(self._session.commits.abandon(self._clock.now_ms()))
             self.run_callbacks()
 
     def _leave(self, deadline_ms: int) -> None:
-        seat = self._seat
+        session = self._session
         self._closing_by_ms = deadline_ms
-        seat.leave()
-        patience_ms = _INTERRUPTED_MS
+        session.leave()
+        grace_ms = _INTERRUPTED_MS
         try:
             self._then_flush(self._call_handler)
-            patience_ms = _LAST_WORDS_MS
+            grace_ms = _LAST_WORDS_MS
         except Exception:
-            patience_ms = _LAST_WORDS_MS
+            grace_ms = _LAST_WORDS_MS
             raise
         finally:
-            if seat.say_good_bye():
-                last_words_ms = min(deadline_ms, self._clock.now_ms() + patience_ms)
-                self._wait(lambda: seat.left, last_words_ms)
+            if session.leave_group():
+                last_words_ms = min(deadline_ms, self._clock.now_ms() + grace_ms)
+                self._wait(lambda: session.left, last_words_ms)
             self.run_callbacks()
 
     # --- the handler --------------------------------------------------------------------
 
     def _call_handler(self) -> None:
         """Run all that is due; the first error comes out at the end."""
-        seat = self._seat
+        session = self._session
         failed: Exception | None = None
-        while seat.calls:
-            seat.handling += 1
+        while session.calls:
+            session.handling += 1
             reached = False
             try:
-                call = seat.calls.popleft()
+                call = session.calls.popleft()
                 try:
                     work = self._work_of(call)
                     reached = True
@@ -221,19 +221,19 @@ class GroupMember:
                     if failed is None:
                         failed = error
                     else:
-                        log.exception("%s: the handler failed again", seat.name)
+                        log.exception("%s: the handler failed again", session.name)
                 finally:
                     # Else it is not done: the next poll sees that, and joins anew.
                     if reached:
-                        seat.called(call)
+                        session.called(call)
             finally:
-                seat.handling -= 1
+                session.handling -= 1
         if failed is not None:
             raise failed
 
     def _work_of(self, call: ev.RevokePartitions | ev.TakeOver) -> Callable[[], None]:
         if isinstance(call, ev.TakeOver):
-            self._seat.take_over(call)
+            self._session.take_over(call)
             return partial(self._handler.take_over, call.added, call.owned)
         give_up = partial(self._handler.give_up, call.partitions, call.why)
         return partial(self._then_flush, give_up) if call.why is ev.Why.REVOKED else give_up
@@ -249,10 +249,10 @@ class GroupMember:
 
     def _flush(self) -> None:
         """Let the commits under way end before the partitions go: afterwards they are refused."""
-        seat = self._seat
-        if seat.where.place is not None:
+        session = self._session
+        if session.where.address is not None:
             deadline_ms = self._deadline(self._clock.now_ms() + _FLUSH_MS)
-            self._wait(lambda: not seat.commits_wait, deadline_ms)
+            self._wait(lambda: not session.commits_wait, deadline_ms)
 
     # --- commits ------------------------------------------------------------------------
 
@@ -262,9 +262,9 @@ class GroupMember:
             return
         job = self._add(offsets, self._clock.now_ms() + timeout_ms, None)
         self._wait(lambda: job.ended, job.deadline_ms)
-        with self._seat.lock:
-            self._seat.commits.give_up(job)
-        self._seat.settle()
+        with self._session.lock:
+            self._session.commits.give_up(job)
+        self._session.settle()
         self.run_callbacks()
         if job.error is not None:
             raise job.error
@@ -277,21 +277,21 @@ class GroupMember:
         self, partitions: Collection[TopicPartition], *, timeout_ms: int
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """See ``Membership``. Thread: any."""
-        seat, heard = self._seat, Mailbox[None]()
+        session, received = self._session, Mailbox[None]()
         deadline_ms = self._deadline(self._clock.now_ms() + timeout_ms)
-        job = ReadJob(seat.terms.group_id, partitions, on_end=lambda: heard.put(None))
+        job = ReadJob(session.terms.group_id, partitions, on_end=lambda: received.put(None))
         if job.ended:
             return {}
-        with seat.lock:
+        with session.lock:
             if self._closed:
                 raise ConsumerClosed("the consumer was closed")
-            seat.reads.append(job)
-        seat.group_orders.put(None)
+            session.reads.append(job)
+        session.group_orders.put(None)
         try:
-            self._wait(lambda: job.ended, deadline_ms, heard)
+            self._wait(lambda: job.ended, deadline_ms, received)
         finally:
-            with seat.lock:
-                seat.reads.remove(job)
+            with session.lock:
+                session.reads.remove(job)
         if job.error is not None:
             raise job.error
         if job.left:
@@ -299,20 +299,20 @@ class GroupMember:
         return job.found
 
     def _add(self, offsets: Offsets, deadline_ms: int, done: CommitDone | None) -> CommitJob:
-        seat = self._seat
-        with seat.lock:
+        session = self._session
+        with session.lock:
             job = CommitJob(
-                seat.terms.group_id,
+                session.terms.group_id,
                 offsets,
-                stints=seat.claims.stints(offsets) if seat.subscribed else None,
+                stints=session.claims.stints(offsets) if session.subscribed else None,
                 deadline_ms=self._deadline(deadline_ms),
                 done=done,
             )
             # One that waits already has woken the thread, and goes out with what comes behind it.
-            wake = not seat.commits.busy
-            seat.commits.add(job)
+            wake = not session.commits.busy
+            session.commits.add(job)
         if wake:
-            seat.group_orders.put(None)
+            session.group_orders.put(None)
         return job
 
     def run_callbacks(self) -> None:
@@ -321,19 +321,19 @@ class GroupMember:
             return
         self._running_callbacks = True
         try:
-            while self._seat.ended:
-                job = self._seat.ended.popleft()
-                self._tell(job)
+            while self._session.ended:
+                job = self._session.ended.popleft()
+                self._notify(job)
         finally:
             self._running_callbacks = False
 
-    def _tell(self, job: CommitJob) -> None:
+    def _notify(self, job: CommitJob) -> None:
         if job.done is None:
             return
         try:
             job.done(job.offsets, job.error)
         except Exception:  # the caller's code
-            log.exception("%s: the callback of a commit failed", self._seat.name)
+            log.exception("%s: the callback of a commit failed", self._session.name)
 
     # --- waiting ------------------------------------------------------------------------
 
@@ -344,23 +344,23 @@ class GroupMember:
         return min(deadline_ms, self._closing_by_ms)
 
     def _wait(
-        self, done: Callable[[], bool], deadline_ms: int, heard: Mailbox[None] | None = None
+        self, done: Callable[[], bool], deadline_ms: int, received: Mailbox[None] | None = None
     ) -> bool:
         """Wait for something that the group thread does; tells whether it did."""
-        heard = self._seat.answers if heard is None else heard
+        received = self._session.responses if received is None else received
         while not done():
             left_ms = deadline_ms - self._clock.now_ms()
             if left_ms <= 0 or self._dead is not None or self._closed:
                 return False
-            heard.get(min(left_ms, _NAP_MS))
+            received.get(min(left_ms, _NAP_MS))
         return True
 
     def _broken(self, error: BaseException) -> None:
         """A thread of ours died: that is a bug, and ``poll`` tells of it for ever."""
         failure = GroupFailed(
-            self._seat.terms.group_id, f"the member broke down: {error!r}", final=True
+            self._session.terms.group_id, f"the member broke down: {error!r}", final=True
         )
         failure.__cause__ = error
         self._dead = failure
-        self._seat.fail(failure)
-        self._seat.answers.put(None)
+        self._session.fail(failure)
+        self._session.responses.put(None)

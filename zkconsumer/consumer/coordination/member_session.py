@@ -57,7 +57,7 @@ class MemberSession:
     Attributes:
         where: where the coordinator is.
         group_orders, join_orders: what the two threads have to do; None wakes them.
-        answers: wakes the caller that waits for a commit.
+        responses: wakes the caller that waits for a commit.
         calls: the handler's due calls. Thread: the caller.
         handling: how many of them run, one inside of the other. Thread: the caller.
     """
@@ -80,7 +80,7 @@ class MemberSession:
         self.where = CoordinatorLocation(backoff, clock, join_line, group_line)
         self.group_orders: Mailbox[GroupOrder | None] = Mailbox()
         self.join_orders: Mailbox[tuple[JoinOrder, CoordinatorAddress | None] | None] = Mailbox()
-        self.answers: Mailbox[None] = Mailbox()
+        self.responses: Mailbox[None] = Mailbox()
         self.calls: deque[HandlerCall] = deque()
         self.handling = 0
         self.counts = CoordinatorGroupCounts()
@@ -97,10 +97,10 @@ class MemberSession:
         self._parting: Signature | None = None
         self._leave: ev.SendLeave | None = None
         self._leaving = False
-        self._news = True
+        self._events = True
         self._polled_ms = 0
-        self._torn = False
-        self._wish: ev.Subscribed | None = None
+        self._interrupted = False
+        self._request_of: ev.Subscribed | None = None
         self._handed: frozenset[TopicPartition] = frozenset()
         self._awaited_round = 0
         self._failure: ZkConsumerError | None = None
@@ -137,14 +137,16 @@ class MemberSession:
         """What is surely ours at this moment."""
         with self.lock:
             until_ms = self._core.trusted_until_ms
-            if self._torn or until_ms is None or self.clock.now_ms() >= until_ms:
+            if self._interrupted or until_ms is None or self.clock.now_ms() >= until_ms:
                 return frozenset()
             return self._core.owned
 
     def deadline_ms(self) -> int | None:
         """When the core wants to look at the time; the group thread waits until then."""
         with self.lock:
-            self._group_waits_until_ms = None if self._torn else self._core.next_deadline_ms()
+            self._group_waits_until_ms = (
+                None if self._interrupted else self._core.next_deadline_ms()
+            )
             return self._group_waits_until_ms
 
     def take_failure(self) -> ZkConsumerError | None:
@@ -159,7 +161,7 @@ class MemberSession:
 
     # --- what happens -------------------------------------------------------------------
 
-    def tell(self, event: ev.Event, *, cause: Exception | None = None) -> None:
+    def notify(self, event: ev.Event, *, cause: Exception | None = None) -> None:
         """Something happened; in a thread of the network.
 
         Args:
@@ -168,38 +170,40 @@ class MemberSession:
         """
         with self.lock:
             self._cause = cause
-            if not self._torn:  # else the next poll begins anew
+            if not self._interrupted:  # else the next poll begins anew
                 self._receive(event)
             self._cause = None
-            self._news = True
+            self._events = True
         if not isinstance(event, ev.TimerExpired):
             self._wake()
 
-    def hear(self, event: ev.Event) -> None:
+    def receive(self, event: ev.Event) -> None:
         """The caller wishes something, or has done it; in its thread."""
         with self.lock:
             self._begin()
             if isinstance(event, ev.Subscribed):
                 self.subscribed = True
                 self._parting = None
-                self._wish = event
+                self._request_of = event
             self._receive(event)
-            self._news = True
-            self._torn = False
+            self._events = True
+            self._interrupted = False
 
     def polled(self) -> None:
         """The caller polls. The core need not hear it each time, unless something has happened."""
         now_ms = self.clock.now_ms()
-        if not self._news and now_ms - self._polled_ms < _ALIVE_MS:
+        if not self._events and now_ms - self._polled_ms < _ALIVE_MS:
             return
         with self.lock:
             if self._awaited_round and not (self.calls or self.handling):
-                self._torn = True  # between a call of the handler and the word that it is done
+                self._interrupted = (
+                    True  # between a call of the handler and the word that it is done
+                )
             self._begin()
             self._receive(ev.Polled())
-            self._news = False
+            self._events = False
             self._polled_ms = now_ms
-            self._torn = False
+            self._interrupted = False
 
     def take_over(self, call: ev.TakeOver) -> None:
         """These may be committed from now on."""
@@ -218,23 +222,23 @@ class MemberSession:
                 if call.round == self._awaited_round:
                     self._awaited_round = 0
                 self._receive(ev.CallbackDone(call.round))
-            self._torn = False
+            self._interrupted = False
 
     def leave(self) -> None:
-        """Start to leave: the handler's last call is due, and ``say_good_bye`` after it."""
+        """Start to leave: the handler's last call is due, and ``leave_group`` after it."""
         with self.lock:
-            torn, self._torn = self._torn, True
+            torn, self._interrupted = self._interrupted, True
             self._parting = self.signature()
             self.calls.clear()
-            self._wish, self._awaited_round = None, 0
+            self._request_of, self._awaited_round = None, 0
             self._leaving = True
             self._receive(ev.Leave())
             self._leaving = False
             if torn:
                 self._lose_all()
-            self._torn = False
+            self._interrupted = False
 
-    def say_good_bye(self) -> bool:
+    def leave_group(self) -> bool:
         """All is given up: tell the coordinator; whether there is somebody to tell."""
         with self.lock:
             self.subscribed = False
@@ -252,7 +256,7 @@ class MemberSession:
     def has_left(self) -> None:
         """The coordinator knows, or can't be told."""
         self.left = True
-        self.answers.put(None)
+        self.responses.put(None)
 
     def fail(self, error: ZkConsumerError) -> None:
         """The caller's poll raises this."""
@@ -261,11 +265,11 @@ class MemberSession:
                 self._failure = without_frames(error)
         self._wake()
 
-    def lost(self, place: CoordinatorAddress, reason: str) -> None:
+    def lost(self, address: CoordinatorAddress, reason: str) -> None:
         """A connection to that place broke."""
-        if self.where.lose(place):
-            log.info("%s: lost the coordinator, %s: %s", self.name, place.broker, reason)
-            self.tell(ev.CoordinatorLost())
+        if self.where.lose(address):
+            log.info("%s: lost the coordinator, %s: %s", self.name, address.broker, reason)
+            self.notify(ev.CoordinatorLost())
 
     def agreed(self, *, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
         """These times are told to the coordinator."""
@@ -286,7 +290,7 @@ class MemberSession:
             ended = self.commits.ended(self.clock.now_ms())
             self.ended.extend(ended)
         if ended:
-            self.answers.put(None)
+            self.responses.put(None)
             self._wake()
 
     @property
@@ -311,7 +315,7 @@ class MemberSession:
             if not changed(known, now):
                 return
             known.update(now)
-        self.tell(ev.RejoinTriggered(ev.JoinReason.TOPICS))
+        self.notify(ev.RejoinTriggered(ev.JoinReason.TOPICS))
 
     # --- the work of the join thread ------------------------------------------------------
 
@@ -335,20 +339,20 @@ class MemberSession:
     # --- inside ---------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """The caller's thread tells the core something: ``_torn`` until that is through.
+        """The caller's thread tells the core something: ``_interrupted`` until that is through.
 
         A signal handler's exception may leave it half done: steps that nobody takes, news that
         nobody hears. Nothing tells which, so such a member leaves, and joins anew.
         """
-        if self._torn:
+        if self._interrupted:
             log.warning("%s: a call was broken off by an exception: joins anew", self.name)
             self._awaited_round = 0
             self._leaving = False
             self._receive(ev.Leave())
             self._lose_all()
-            if self._wish is not None:
-                self._receive(self._wish)
-        self._torn = True
+            if self._request_of is not None:
+                self._receive(self._request_of)
+        self._interrupted = True
 
     def _lose_all(self) -> None:
         """Whatever the handler has been given, and was to hear of it."""
@@ -381,7 +385,7 @@ class MemberSession:
                 self._latest_round = action.round
                 if self._joining:
                     self.join_line.cut()
-                self.join_orders.put((action, self.where.place))
+                self.join_orders.put((action, self.where.address))
             case ev.ForgetCoordinator(reason):
                 log.info("%s: looks for the coordinator again: %s", self.name, reason)
                 self.where.forget()

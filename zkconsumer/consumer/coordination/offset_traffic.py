@@ -43,81 +43,85 @@ class OffsetTraffic:
     """Sends what is due.
 
     Args:
-        seat: the member, with its commits and its questions.
+        session: the member, with its commits and its questions.
         locate: gives the place of the coordinator, or why there is none.
         timeout_ms: how long the coordinator may take.
     """
 
     def __init__(
-        self, seat: MemberSession, locate: Callable[[], Located], *, timeout_ms: int
+        self, session: MemberSession, locate: Callable[[], Located], *, timeout_ms: int
     ) -> None:
-        settings = seat.terms.settings
-        self._seat = seat
+        settings = session.terms.settings
+        self._session = session
         self._locate = locate
         self._timeout_ms = timeout_ms
-        self._patience_ms = min(_FIRST_PATIENCE_MS, timeout_ms)
+        self._limit_ms = min(_FIRST_PATIENCE_MS, timeout_ms)
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
 
     def next_due_ms(self) -> int | None:
         """When ``go_on`` has something to do."""
-        with self._seat.lock:
-            dues = [self._seat.commits.next_due_ms()]
+        with self._session.lock:
+            dues = [self._session.commits.next_due_ms()]
             dues += [job.due_ms for job in self._open_reads()]
         return min((one for one in dues if one is not None), default=None)
 
     def go_on(self) -> None:
         """Send what is due."""
-        seat = self._seat
-        with seat.lock:
-            due_ms = seat.commits.next_due_ms()
-        if due_ms is not None and seat.clock.now_ms() >= due_ms:
+        session = self._session
+        with session.lock:
+            due_ms = session.commits.next_due_ms()
+        if due_ms is not None and session.clock.now_ms() >= due_ms:
             self._commit()
-            seat.settle()
-        with seat.lock:
+            session.settle()
+        with session.lock:
             jobs = self._open_reads()
         for job in jobs:
-            if seat.clock.now_ms() >= job.due_ms:
+            if session.clock.now_ms() >= job.due_ms:
                 self._read(job)
 
     # --- commits ------------------------------------------------------------------------
 
     def _commit(self) -> None:
-        seat = self._seat
-        with seat.lock:
-            seat.commits.check(seat.signature(), seat.claims)
-            if not seat.commits.busy:
+        session = self._session
+        with session.lock:
+            session.commits.check(session.signature(), session.claims)
+            if not session.commits.busy:
                 return
-        place = self._place()
-        if not isinstance(place, CoordinatorAddress):
-            with seat.lock:
-                if isinstance(place, str):
-                    seat.commits.waits(place, seat.clock.now_ms())
+        address = self._place()
+        if not isinstance(address, CoordinatorAddress):
+            with session.lock:
+                if isinstance(address, str):
+                    session.commits.waits(address, session.clock.now_ms())
                 else:
-                    seat.commits.refuse(place)
+                    session.commits.refuse(address)
             return
-        with seat.lock:
-            batch = seat.commits.batch(seat.signature(), seat.claims, seat.clock.now_ms())
+        with session.lock:
+            batch = session.commits.batch(
+                session.signature(), session.claims, session.clock.now_ms()
+            )
         if batch is None:
             return
         try:
-            codes = self._send(batch, place)
+            codes = self._send(batch, address)
         except (TransportError, RemoteProtocolError) as error:
             sent = not isinstance(error, ConnectFailed)
-            with seat.lock:
-                seat.commits.unanswered(str(error), seat.clock.now_ms(), sent=sent)
-            seat.lost(place, str(error))
+            with session.lock:
+                session.commits.unanswered(str(error), session.clock.now_ms(), sent=sent)
+            session.lost(address, str(error))
         except ZkConsumerError as error:
-            with seat.lock:
-                seat.commits.impossible(error)
+            with session.lock:
+                session.commits.impossible(error)
         else:
-            self._committed(batch, codes, place)
+            self._committed(batch, codes, address)
 
-    def _send(self, batch: CommitBatch, place: CoordinatorAddress) -> Mapping[TopicPartition, int]:
+    def _send(
+        self, batch: CommitBatch, address: CoordinatorAddress
+    ) -> Mapping[TopicPartition, int]:
         static = batch.signature.instance_id is not None
         offsets = dict(sorted(batch.offsets.items()))
-        least, most = wire.bounds(in_kafka=place.coordinates)
-        response = self._seat.group_line.connection(place).call(
-            wire.commit_request(self._seat.terms.group_id, offsets, batch.signature),
+        least, most = wire.bounds(in_kafka=address.coordinates)
+        response = self._session.group_line.connection(address).call(
+            wire.commit_request(self._session.terms.group_id, offsets, batch.signature),
             timeout_ms=self._timeout_ms,
             at_least=wire.STATIC_MEMBERS_SINCE if static else least,
             at_most=most,
@@ -125,60 +129,64 @@ class OffsetTraffic:
         return wire.commit_codes(response)
 
     def _committed(
-        self, batch: CommitBatch, codes: Mapping[TopicPartition, int], place: CoordinatorAddress
+        self, batch: CommitBatch, codes: Mapping[TopicPartition, int], address: CoordinatorAddress
     ) -> None:
-        seat = self._seat
+        session = self._session
         signature = batch.signature
-        with seat.lock:
-            seat.counts.commits += 1
-            seat.commits.answered(codes, seat.signature(), seat.clock.now_ms())
+        with session.lock:
+            session.counts.commits += 1
+            session.commits.on_response(codes, session.signature(), session.clock.now_ms())
         if signature.generation >= 0:
             code = _telling(codes.values())
-            seat.tell(ev.CommitCompleted(signature.member_id, signature.generation, code))
-        self._judge(place, codes.values())
+            session.notify(ev.CommitCompleted(signature.member_id, signature.generation, code))
+        self._judge(address, codes.values())
 
     # --- committed positions ------------------------------------------------------------
 
     def _open_reads(self) -> list[ReadJob]:
         """The questions that need not wait for a commit of the same partitions."""
-        commits = self._seat.commits
-        return [job for job in self._seat.reads if not job.ended and not commits.touches(job.left)]
+        commits = self._session.commits
+        return [
+            job for job in self._session.reads if not job.ended and not commits.touches(job.left)
+        ]
 
     def _read(self, job: ReadJob) -> None:
-        seat = self._seat
+        session = self._session
         code: int | None = None
-        place = self._place()
-        if not isinstance(place, CoordinatorAddress):
-            if isinstance(place, str):
-                job.failed(place)
+        address = self._place()
+        if not isinstance(address, CoordinatorAddress):
+            if isinstance(address, str):
+                job.failed(address)
             else:
-                job.error = place
+                job.error = address
         else:
             try:
-                connection = seat.group_line.connection(place)
-                least, most = wire.bounds(in_kafka=place.coordinates)
+                connection = session.group_line.connection(address)
+                least, most = wire.bounds(in_kafka=address.coordinates)
                 version = connection.version_of(OffsetFetchRequest, at_least=least, at_most=most)
                 response = connection.call(
-                    wire.fetch_request(seat.terms.group_id, sorted(job.left), version=version),
-                    timeout_ms=self._patience_ms,
+                    wire.fetch_request(session.terms.group_id, sorted(job.left), version=version),
+                    timeout_ms=self._limit_ms,
                     at_least=version,
                     at_most=version,
                 )
-                self._patience_ms = min(_FIRST_PATIENCE_MS, self._timeout_ms)
-                code = job.answered(wire.positions(response, unknown_is_none=not place.coordinates))
+                self._limit_ms = min(_FIRST_PATIENCE_MS, self._timeout_ms)
+                code = job.on_response(
+                    wire.positions(response, unknown_is_none=not address.coordinates)
+                )
             except (TransportError, RemoteProtocolError) as error:
                 if isinstance(error, RequestTimedOut):
-                    self._patience_ms = min(self._patience_ms * 2, self._timeout_ms)
+                    self._limit_ms = min(self._limit_ms * 2, self._timeout_ms)
                 job.failed(str(error))
-                seat.lost(place, str(error))
+                session.lost(address, str(error))
             except ZkConsumerError as error:
                 job.error = without_frames(error)
             else:
-                self._judge(place, () if code is None else (code,))
+                self._judge(address, () if code is None else (code,))
         if job.ended:
             job.on_end()
         else:
-            job.postpone(seat.clock.now_ms(), self._backoff)
+            job.postpone(session.clock.now_ms(), self._backoff)
 
     def _place(self) -> CoordinatorAddress | str | ZkConsumerError:
         """Where the coordinator is; or why that is not known; or why it never will be."""
@@ -190,13 +198,13 @@ class OffsetTraffic:
         reason = explain(MembershipRequest.FIND, located)
         if handling(MembershipRequest.FIND, located) is Handling.RETRY:
             return reason
-        return GroupFailed(self._seat.terms.group_id, reason, code=located)
+        return GroupFailed(self._session.terms.group_id, reason, code=located)
 
-    def _judge(self, place: CoordinatorAddress, codes: Collection[int]) -> None:
+    def _judge(self, address: CoordinatorAddress, codes: Collection[int]) -> None:
         if judge(codes) is ResponseOutcome.LOOK_UP:
-            self._seat.lost(place, "it does not coordinate the group now")
+            self._session.lost(address, "it does not coordinate the group now")
         else:
-            self._seat.where.well()
+            self._session.where.well()
 
 
 def _telling(codes: Iterable[int]) -> int:

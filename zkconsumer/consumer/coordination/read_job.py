@@ -50,7 +50,7 @@ class ReadJob:
         """Whether there is nothing more to ask."""
         return self.error is not None or not self.left
 
-    def answered(self, positions: Positions) -> int | None:
+    def on_response(self, positions: Positions) -> int | None:
         """An answer; gives a code that passes, if there is one."""
         codes = dict(positions.codes)
         if positions.code != ErrorCode.NONE:
@@ -59,7 +59,7 @@ class ReadJob:
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         final = {tp: one for tp, one in codes.items() if not (passes(one) or one == unknown)}
         if final:
-            self.error = self._verdict(final)
+            self.error = self._outcome(final)
             return None
         for tp, position in positions.found.items():
             if tp in self.left and tp not in codes:
@@ -94,7 +94,7 @@ class ReadJob:
             f"{self._reason}"
         )
 
-    def _verdict(self, codes: dict[TopicPartition, int]) -> ZkConsumerError:
+    def _outcome(self, codes: dict[TopicPartition, int]) -> ZkConsumerError:
         if all(one == ErrorCode.TOPIC_AUTHORIZATION_FAILED for one in codes.values()):
             return TopicAuthorizationFailed({tp.topic for tp in codes})
         code = next(one for one in codes.values() if one != ErrorCode.TOPIC_AUTHORIZATION_FAILED)

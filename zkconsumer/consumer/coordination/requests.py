@@ -103,7 +103,7 @@ def _subscription(terms: GroupTerms, strategy: str, action: ev.SendJoin) -> Cons
     )
 
 
-def join_answer(
+def join_completed(
     action: ev.SendJoin, response: JoinGroupResponse
 ) -> tuple[ev.JoinCompleted, dict[str, str]]:
     """The answer, and which members' subscriptions can't be read, by member id."""
@@ -120,7 +120,7 @@ def join_answer(
                     one.member_id, frozenset(), instance_id=one.group_instance_id or None
                 )
             )
-    answer = ev.JoinCompleted(
+    result = ev.JoinCompleted(
         round=action.round,
         code=response.error_code,
         member_id=response.member_id,
@@ -130,7 +130,7 @@ def join_answer(
         members=tuple(members),
         skip_assignment=response.skip_assignment,
     )
-    return answer, unreadable
+    return result, unreadable
 
 
 def _joined(protocol: str, member: JoinGroupMember) -> ev.JoinedMember:
@@ -198,7 +198,7 @@ def sync_request(terms: GroupTerms, action: ev.SendSync) -> SyncGroupRequest:
     )
 
 
-def sync_answer(action: ev.SendSync, response: SyncGroupResponse) -> ev.SyncCompleted:
+def sync_completed(action: ev.SendSync, response: SyncGroupResponse) -> ev.SyncCompleted:
     """The answer.
 
     Raises:

@@ -69,28 +69,28 @@ class Measures:
     def opened(self, broker: Broker) -> None:
         """See ``Traffic``."""
         del broker
-        self._tell(partial(self._count_opened, self._clock.now_ms()))
+        self._notify(partial(self._count_opened, self._clock.now_ms()))
 
     def closed(self, broker: Broker) -> None:
         """See ``Traffic``."""
         del broker
-        self._tell(partial(self._count_closed, self._clock.now_ms()))
+        self._notify(partial(self._count_closed, self._clock.now_ms()))
 
     def sent(self, broker: Broker, size_bytes: int) -> None:
         """See ``Traffic``."""
-        self._tell(partial(self._count_sent, broker.id, size_bytes, self._clock.now_ms()))
+        self._notify(partial(self._count_sent, broker.id, size_bytes, self._clock.now_ms()))
 
-    def answered(
+    def on_response(
         self, broker: Broker, api: ApiKey, size_bytes: int, took_ms: int, throttle_ms: int
     ) -> None:
         """See ``Traffic``."""
         facts = (size_bytes, took_ms, throttle_ms)
-        self._tell(partial(self._count_answer, broker.id, api, facts, self._clock.now_ms()))
+        self._notify(partial(self._count_response, broker.id, api, facts, self._clock.now_ms()))
 
     def fetched(self, size_bytes: int, records: int, took_ms: int) -> None:
         """One answer to a Fetch brought so much, of all partitions together."""
         now_ms = self._clock.now_ms()
-        self._tell(partial(self._count_fetch, size_bytes, records, took_ms, now_ms))
+        self._notify(partial(self._count_fetch, size_bytes, records, took_ms, now_ms))
 
     # --- what is read. Thread: any --------------------------------------------------------
 
@@ -151,7 +151,7 @@ class Measures:
 
     # --- inside ---------------------------------------------------------------------------
 
-    def _tell(self, event: Callable[[], None]) -> None:
+    def _notify(self, event: Callable[[], None]) -> None:
         self._inbox.append(event)
         self._take_in()
 
@@ -176,7 +176,7 @@ class Measures:
         for one in (self._all, self._node(number)):
             one.request_bytes.take(size_bytes, now_ms)
 
-    def _count_answer(
+    def _count_response(
         self, number: int, api: ApiKey, facts: tuple[int, int, int], now_ms: int
     ) -> None:
         size_bytes, took_ms, throttle_ms = facts

@@ -60,7 +60,7 @@ def advice_on_key(name: str) -> str:
     return f"{name} is no keyword argument: write {_called_here(name)}=..., or config={{...}}"
 
 
-def looks_like_seconds(timeout: object) -> TypeGuard[float]:
+def is_probably_seconds(timeout: object) -> TypeGuard[float]:
     """Whether a wait is most likely meant in seconds, as confluent-kafka has it.
 
     A float as people write it, up to ten: that long a wait is of no use in milliseconds, and what a

@@ -30,7 +30,7 @@ class Bridge:
     """The listener and the fetching of a member: both become notices. Thread: control.
 
     Args:
-        ring: called whenever there is a notice; must only put.
+        signal: called whenever there is a notice; must only put.
         grace_ms: how long to wait for the caller.
         clock: for that.
 
@@ -41,8 +41,8 @@ class Bridge:
 
     control: Attendant
 
-    def __init__(self, ring: Callable[[], None], *, grace_ms: int, clock: Clock) -> None:
-        self._ring = ring
+    def __init__(self, signal: Callable[[], None], *, grace_ms: int, clock: Clock) -> None:
+        self._signal = signal
         self._grace_ms = grace_ms
         self._clock = clock
         self.notices: deque[Notice] = deque()
@@ -56,16 +56,16 @@ class Bridge:
             for topic, numbers in ownership.items()
             for number in numbers
         )
-        hand_over = PartitionsRequested(partitions)
-        self._put(hand_over)
-        self.control.attend(lambda: hand_over.done, self._clock.now_ms() + self._grace_ms)
-        if hand_over.expire():
+        transfer = PartitionsRequested(partitions)
+        self._put(transfer)
+        self.control.attend(lambda: transfer.done, self._clock.now_ms() + self._grace_ms)
+        if transfer.expire():
             log.warning(
                 "no poll within %d ms: handed over without a commit of what it was at work on: %s",
                 self._grace_ms,
                 ", ".join(map(format, sorted(partitions))),
             )
-        elif not hand_over.done:
+        elif not transfer.done:
             log.warning(
                 "a listener takes longer than %d ms: handed over without waiting for it: %s",
                 self._grace_ms,
@@ -94,4 +94,4 @@ class Bridge:
 
     def _put(self, notice: Notice) -> None:
         self.notices.append(notice)
-        self._ring()
+        self._signal()

@@ -10,7 +10,7 @@ from zkconsumer.connector.commits import NOT_READ_HERE
 from zkconsumer.connector.messages import CommitRequest, Message
 from zkconsumer.connector.offset_wiring import OffsetSide
 from zkconsumer.consumer.membership import CommitDone, Offsets
-from zkconsumer.consumer.zookeeper.replies import ObservedReply, errand
+from zkconsumer.consumer.zookeeper.replies import ObservedReply, task
 from zkconsumer.errors import (
     CommitFailed,
     OffsetCommitFailed,
@@ -50,7 +50,7 @@ class CallersCommits:
         group_id: for messages.
         send: puts a message into the control thread's mailbox; raises where that is dead.
         offsets: where they are kept.
-        ring: rings the caller's bell.
+        signal: rings the caller's bell.
         clock: for deadlines.
         is_connected: whether ZooKeeper answers, as far as is known.
 
@@ -64,19 +64,19 @@ class CallersCommits:
         *,
         send: Callable[[Message], None],
         offsets: OffsetSide,
-        ring: Callable[[], None],
+        signal: Callable[[], None],
         clock: Clock,
         is_connected: Callable[[], bool],
     ) -> None:
         self._group_id = group_id
         self._send = send
         self._offsets = offsets
-        self._ring = ring
+        self._signal = signal
         self._clock = clock
         self._is_connected = is_connected
         self._pending: deque[_Pending] = deque()
         self._in_callback = False
-        self._told: dict[TopicPartition, int] = {}
+        self._reported: dict[TopicPartition, int] = {}
         self.closing_by_ms: int | None = None
 
     def commit(self, offsets: Offsets, *, timeout_ms: int, claims: Claims) -> None:
@@ -107,7 +107,7 @@ class CallersCommits:
         try:
             while self._pending and self._pending[0].reply.look():
                 one = self._pending.popleft()
-                self._tell(one, self._judged(one.reply.error))
+                self._notify(one, self._judged(one.reply.error))
         finally:
             self._in_callback = False
 
@@ -127,46 +127,46 @@ class CallersCommits:
             return {}
         deadline_ms = self._deadline(timeout_ms)
         while True:
-            reply: ObservedReply[dict[TopicPartition, FetchedOffset]] = ObservedReply(self._ring)
-            self._send(errand(lambda: self._offsets.unguarded.fetch(wanted), reply))
+            reply: ObservedReply[dict[TopicPartition, FetchedOffset]] = ObservedReply(self._signal)
+            self._send(task(lambda: self._offsets.unguarded.fetch(wanted), reply))
             failure = "no answer"
             try:
-                found, answered = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
+                found, is_done = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
             except RegistryError as error:
-                found, answered, failure = None, False, str(error)
-            if answered and found is not None:
+                found, is_done, failure = None, False, str(error)
+            if is_done and found is not None:
                 if not as_member:
-                    self._tell_of_former_topics(found)
+                    self._report_former_topics(found)
                 return {tp: _readable(tp, it) for tp, it in found.items()}
             if self._clock.now_ms() + _RETRY_MS >= deadline_ms:
                 raise RequestTimedOut(f"group {self._group_id}: committed offsets: {failure}")
             wait_ms(_RETRY_MS)
 
-    def _tell_of_former_topics(self, found: Mapping[TopicPartition, FetchedOffset]) -> None:
+    def _report_former_topics(self, found: Mapping[TopicPartition, FetchedOffset]) -> None:
         """Warn once of each offset that is a former topic's: here it counts as none."""
         former = {tp: it.former for tp, it in found.items() if it.former is not None}
-        news = {tp: offset for tp, offset in former.items() if self._told.get(tp) != offset}
-        self._told |= news
-        for topic, text in former_topic_warnings(news).items():
+        events = {tp: offset for tp, offset in former.items() if self._reported.get(tp) != offset}
+        self._reported |= events
+        for topic, text in former_topic_warnings(events).items():
             log.warning("group %s: topic %s %s", self._group_id, topic, text)
 
     def _try(self, offsets: Offsets, deadline_ms: int, claims: Claims) -> ZkConsumerError | None:
         try:
             reply = self._sent(offsets, claims)
-            _, answered = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
+            _, is_done = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
         except ZkConsumerError as error:
             return self._judged(without_frames(error))
-        if answered:
+        if is_done:
             return None
         late = "no answer within the time: it may be committed all the same"
         return OffsetCommitTimedOut(self._group_id, dict.fromkeys(offsets, late))
 
     def _sent(self, offsets: Offsets, claims: Claims) -> ObservedReply[int]:
-        reply: ObservedReply[int] = ObservedReply(self._ring)
+        reply: ObservedReply[int] = ObservedReply(self._signal)
         wanted = dict(offsets)
         try:
             if claims is None:
-                self._send(errand(lambda: self._write(wanted), reply))
+                self._send(task(lambda: self._write(wanted), reply))
             else:
                 self._send(CommitRequest(wanted, retry=True, reply=reply, claims=claims))
         except ZkConsumerError as error:
@@ -202,7 +202,7 @@ class CallersCommits:
         deadline_ms = self._clock.now_ms() + timeout_ms
         return deadline_ms if self.closing_by_ms is None else min(deadline_ms, self.closing_by_ms)
 
-    def _tell(self, one: _Pending, error: ZkConsumerError | None) -> None:
+    def _notify(self, one: _Pending, error: ZkConsumerError | None) -> None:
         if one.done is None:
             return
         try:

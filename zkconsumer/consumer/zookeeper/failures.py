@@ -11,15 +11,15 @@ class FailureQueue:
     """A ``StreamQueue`` into which nobody fetches: a poll engine has the messages.
 
     Args:
-        tell: hears what the stream would have raised. Thread: control.
+        notify: hears what the stream would have raised. Thread: control.
     """
 
-    def __init__(self, tell: Callable[[ZkConsumerError], None]) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[ZkConsumerError], None]) -> None:
+        self._notify = notify
 
     def fail(self, error: ZkConsumerError) -> None:
         """See ``StreamQueue``."""
-        self._tell(error)
+        self._notify(error)
 
     def close(self) -> None:
         """See ``StreamQueue``: the end comes by the answer to who closes."""

@@ -74,13 +74,13 @@ class ZookeeperGroup:
         observation = Observation(name, (LoggingObserver(), counts, *self._observers))
         info = build_info()
         observation.report(Created(**info.labels(), why=info.why))
-        bell: Mailbox[None] = Mailbox()
+        wakeup: Mailbox[None] = Mailbox()
 
-        def ring() -> None:
-            bell.put(None)
+        def signal() -> None:
+            wakeup.put(None)
             wake()
 
-        bridge = Bridge(ring, grace_ms=grace_ms(config), clock=clock)
+        bridge = Bridge(signal, grace_ms=grace_ms(config), clock=clock)
         security = self._security
         registry = GroupRegistry(store, config.group_id, protocol=security.protocol)
         offsets = wire_offsets(config, store, registry, clock, security=security)
@@ -101,7 +101,7 @@ class ZookeeperGroup:
         member.listener.listener = bridge
         member.listener.on_lost = bridge.lost
         gate = self._gate(consumer_id, member, offsets, observation)
-        gate.add_waker(ring)
+        gate.add_waker(signal)
         return ZookeeperMember(
             MemberComponents(
                 group_id=config.group_id,
@@ -116,8 +116,8 @@ class ZookeeperGroup:
                 offsets=offsets,
                 scope=ThreadScope(consumer_id),
                 clock=clock,
-                ring=ring,
-                bell=bell,
+                signal=signal,
+                wakeup=wakeup,
             ),
             handler,
         )
@@ -137,7 +137,7 @@ class ZookeeperGroup:
         listen(
             store,
             member.control.mailbox.put,
-            book=member.book,
+            claims=member.claims,
             gate=gate,
             interrupt=offsets.interrupt,
             observation=observation,

@@ -74,7 +74,7 @@ class HandlerCalls:
     def _call(self, notice: Notice) -> None:
         match notice:
             case PartitionsRequested():
-                self._hand_over(notice)
+                self._transfer(notice)
             case ClaimsLost(partitions):
                 self._give_up(partitions, Why.LOST)
             case Started(claims) if self.joined:
@@ -86,7 +86,7 @@ class HandlerCalls:
                 # The caller left before it came through; it is on its way back already.
                 pass
 
-    def _hand_over(self, notice: PartitionsRequested) -> None:
+    def _transfer(self, notice: PartitionsRequested) -> None:
         in_time = notice.begin()
         if in_time:
             self._going = {

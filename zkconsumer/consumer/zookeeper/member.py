@@ -22,7 +22,7 @@ from zkconsumer.consumer.zookeeper.counts import ZookeeperGroupCounts
 from zkconsumer.consumer.zookeeper.failures import FailureQueue
 from zkconsumer.consumer.zookeeper.handler_calls import HandlerCalls
 from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
-from zkconsumer.consumer.zookeeper.replies import ObservedReply, errand
+from zkconsumer.consumer.zookeeper.replies import ObservedReply, task
 from zkconsumer.consumer.zookeeper.subscription import PollSubscription
 from zkconsumer.errors import ConsumerClosed, GroupFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
@@ -41,8 +41,8 @@ class MemberComponents:
     """What a member is made of.
 
     Attributes:
-        ring: rings the caller's bell, and this one.
-        bell: rings for whoever waits inside of a call of the member.
+        signal: rings the caller's bell, and this one.
+        wakeup: rings for whoever waits inside of a call of the member.
     """
 
     group_id: str
@@ -57,8 +57,8 @@ class MemberComponents:
     offsets: OffsetSide
     scope: ThreadScope
     clock: Clock
-    ring: Callable[[], None]
-    bell: Mailbox[None]
+    signal: Callable[[], None]
+    wakeup: Mailbox[None]
 
 
 class ZookeeperMember:
@@ -80,9 +80,9 @@ class ZookeeperMember:
         self._queue = FailureQueue(self._fail)
         self._broken: GroupFailed | None = None
         self._wanted: frozenset[str] | None = None
-        self._asked: frozenset[str] | None = None
+        self._requested: frozenset[str] | None = None
         self._join: JoinRequest | None = None
-        self._join_reply: ObservedReply[None] = ObservedReply(parts.ring)
+        self._join_reply: ObservedReply[None] = ObservedReply(parts.signal)
         self._left: ObservedReply[None] | None = None
         self._as_member = False
         self._closed = False
@@ -90,7 +90,7 @@ class ZookeeperMember:
             parts.group_id,
             send=self._send,
             offsets=parts.offsets,
-            ring=parts.ring,
+            signal=parts.signal,
             clock=parts.clock,
             is_connected=lambda: parts.store.connected,
         )
@@ -133,7 +133,7 @@ class ZookeeperMember:
         self._wanted = topics
         self._as_member = True
         # A pattern is expanded amid a poll, whose call of ours is over: it is to call again.
-        self._parts.ring()
+        self._parts.signal()
 
     def poll(self) -> None:
         """See ``Membership``.
@@ -144,7 +144,7 @@ class ZookeeperMember:
             GroupFailed: the member broke down; for good.
             Exception: what the handler raised; all that was due has been called.
         """
-        self._parts.bell.drain()
+        self._parts.wakeup.drain()
         self._parts.watch.polled()
         self._commits.run_callbacks()
         self._come_back()
@@ -186,7 +186,7 @@ class ZookeeperMember:
         try:
             if not parts.control.done:
                 parts.offsets.stop_fetching()
-                left: ObservedReply[None] = ObservedReply(parts.ring)
+                left: ObservedReply[None] = ObservedReply(parts.signal)
                 parts.control.mailbox.put(CloseRequest(left))
                 # Some of the time is for ending what does not leave in order.
                 failed = self._work_off(left, deadline_ms - min(1000, timeout_ms // 4))
@@ -215,7 +215,7 @@ class ZookeeperMember:
                 self._parts.consumer_id,
                 watch.limit_ms,
             )
-            self._join = self._asked = None
+            self._join = self._requested = None
 
     def _join_or_leave(self) -> None:
         """Ask for what is wanted, where that is not what was asked for."""
@@ -223,41 +223,41 @@ class ZookeeperMember:
         join = self._join
         if join is not None and self._join_reply.look() and self._join_reply.error is not None:
             # The control thread has withdrawn it, or is at its end; the next poll tries again.
-            self._join = self._asked = None
+            self._join = self._requested = None
             self._fail(self._join_reply.error)
             return
-        if self._wanted == self._asked:
+        if self._wanted == self._requested:
             return
         if join is not None:
-            self._left = ObservedReply(self._parts.ring)
+            self._left = ObservedReply(self._parts.signal)
             control.mailbox.put(WithdrawRequest(join, self._left))
             self._join = None
-        self._asked = self._wanted
+        self._requested = self._wanted
         self._parts.watch.watch(joined=bool(self._wanted))
         self._calls.joined = bool(self._wanted)
         if self._wanted:
             subscription = PollSubscription(self._wanted, self._queue)
-            self._join_reply = ObservedReply(self._parts.ring)
+            self._join_reply = ObservedReply(self._parts.signal)
             self._join = JoinRequest(subscription, self._join_reply)
             self._send(self._join)
 
-    def _work_off(self, answer: ObservedReply[None], deadline_ms: int) -> Exception | None:
+    def _work_off(self, response: ObservedReply[None], deadline_ms: int) -> Exception | None:
         """Call the handler until the answer is there; gives the first error."""
         failed: Exception | None = None
         while True:
-            answered = answer.look() or self._parts.control.done
+            is_done = response.look() or self._parts.control.done
             try:
                 self._calls.run()
             except Exception as error:  # noqa: BLE001 - the caller's code: raised at the end
                 failed = failed or error
             left_ms = deadline_ms - self._parts.clock.now_ms()
-            if answered or left_ms <= 0:
+            if is_done or left_ms <= 0:
                 return failed
-            self._parts.bell.get(min(left_ms, _NAP_MS))
+            self._parts.wakeup.get(min(left_ms, _NAP_MS))
 
     def _end(self, failed: Exception | None) -> None:
         """Whatever was not handed over by now is lost."""
-        self._join = self._asked = None
+        self._join = self._requested = None
         try:
             self._calls.lose_the_rest()
         except Exception as error:
@@ -310,16 +310,16 @@ class ZookeeperMember:
         """Have the control thread look around."""
         if not self._parts.control.done:
             nobody: ObservedReply[None] = ObservedReply(lambda: None)
-            self._parts.control.mailbox.put(errand(lambda: None, nobody))
+            self._parts.control.mailbox.put(task(lambda: None, nobody))
 
     def _fail(self, error: ZkConsumerError) -> None:
         """Have ``poll`` raise this. Thread: any."""
         self._failures.put(error)
-        self._parts.ring()
+        self._parts.signal()
 
     def _die(self, error: BaseException) -> None:
         """The control thread is dead: that is a bug, and ``poll`` tells of it for ever."""
         failure = GroupFailed(self._parts.group_id, f"the member broke down: {error!r}", final=True)
         failure.__cause__ = error
         self._broken = failure
-        self._parts.ring()
+        self._parts.signal()

@@ -14,29 +14,29 @@ class ObservedReply(Reply[T], Generic[T]):
     """A ``Reply`` that can also be looked at without waiting.
 
     Args:
-        ring: called when it was given; must only put.
+        signal: called when it was given; must only put.
 
     Attributes:
         error: what came instead of a value, after ``look``.
     """
 
-    __slots__ = ("_given", "_ring", "error")
+    __slots__ = ("_given", "_signal", "error")
 
-    def __init__(self, ring: Callable[[], None]) -> None:
+    def __init__(self, signal: Callable[[], None]) -> None:
         super().__init__()
-        self._ring = ring
+        self._signal = signal
         self._given = False
         self.error: ZkConsumerError | None = None
 
     def give(self, value: T) -> None:
         """See ``Reply``."""
         super().give(value)
-        self._ring()
+        self._signal()
 
     def fail(self, error: BaseException) -> None:
         """See ``Reply``."""
         super().fail(error)
-        self._ring()
+        self._signal()
 
     def look(self) -> bool:
         """Whether it was given, be it an error. Not to be mixed with ``wait``.
@@ -52,7 +52,7 @@ class ObservedReply(Reply[T], Generic[T]):
         return self._given
 
 
-def errand(work: Callable[[], T], reply: Reply[T]) -> ControlTask:
+def task(work: Callable[[], T], reply: Reply[T]) -> ControlTask:
     """Have this done by the control thread; its outcome is the reply."""
 
     def run() -> None:

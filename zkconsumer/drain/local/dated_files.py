@@ -89,7 +89,7 @@ class DatedFiles:
     def _flush(self, day: int) -> None:
         of_day = self._days[day]
         if of_day.file is None:
-            self._make_room()
+            self._make_space()
             of_day.path = self._path(day)
             place = self._place
             of_day.file = formats.create(self._files, of_day.path, place.file_format)
@@ -97,7 +97,7 @@ class DatedFiles:
         self._waiting_bytes -= of_day.size_bytes
         of_day.waiting, of_day.size_bytes = [], 0
 
-    def _make_room(self) -> None:
+    def _make_space(self) -> None:
         """Close a file where too many are open: a later row of its date gets another one."""
         opened = [of_day for of_day in self._days.values() if of_day.file is not None]
         if len(opened) >= _MOST_OPEN:

@@ -75,8 +75,8 @@ class LocalEngine:
 
 def _cores() -> int:
     """How many processors this process may use; all where a system does not tell."""
-    told = getattr(os, "sched_getaffinity", None)
-    return len(told(0)) if told is not None else os.cpu_count() or 1
+    reported = getattr(os, "sched_getaffinity", None)
+    return len(reported(0)) if reported is not None else os.cpu_count() or 1
 
 
 def _refuse(obstacle: str | None) -> None:

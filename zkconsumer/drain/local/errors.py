@@ -23,5 +23,5 @@ def told_by_arrow(what: str) -> Iterator[None]:
     except ZkConsumerError:
         raise
     except (pa.ArrowException, OSError, BufferError, GivenUp) as error:
-        said = " ".join(str(error).split())[:_SHOWN_CHARS]
-        raise DrainError(f"{what}: {said or type(error).__name__}") from error
+        message = " ".join(str(error).split())[:_SHOWN_CHARS]
+        raise DrainError(f"{what}: {message or type(error).__name__}") from error

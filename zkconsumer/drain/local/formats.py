@@ -144,7 +144,7 @@ def _line(row: dict[str, Any]) -> str:
         if row[name] is not None:
             row[name] = base64.b64encode(row[name]).decode()
     if row["timestamp"] is not None:
-        row["timestamp"] = _told(row["timestamp"])
+        row["timestamp"] = _reported(row["timestamp"])
     there = {name: value for name, value in row.items() if value is not None}
     return json.dumps(there, separators=(",", ":")) + "\n"
 
@@ -174,7 +174,7 @@ def _row(line: bytes) -> dict[str, Any]:
     return row
 
 
-def _told(micros: int) -> str:
+def _reported(micros: int) -> str:
     """A time as Spark writes it; years of more than four digits have a sign."""
     ages, rest = divmod(micros, _AGE_US)
     at = _EPOCH + timedelta(microseconds=rest)

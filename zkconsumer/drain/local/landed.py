@@ -90,7 +90,7 @@ class LocalRows:
         cluster = RangeRows(source_options(everything), self._shares)
         ours: _Sums = {}
         files_of: dict[Block, set[str]] = {}
-        for path, sums in self._each(lambda path, desk: (path, self._sums(path, ranges, desk))):
+        for path, sums in self._each(lambda path, shared: (path, self._sums(path, ranges, shared))):
             _merge(ours, sums)
             for block in sums:
                 files_of.setdefault(block, set()).add(path)
@@ -113,15 +113,15 @@ class LocalRows:
             found.merge(tally)
         return found
 
-    def _count(self, path: str, desk: Desk) -> Tally:
+    def _count(self, path: str, shared: Desk) -> Tally:
         found = Tally()
-        for rows in self._read(path, desk):
+        for rows in self._read(path, shared):
             found.add(_topic(path), rows)
         return found
 
-    def _sums(self, path: str, ranges: _Ranges, desk: Desk) -> _Sums:
+    def _sums(self, path: str, ranges: _Ranges, shared: Desk) -> _Sums:
         found: _Sums = {}
-        for rows in self._read(path, desk):
+        for rows in self._read(path, shared):
             _merge(found, _block_sums(_topic(path), _within(_topic(path), rows, ranges)))
         return found
 
@@ -152,12 +152,12 @@ class LocalRows:
     def _each(self, job: Callable[[str, Desk], R]) -> Iterator[R]:
         return in_threads(job, self._paths, threads=self._shares.threads, name="verify")
 
-    def _read(self, path: str, desk: Desk) -> Iterator[pa.RecordBatch]:
+    def _read(self, path: str, shared: Desk) -> Iterator[pa.RecordBatch]:
         """The rows of a file, up to where it can't be read."""
         self._files.input(path).close()
         try:
             for rows in formats.read(self._files, path, self._format):
-                desk.check()
+                shared.check()
                 yield rows
         except (pa.ArrowException, ValueError, KeyError, OSError) as error:
             log.warning("%s can't be read, what it held counts as missing: %s", path, error)
@@ -206,18 +206,18 @@ def _block_sums(topic: str, rows: pa.RecordBatch) -> _Sums:
     }
 
 
-def _sums_of(piece: Piece, desk: Desk) -> _Sums:
+def _sums_of(piece: Piece, shared: Desk) -> _Sums:
     found: _Sums = {}
     for rows in piece.rows():
-        desk.check()
+        shared.check()
         _merge(found, _block_sums(piece.topic, rows))
     return found
 
 
-def _hashes_of(piece: Piece, desk: Desk) -> list[pa.Table]:
+def _hashes_of(piece: Piece, shared: Desk) -> list[pa.Table]:
     found = []
     for rows in piece.rows():
-        desk.check()
+        shared.check()
         bare = row_hashes(rows, with_time=False)
         found.append(_hashed(rows, "theirs").append_column("bare", bare))
     return found

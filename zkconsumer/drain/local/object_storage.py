@@ -132,8 +132,8 @@ class ObjectStorage:
         try:
             yield
         except (BaseError, OSError, ValueError) as error:
-            said = " ".join(str(error).split())[:500]
-            raise DrainError(f"{self._what}, at {path!r}: {said}") from error
+            message = " ".join(str(error).split())[:500]
+            raise DrainError(f"{self._what}, at {path!r}: {message}") from error
 
 
 class ObjectFiles:

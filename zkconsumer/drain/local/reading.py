@@ -59,11 +59,11 @@ class RangeRows:
     def __init__(self, options: SourceOptions, shares: Shares) -> None:
         self._options = options
         self._shares = shares
-        asked = options.range_settings()
+        requested = options.range_settings()
         self._settings = replace(
-            asked,
-            fetch_bytes=min(asked.fetch_bytes, shares.fetch_bytes),
-            part_bytes=min(asked.part_bytes, shares.part_bytes),
+            requested,
+            fetch_bytes=min(requested.fetch_bytes, shares.fetch_bytes),
+            part_bytes=min(requested.part_bytes, shares.part_bytes),
         )
 
     def each(self, ranges: Sequence[OffsetRange], job: Callable[[Piece, Desk], R]) -> Iterator[R]:

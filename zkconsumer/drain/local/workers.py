@@ -59,38 +59,38 @@ def in_threads(
     Raises:
         Exception: of the first job that failed.
     """
-    todo, desk, answers = deque(items), Desk(), Mailbox[_Answer[R]]()
+    todo, shared, responses = deque(items), Desk(), Mailbox[_Answer[R]]()
 
     def body() -> None:
-        while todo and not desk.is_closed:
+        while todo and not shared.is_closed:
             try:
                 item = todo.popleft()
             except IndexError:
                 return
             try:
-                answers.put(_Answer([job(item, desk)]))
+                responses.put(_Answer([job(item, shared)]))
             except BaseException as error:  # noqa: BLE001 - raised where the results are wanted
-                answers.put(_Answer(error=error))
+                responses.put(_Answer(error=error))
                 return
 
     scope = ThreadScope(name)
     try:
         for number in range(min(threads, len(items))):
-            scope.spawn(str(number), body, stop=lambda: _close(desk))
+            scope.spawn(str(number), body, stop=lambda: _close(shared))
         for _ in items:
-            answer = _next(answers)
-            if answer.error is not None:
-                raise answer.error
-            yield from answer.results
+            response = _next(responses)
+            if response.error is not None:
+                raise response.error
+            yield from response.results
     finally:
-        _close(desk)
+        _close(shared)
         scope.close(_PATIENCE_MS)
 
 
-def _close(desk: Desk) -> None:
-    desk.is_closed = True
+def _close(shared: Desk) -> None:
+    shared.is_closed = True
 
 
-def _next(answers: "Mailbox[Any]") -> Any:
+def _next(responses: "Mailbox[Any]") -> Any:
     """The next answer; in naps, so that signals are heard."""
-    return next(found for nap in naps(None) if (found := answers.get(nap)) is not None)
+    return next(found for nap in naps(None) if (found := responses.get(nap)) is not None)

@@ -43,7 +43,7 @@ class LocalWriter:
         landed = Tally()
         with told_by_arrow(f"batch {plan.number}"):
             jobs = self._rows.each(
-                plan.ranges, lambda piece, desk: self._piece(plan, folder, piece, desk)
+                plan.ranges, lambda piece, shared: self._piece(plan, folder, piece, shared)
             )
             for tally in jobs:
                 landed.merge(tally)
@@ -57,7 +57,7 @@ class LocalWriter:
             for wanted in plan.ranges
         )
 
-    def _piece(self, plan: BatchPlan, folder: str, piece: Piece, desk: Desk) -> Tally:
+    def _piece(self, plan: BatchPlan, folder: str, piece: Piece, shared: Desk) -> Tally:
         place = Place(
             folder=folder,
             topic=piece.topic,
@@ -67,12 +67,12 @@ class LocalWriter:
         )
         dated = DatedFiles(self._files, place, self._shares.group_bytes)
         for rows in piece.rows():
-            desk.check()
+            shared.check()
             dated.write(rows)
         landed = Tally()
         for path in dated.close():
             for rows in formats.read(self._files, path, self._format):
-                desk.check()
+                shared.check()
                 landed.add(piece.topic, rows)
         return landed
 
@@ -99,10 +99,10 @@ class LocalWriter:
         return absent
 
 
-def _count(piece: Piece, desk: Desk) -> Tally:
+def _count(piece: Piece, shared: Desk) -> Tally:
     """What is there of a piece."""
     found = Tally()
     for rows in piece.rows():
-        desk.check()
+        shared.check()
         found.add(piece.topic, rows)
     return found

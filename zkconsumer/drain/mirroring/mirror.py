@@ -26,7 +26,7 @@ from zkconsumer.drain.mirroring.translation import (
     first_copies,
     to_file,
 )
-from zkconsumer.drain.on_spark.errors import told_by_spark
+from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.drain.on_spark.landed import within
 from zkconsumer.drain.on_spark.offset_runs import runs_by
 from zkconsumer.drain.plan import BatchPlan, Positions
@@ -98,7 +98,7 @@ class KafkaLanding:
         starts = target_ends(plan)
         if len(self._storage.names(layout.staging_folder(plan.number))) > 1:
             self._await_earlier_attempts(starts)
-        with told_by_spark(f"batch {plan.number}"):
+        with described_by_spark(f"batch {plan.number}"):
             write_rows(self._left_of(plan, starts), self._target())
             return self._read_back(plan, attempt, starts)
 

@@ -54,59 +54,59 @@ class TargetCluster:
         Raises:
             DrainError: one has fewer; names it.
         """
-        have = self._ask("list its topics", lambda admin: self._counts(admin, partitions))
+        have = self._request("list its topics", lambda admin: self._counts(admin, partitions))
         missing = {topic: count for topic, count in partitions.items() if topic not in have}
         few = {topic: have[topic] for topic in have if have[topic] < partitions[topic]}
         if few:
-            said = ", ".join(
+            message = ", ".join(
                 f"{topic} has {count} of {partitions[topic]}" for topic, count in few.items()
             )
             raise DrainError(
-                f"topics of {self._servers} have fewer partitions than those they mirror: {said}. "
-                "Add partitions there, or delete these topics there to have them made"
+                f"topics of {self._servers} have fewer partitions than those they mirror: "
+                f"{message}. Add partitions there, or delete these topics there to have them made"
             )
         if missing:
-            self._ask(f"make topics {', '.join(missing)}", lambda it: self._create(it, missing))
+            self._request(f"make topics {', '.join(missing)}", lambda it: self._create(it, missing))
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The offset that the next message of each partition will get."""
         wanted = sorted(partitions)
 
-        def ask(admin: Any) -> dict[TopicPartition, int]:
+        def request(admin: Any) -> dict[TopicPartition, int]:
             package = self._jvm.org.apache.kafka
-            asked = self._jvm.java.util.HashMap()
+            requested = self._jvm.java.util.HashMap()
             for topic, partition in wanted:
                 key = package.common.TopicPartition(topic, partition)
-                asked.put(key, package.clients.admin.OffsetSpec.latest())
-            found = admin.listOffsets(asked).all().get()
+                requested.put(key, package.clients.admin.OffsetSpec.latest())
+            found = admin.listOffsets(requested).all().get()
             return {tp: found.get(package.common.TopicPartition(*tp)).offset() for tp in wanted}
 
-        return self._ask("tell where its logs end", ask) if wanted else {}
+        return self._request("tell where its logs end", request) if wanted else {}
 
     def _counts(self, admin: Any, wanted: Iterable[str]) -> dict[str, int]:
         there = set(admin.listTopics().names().get())
-        asked = self._jvm.java.util.ArrayList()
+        requested = self._jvm.java.util.ArrayList()
         for topic in sorted(there & set(wanted)):
-            asked.add(topic)
-        found = admin.describeTopics(asked).allTopicNames().get()
-        return {topic: found.get(topic).partitions().size() for topic in asked}
+            requested.add(topic)
+        found = admin.describeTopics(requested).allTopicNames().get()
+        return {topic: found.get(topic).partitions().size() for topic in requested}
 
     def _create(self, admin: Any, topics: Mapping[str, int]) -> None:
-        asked = self._jvm.java.util.ArrayList()
+        requested = self._jvm.java.util.ArrayList()
         empty = self._jvm.java.util.Optional
         for topic, count in topics.items():
             new = self._jvm.org.apache.kafka.clients.admin.NewTopic
-            asked.add(new(topic, empty.of(count), empty.empty()))
-        admin.createTopics(asked).all().get()
+            requested.add(new(topic, empty.of(count), empty.empty()))
+        admin.createTopics(requested).all().get()
 
-    def _ask(self, what: str, ask: Callable[[Any], T]) -> T:
+    def _request(self, what: str, request: Callable[[Any], T]) -> T:
         settings = self._jvm.java.util.HashMap()
         for key, value in self._settings.items():
             settings.put(key, value)
         try:
             admin = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
             try:
-                return ask(admin)
+                return request(admin)
             finally:
                 admin.close()
         except Py4JJavaError as error:

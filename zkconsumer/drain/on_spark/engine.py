@@ -11,7 +11,7 @@ from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_files import FilesLanding
-from zkconsumer.drain.on_spark.errors import told_by_spark
+from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.landed import SparkRows, read_files
 from zkconsumer.drain.on_spark.rows import RangeRows, RowCounter, SparkWriter, drain_session
@@ -95,4 +95,4 @@ class SparkEngine:
 
     def telling(self, what: str) -> AbstractContextManager[None]:
         """See ``Engine``."""
-        return told_by_spark(what)
+        return described_by_spark(what)

@@ -16,7 +16,7 @@ _GATEWAY = "An error occurred while calling "
 
 
 @contextmanager
-def told_by_spark(what: str) -> Iterator[None]:
+def described_by_spark(what: str) -> Iterator[None]:
     """Turn what Spark raises into a ``DrainError``.
 
     Args:
@@ -40,6 +40,6 @@ def reason(text: str) -> str:
     ours = _OURS.findall(text)
     if ours:
         return str(ours[-1]).strip()
-    said = (line.strip().removeprefix(": ") for line in text.splitlines())
-    lines = [line for line in said if line and not line.startswith(_GATEWAY)]
+    message = (line.strip().removeprefix(": ") for line in text.splitlines())
+    lines = [line for line in message if line and not line.startswith(_GATEWAY)]
     return (lines[0] if lines else "Spark gave no reason")[:_SHOWN_CHARS]

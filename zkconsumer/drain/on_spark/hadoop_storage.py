@@ -74,7 +74,7 @@ class HadoopStorage:
             aside = self._hadoop.Path(at.getParent(), f".{at.getName()}.{uuid.uuid4().hex}.tmp")
             try:
                 self._write(self._system.create(aside, True), data)  # noqa: FBT003 - Java's
-                return self._put_in_place(aside, at)
+                return self._rename_into_place(aside, at)
             finally:
                 self._system.delete(aside, False)  # noqa: FBT003 - Java's
 
@@ -133,7 +133,7 @@ class HadoopStorage:
             raise
         return True
 
-    def _put_in_place(self, aside: Any, at: Any) -> bool:
+    def _rename_into_place(self, aside: Any, at: Any) -> bool:
         """Give a whole file its name, unless there is one of that name."""
         try:
             if self._scheme == "file" and self._link(aside, at):
@@ -184,8 +184,8 @@ class HadoopStorage:
         try:
             yield
         except Py4JJavaError as error:
-            said = error.java_exception.toString()
-            raise DrainError(f"{self._what}, at {path!r}: {said}") from error
+            message = error.java_exception.toString()
+            raise DrainError(f"{self._what}, at {path!r}: {message}") from error
         except (Py4JNetworkError, Py4JError, OSError) as error:
             raise DrainError(f"{self._what}: Spark's JVM does not answer ({error})") from error
 

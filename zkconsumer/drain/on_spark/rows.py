@@ -12,7 +12,7 @@ from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.fields import offsets_value
 from zkconsumer.drain.holes import explain, holes_in, refuse_missed
 from zkconsumer.drain.manifest import Absence, LandedPart
-from zkconsumer.drain.on_spark.errors import told_by_spark
+from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.drain.on_spark.landed import read_files
 from zkconsumer.drain.on_spark.offset_runs import found_runs
 from zkconsumer.drain.on_spark.sums import contents_by_partition
@@ -121,7 +121,7 @@ class RowCounter:
         Raises:
             DrainError: the cluster has messages that were not landed.
         """
-        with told_by_spark(f"batch {plan.number}"):
+        with described_by_spark(f"batch {plan.number}"):
             contents = contents_by_partition(landed)
             absent = self._absent(plan.ranges, contents, landed)
         return tuple(
@@ -176,7 +176,7 @@ class SparkWriter:
 
     def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """See ``RowWriter``."""
-        with told_by_spark(f"batch {plan.number}"):
+        with described_by_spark(f"batch {plan.number}"):
             self._write(plan, folder)
         paths = [file.path for file in self._storage.files(folder)]
         found = [path for path in paths if path.startswith("topic=")]

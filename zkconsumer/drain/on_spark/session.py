@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from zkconsumer.drain.on_spark.errors import told_by_spark
+from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.spark.session import build_session, close_session
 
 
@@ -31,7 +31,7 @@ def command_session(
     Raises:
         ZkConsumerError: Spark can't be started.
     """
-    with told_by_spark("Spark can't be started: see --master, --conf, --jars and --package"):
+    with described_by_spark("Spark can't be started: see --master, --conf, --jars and --package"):
         session = build_session(
             app_name,
             master=master,

@@ -174,16 +174,16 @@ def cover(
     tally = _Tally(_Excuses(excuses or {}))
     rows = 0
     at = wanted.from_offset
-    for stretch, copies in sweep(found):
-        rows += stretch.length * copies
-        before = _clip(stretch, None, wanted.from_offset)
-        inside = _clip(stretch, wanted.from_offset, wanted.until_offset)
-        behind = _clip(stretch, max(wanted), None)
+    for range_, copies in sweep(found):
+        rows += range_.length * copies
+        before = _clip(range_, None, wanted.from_offset)
+        inside = _clip(range_, wanted.from_offset, wanted.until_offset)
+        behind = _clip(range_, max(wanted), None)
         tally.add(Kind.STRAY, before, copies)
-        tally.missing(Run(at, min(stretch.from_offset, wanted.until_offset)))
+        tally.missing(Run(at, min(range_.from_offset, wanted.until_offset)))
         tally.add(Kind.DUPLICATE, inside, copies - 1)
         tally.add(Kind.STRAY, behind, copies)
-        at = max(at, stretch.until_offset)
+        at = max(at, range_.until_offset)
     tally.missing(Run(at, wanted.until_offset))
     return Coverage(wanted=wanted, rows=rows, findings=tally.findings())
 

@@ -53,9 +53,9 @@ def compare_files(
     ]
     foreign = [path for path in visible if path not in noted]
     problems = [
-        *_said("files of the landing are missing", missing),
-        *_said("files are not as they were landed", resized),
-        *_said("files are there that no batch landed", foreign),
+        *_described("files of the landing are missing", missing),
+        *_described("files are not as they were landed", resized),
+        *_described("files are there that no batch landed", foreign),
     ]
     # Elsewhere Spark could not tell what topic and date a file is of: it is foreign anyway.
     readable = tuple(path for path in visible if _OF_DAY.fullmatch(path))
@@ -76,7 +76,7 @@ def delta_files(noted: Iterable[str], stored: Iterable[StoredFile]) -> LandedFil
     named = list(noted)
     missing = [path for path in named if path not in there]
     readable = tuple(path for path in named if path in there)
-    return LandedFiles(readable, tuple(_said("files of the Delta table are missing", missing)))
+    return LandedFiles(readable, tuple(_described("files of the Delta table are missing", missing)))
 
 
 def _visible(path: str) -> bool:
@@ -107,7 +107,7 @@ def visible_files(storage: Storage) -> list[StoredFile]:
     ]
 
 
-def _said(what: str, which: list[str]) -> list[str]:
+def _described(what: str, which: list[str]) -> list[str]:
     if not which:
         return []
     more = f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""

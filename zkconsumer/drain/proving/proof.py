@@ -83,30 +83,30 @@ class PartitionCoverage:
 
     def problems(self) -> list[str]:
         """What is wrong, one sentence each."""
-        said = list(self.record.problems)
-        said += [
+        message = list(self.record.problems)
+        message += [
             f"{_offsets(finding)} {_WORDS[kind]}: {_stretches(finding)}"
             for kind, finding in self.coverage.findings.items()
             if kind not in EXCUSED
         ]
         excused = sum(self.coverage.of(kind).offsets for kind in EXCUSED)
         if excused > self.record.absent:
-            said.append(
+            message.append(
                 f"{excused - self.record.absent} offsets more are absent than the batches noted"
             )
         if not self.same_contents:
-            said.append(
+            message.append(
                 f"the rows are not those that were landed: {self.landed.rows} with checksum "
                 f"{self.landed.checksum}, and {self.record.contents.rows} with checksum "
                 f"{self.record.contents.checksum} were noted"
             )
         for kind, found in () if self.cluster is None else self.cluster.differing.items():
             if kind is not Difference.ONLY_LANDED:
-                said.append(
+                message.append(
                     f"{found.count} messages differ from the cluster's ({kind}), from offset "
                     f"{found.first_offset} to {found.last_offset}"
                 )
-        return [f"{self.topic_partition}: {text}" for text in said]
+        return [f"{self.topic_partition}: {text}" for text in message]
 
     def doubts(self) -> list[str]:
         """What could not be looked at, though it was asked for."""
@@ -148,7 +148,7 @@ class DrainProof:
         return [*self.obstacles, *of_partitions]
 
     @property
-    def verdict(self) -> ProofOutcome:
+    def outcome(self) -> ProofOutcome:
         """What follows."""
         if self.problems:
             return ProofOutcome.NOT_PROVEN

@@ -46,7 +46,7 @@ def as_text(proof: DrainProof) -> str:
     lines.append("")
     lines += [f"wrong: {text}" for text in proof.problems]
     lines += [f"open: {text}" for text in proof.doubts]
-    lines.append(_VERDICTS[proof.verdict])
+    lines.append(_VERDICTS[proof.outcome])
     return "\n".join(lines) + "\n"
 
 
@@ -55,7 +55,7 @@ def as_json(proof: DrainProof) -> str:
     value: Json = {
         "path": proof.path,
         "format": proof.format,
-        "verdict": proof.verdict.name.lower(),
+        "verdict": proof.outcome.name.lower(),
         "batches": proof.batches,
         "problems": list(proof.problems),
         "open": list(proof.doubts),

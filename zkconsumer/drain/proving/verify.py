@@ -157,8 +157,8 @@ def _rows(seen: _Seen, record: VerificationRecord) -> tuple[LandedRows, list[str
     """What a reader of the landing sees of these batches, and what is wrong with its files."""
     if seen.identity.format == _MIRROR:
         last = seen.published.last
-        told = seen.engine.mirrored(seen.storage, seen.identity, last, seen.target_options)
-        return told, []
+        reported = seen.engine.mirrored(seen.storage, seen.identity, last, seen.target_options)
+        return reported, []
     stored = visible_files(seen.storage)
     if seen.identity.format == "delta":
         active = active_files(seen.storage, seen.target_options)

@@ -48,27 +48,27 @@ class Arrivals:
     def fetched(
         self,
         state: PartitionState,
-        asked: PartitionRequest,
-        answer: FetchedPartition,
+        requested: PartitionRequest,
+        response: FetchedPartition,
         unpacked: Unpacked,
     ) -> None:
         """Take a broker's answer to a fetch, with what its records came to."""
-        code = answer.error_code
+        code = response.error_code
         if code == ErrorCode.NONE:
-            state.high_watermark = answer.high_watermark
-            state.last_stable = answer.last_stable_offset
-            state.log_start = answer.log_start_offset
-            self._sound(state, asked, answer, unpacked)
+            state.high_watermark = response.high_watermark
+            state.last_stable = response.last_stable_offset
+            state.log_start = response.log_start_offset
+            self._sound(state, requested, response, unpacked)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._out_of_range(state, asked)
+            self._out_of_range(state, requested)
         elif code == ErrorCode.CORRUPT_MESSAGE:
             self._corrupt(state, f"the broker says {error_name(code)}", None)
         else:
-            self._refused(state, code, f"Fetch from {asked.broker}")
+            self._refused(state, code, f"Fetch from {requested.broker}")
 
     def reset(self, state: PartitionState, found: TimedOffset | int) -> None:
         """Take the position that a policy points to, or an error code."""
-        state.question = None
+        state.lookup = None
         if isinstance(found, int):
             self._refused(state, found, "ListOffsets")
             return
@@ -80,10 +80,10 @@ class Arrivals:
         state.start_at(PositionView(found.offset, epoch))
         self._restarted(state)
 
-    def edges(self, state: PartitionState, question: PositionLookup, start: int, end: int) -> None:
+    def edges(self, state: PartitionState, lookup: PositionLookup, start: int, end: int) -> None:
         """Take where the log begins and ends, while it is doubtful that it has the offset."""
-        state.question = None
-        fetched = question.fetched
+        state.lookup = None
+        fetched = lookup.fetched
         assert fetched is not None
         tp, offset = state.topic_partition, fetched.offset
         if start <= offset <= end and state.doubts < _MOST_DOUBTS:
@@ -97,17 +97,17 @@ class Arrivals:
             self._note(f"{tp}: offset {offset} is in the log, though a broker said it is not")
         elif self.settings.reset is None:
             state.get_stuck(Trouble(OffsetOutOfRange(tp, offset, start, end)))
-            self.effects.tell_caller = True
+            self.effects.notify_caller = True
         else:
             self._note(f"{tp}: offset {offset} is not in the log [{start}, {end})")
             state.phase = Phase.OUTSIDE
             self.leave(state)
 
     def epoch_end(
-        self, state: PartitionState, question: PositionLookup, end: EpochEnd | int | None
+        self, state: PartitionState, lookup: PositionLookup, end: EpochEnd | int | None
     ) -> None:
         """Take where the epoch ended of what was fetched last; None where nobody can say."""
-        state.question = None
+        state.lookup = None
         if isinstance(end, int):
             error = ErrorCode.of(end)
             if error.retriable or error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
@@ -115,8 +115,8 @@ class Arrivals:
                 return
             self._note(f"{state.topic_partition}: can't be checked: {error_name(end)}")
             end = None
-        if state.fetched != question.fetched:
-            self.effects.ask_positions = True  # it went on meanwhile: asked again
+        if state.fetched != lookup.fetched:
+            self.effects.resolve_positions = True  # it went on meanwhile: asked again
             return
         state.unproven = False
         state.succeed()
@@ -126,7 +126,7 @@ class Arrivals:
 
     def refused(self, state: PartitionState, code: int) -> None:
         """Take an error code that came instead of an answer to a question."""
-        state.question = None
+        state.lookup = None
         self._refused(state, code, "ListOffsets")
 
     def made_anew(self, state: PartitionState) -> None:
@@ -138,7 +138,7 @@ class Arrivals:
             self._left(state, PositionView(0))
         else:
             state.reset(EARLIEST)
-            self.effects.ask_positions = True
+            self.effects.resolve_positions = True
 
     def leave(self, state: PartitionState) -> None:
         """Go where the policy says, once nothing waits in front of what is not there."""
@@ -146,23 +146,23 @@ class Arrivals:
         if state.phase is Phase.OUTSIDE and not state.waiting and policy is not None:
             self._note(f"{state.topic_partition}: going on at {policy!r}")
             state.reset(policy)
-            self.effects.ask_positions = True
+            self.effects.resolve_positions = True
 
     def _sound(
         self,
         state: PartitionState,
-        asked: PartitionRequest,
-        answer: FetchedPartition,
+        requested: PartitionRequest,
+        response: FetchedPartition,
         unpacked: Unpacked,
     ) -> None:
         state.succeed()
         state.doubts = 0
-        if answer.diverging_epoch != NO_DIVERGENCE:
-            diverging = answer.diverging_epoch
+        if response.diverging_epoch != NO_DIVERGENCE:
+            diverging = response.diverging_epoch
             self._judge(state, PositionView(diverging.end_offset, diverging.epoch))
             self._restarted(state)
-        elif answer.preferred_read_replica != NO_BROKER and asked.broker == state.leader:
-            state.replica = answer.preferred_read_replica
+        elif response.preferred_read_replica != NO_BROKER and requested.broker == state.leader:
+            state.replica = response.preferred_read_replica
             state.replica_until_ms = self.now_ms + _REPLICA_LEASE_MS
         else:
             self._records(state, unpacked)
@@ -174,14 +174,14 @@ class Arrivals:
         if chunk is not None:
             state.waiting.append(chunk)
             state.fetched = chunk.end
-            self.effects.tell_caller = True
+            self.effects.notify_caller = True
             if unpacked.corrupt is None:
                 state.suspect_offset = None
         if unpacked.corrupt is not None:
             self._corrupt(state, str(unpacked.corrupt), unpacked.corrupt)
         elif unpacked.too_large is not None:
             state.get_stuck(Trouble(unpacked.too_large))
-            self.effects.tell_caller = True
+            self.effects.notify_caller = True
 
     def _corrupt(self, state: PartitionState, reason: str, cause: CorruptRecord | None) -> None:
         """Ask once more before believing it: a disk or a wire may have been at fault."""
@@ -206,16 +206,16 @@ class Arrivals:
         )
         failed.__cause__ = cause
         state.get_stuck(Trouble(failed))
-        self.effects.tell_caller = True
+        self.effects.notify_caller = True
 
-    def _out_of_range(self, state: PartitionState, asked: PartitionRequest) -> None:
-        if asked.broker != state.leader:
+    def _out_of_range(self, state: PartitionState, requested: PartitionRequest) -> None:
+        if requested.broker != state.leader:
             # A replica may lag behind: the leader knows.
             state.replica = None
             self._fail(state)
             return
         state.phase = Phase.DOUBTFUL
-        self.effects.ask_positions = True
+        self.effects.resolve_positions = True
 
     def _judge(self, state: PartitionState, end: PositionView) -> None:
         """Act on where the leader's log has the end of the epoch of what was fetched last."""
@@ -257,11 +257,11 @@ class Arrivals:
                 place = common_end.offset, common_end.leader_epoch
                 truncated = LogTruncated(tp, position.offset, *place)
             state.get_stuck(Trouble(truncated))
-            self.effects.tell_caller = True
+            self.effects.notify_caller = True
         elif common_end is None:
             self._note(f"{tp}: going on at {policy!r}")
             state.reset(policy)
-            self.effects.ask_positions = True
+            self.effects.resolve_positions = True
         else:
             self._note(f"{tp}: going on at {common_end.offset}")
             state.step_back(common_end)
@@ -272,7 +272,7 @@ class Arrivals:
         if error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             self._fail(state)
             state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), passes=True))
-            self.effects.tell_caller = True
+            self.effects.notify_caller = True
             return
         if error.retriable or error is ErrorCode.UNKNOWN:
             state.replica = None
@@ -285,7 +285,7 @@ class Arrivals:
         passes = state.fetched is None
         self._fail(state)
         state.get_stuck(Trouble(PartitionFailed(tp, offset, reason, code=code), passes=passes))
-        self.effects.tell_caller = True
+        self.effects.notify_caller = True
 
     def _fail(self, state: PartitionState) -> None:
         settings = self.settings
@@ -294,8 +294,8 @@ class Arrivals:
 
     def _restarted(self, state: PartitionState) -> None:
         """Its fetcher can go on, and the caller may wait for the position."""
-        self.effects.tell_caller = True
-        self.effects.ask_positions |= state.is_asking
+        self.effects.notify_caller = True
+        self.effects.resolve_positions |= state.is_asking
         if state.source is not None:
             self.effects.wake.add(state.source)
 

@@ -21,7 +21,7 @@ Before = list[tuple[PartitionState, PositionView]]
 
 
 def collect(
-    board: PartitionStates,
+    states: PartitionStates,
     max_records: int,
     now_ms: int,
     among: Collection[TopicPartition] | None,
@@ -30,7 +30,7 @@ def collect(
     """See ``PollEngine.collect``.
 
     Args:
-        board: all partitions.
+        states: all partitions.
         max_records: the most to take.
         now_ms: the time.
         among: only from these.
@@ -39,85 +39,87 @@ def collect(
     taken: Taken = {}
     before = [] if before is None else before
     try:
-        _collect(board, max_records, now_ms, among, (taken, before))
+        _collect(states, max_records, now_ms, among, (taken, before))
     except BaseException:
-        put_back(board, before, now_ms)
+        put_back(states, before, now_ms)
         raise
     return taken
 
 
-def put_back(board: PartitionStates, before: Before, now_ms: int) -> None:
+def put_back(states: PartitionStates, before: Before, now_ms: int) -> None:
     """Undo a ``collect`` whose records came to nobody: they are fetched once more."""
     while before:
         state, position = before.pop()
-        if board.states.get(state.topic_partition) is state:
+        if states.states.get(state.topic_partition) is state:
             state.position = position
             state.refetch()
-            board.drained(state, now_ms)
+            states.drained(state, now_ms)
 
 
 def _collect(
-    board: PartitionStates,
+    states: PartitionStates,
     max_records: int,
     now_ms: int,
     among: Collection[TopicPartition] | None,
     found: tuple[Taken, Before],
 ) -> None:
     taken, before = found
-    left, turns = max_records, len(board.line)
-    heard: PartitionState | None = None
-    while left > 0 and turns > 0 and board.line:
+    left, turns = max_records, len(states.line)
+    received: PartitionState | None = None
+    while left > 0 and turns > 0 and states.line:
         turns -= 1
-        tp, state = next(iter(board.line.items()))
-        board.line.move_to_end(tp)
+        tp, state = next(iter(states.line.items()))
+        states.line.move_to_end(tp)
         if among is not None and tp not in among:
             continue
-        pass_over(board, state, now_ms)
+        pass_over(states, state, now_ms)
         if state.waiting:
             assert state.position is not None
             before.append((state, state.position))
-            piece = taken[tp] = _take(board, state, left, now_ms)
+            piece = taken[tp] = _take(states, state, left, now_ms)
             left -= len(piece)
         elif state.trouble is None:
             continue
-        elif state.trouble.is_told:
-            heard = heard or state
+        elif state.trouble.is_reported:
+            received = received or state
         elif taken:
-            board.line.move_to_end(tp, last=False)
+            states.line.move_to_end(tp, last=False)
             return
         else:
-            raise _told(board, state, now_ms)
-    if not taken and board.failures:
-        raise board.failures.popitem(last=False)[1].with_traceback(None)
-    if not taken and heard is not None:
-        raise _told(board, heard, now_ms)
+            raise _reported(states, state, now_ms)
+    if not taken and states.failures:
+        raise states.failures.popitem(last=False)[1].with_traceback(None)
+    if not taken and received is not None:
+        raise _reported(states, received, now_ms)
 
 
-def is_ready(board: PartitionStates, now_ms: int, among: Collection[TopicPartition] | None) -> bool:
+def is_ready(
+    states: PartitionStates, now_ms: int, among: Collection[TopicPartition] | None
+) -> bool:
     """See ``PollEngine.ready``; passes over what holds no records on the way."""
-    if board.failures:
+    if states.failures:
         return True
-    for tp, state in list(board.line.items()):
+    for tp, state in list(states.line.items()):
         if among is not None and tp not in among:
             continue
-        pass_over(board, state, now_ms)
-        if state.has_news:
+        pass_over(states, state, now_ms)
+        if state.has_changes:
             return True
     return False
 
 
-def pass_over(board: PartitionStates, state: PartitionState, now_ms: int) -> None:
+def pass_over(states: PartitionStates, state: PartitionState, now_ms: int) -> None:
     """Move the position over what holds no records for the caller: markers, aborted batches."""
     if state.waiting and not len(state.waiting[0].records):
         while state.waiting and not len(state.waiting[0].records):
             state.position = state.waiting.popleft().end
-        board.drained(state, now_ms)
+        states.drained(state, now_ms)
 
 
-def _take(board: PartitionStates, state: PartitionState, count: int, now_ms: int) -> RecordSlice:
+def _take(states: PartitionStates, state: PartitionState, count: int, now_ms: int) -> RecordSlice:
     """Take up to so many records, of as many answers as it takes."""
     pieces: list[RecordSlice] = []
-    had_enough = not wants_more(board, state)
+    had_enough = not wants_more(states, state)
     is_drained = False
     while count > 0 and state.waiting:
         chunk = state.waiting[0]
@@ -131,15 +133,15 @@ def _take(board: PartitionStates, state: PartitionState, count: int, now_ms: int
             state.position = chunk.end
             state.waiting.popleft()
             is_drained = True
-    if is_drained or (had_enough and wants_more(board, state)):
-        board.drained(state, now_ms)
+    if is_drained or (had_enough and wants_more(states, state)):
+        states.drained(state, now_ms)
     return joined(pieces)
 
 
-def _told(board: PartitionStates, state: PartitionState, now_ms: int) -> ZkConsumerError:
+def _reported(states: PartitionStates, state: PartitionState, now_ms: int) -> ZkConsumerError:
     trouble = state.trouble
     assert trouble is not None
-    trouble.is_told = True
-    state.heard()
-    board.drained(state, now_ms)
+    trouble.is_reported = True
+    state.received()
+    states.drained(state, now_ms)
     return trouble.error.with_traceback(None)

@@ -109,7 +109,7 @@ class Unpacked:
 
 
 def unpack(
-    asked: PartitionRequest,
+    requested: PartitionRequest,
     data: memoryview,
     aborted: Iterable[AbortedTransaction] | None,
     settings: PollFetchSettings,
@@ -119,7 +119,7 @@ def unpack(
     """Unpack the record set of a sound answer. Thread: any.
 
     Args:
-        asked: what it answers.
+        requested: what it answers.
         data: the record set.
         aborted: the aborted transactions that came with it.
         settings: sizes.
@@ -129,15 +129,15 @@ def unpack(
     if not data:
         # The end of the log. A message that seemed to need more is not there any more.
         return Unpacked()
-    offset, limit = asked.start.offset, settings.growth_max_bytes
+    offset, limit = requested.start.offset, settings.growth_max_bytes
     frame = _frame_of(data)
     if frame is not None:
         # Nobody writes to an answer that came: what is made of it may point into it.
         data = data.toreadonly()
     sound = judged(
-        RecordSet(data, offset, asked.max_bytes),
+        RecordSet(data, offset, requested.max_bytes),
         high_watermark=high_watermark,
-        is_again=asked.is_again,
+        is_again=requested.is_again,
         max_decompressed_bytes=settings.max_decompressed_bytes,
     )
     if sound is None:
@@ -152,7 +152,7 @@ def unpack(
     )
     reading = after_piece(sound, fetched, last_offset=fetched.last_offset, growth_max_bytes=limit)
     too_large = reading.too_large and MessageTooLarge(
-        asked.topic_partition, offset, reading.too_large.size_bytes, limit
+        requested.topic_partition, offset, reading.too_large.size_bytes, limit
     )
     return Unpacked(
         chunk=_chunk(fetched, reading, frame) if reading.next_offset > offset else None,

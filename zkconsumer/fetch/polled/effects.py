@@ -10,22 +10,22 @@ class Effects:
     """Gathered while the state changes, acted on when it is whole again.
 
     Attributes:
-        tell_caller: there is something to collect, or a position became known.
-        ask_positions: the positions thread has something to ask.
+        notify_caller: there is something to collect, or a position became known.
+        resolve_positions: the positions thread has something to ask.
         refresh_metadata: a leader is not where it was.
         wake: the brokers whose fetchers have something new to ask for.
         notes: for the log.
     """
 
-    tell_caller: bool = False
-    ask_positions: bool = False
+    notify_caller: bool = False
+    resolve_positions: bool = False
     refresh_metadata: bool = False
     wake: set[Broker] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
     def add(self, others: "Effects") -> None:
         """These, too, but for what the log has perhaps heard already."""
-        self.tell_caller |= others.tell_caller
-        self.ask_positions |= others.ask_positions
+        self.notify_caller |= others.notify_caller
+        self.resolve_positions |= others.resolve_positions
         self.refresh_metadata |= others.refresh_metadata
         self.wake |= others.wake

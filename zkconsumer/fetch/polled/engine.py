@@ -73,7 +73,7 @@ class PollEngine:
     Args:
         dialer: connects to brokers; its owner stops it before joining the scope.
         client: asks for ends of logs and of epochs; stopped by its owner likewise.
-        keeper: who leads what. Which topics it watches is its owner's choice.
+        metadata: who leads what. Which topics it watches is its owner's choice.
         settings: how to fetch.
         scope: owns the threads.
         wake: called from the engine's threads when ``ready`` may have become true; must only set
@@ -87,7 +87,7 @@ class PollEngine:
         *,
         dialer: BrokerDialer,
         client: ClusterClient,
-        keeper: MetadataManager,
+        metadata: MetadataManager,
         settings: PollFetchSettings,
         scope: ThreadScope,
         wake: Callable[[], None],
@@ -95,31 +95,31 @@ class PollEngine:
         fetched: Callable[[int, int, int], None] | None = None,
     ) -> None:
         self._dialer = dialer
-        self._keeper = keeper
+        self._metadata = metadata
         self._settings = settings
         self._scope = scope
         self._wake = wake
         self._clock = clock
         self._view = NOTHING_KNOWN
-        self._desk = SharedFetchState(settings, clock, self._follow)
+        self._shared = SharedFetchState(settings, clock, self._follow)
         if fetched is not None:
-            self._desk.fetched = fetched
-        self._asker = PositionResolver(self._desk, client, keeper, settings, clock)
+            self._shared.fetched = fetched
+        self._resolver = PositionResolver(self._shared, client, metadata, settings, clock)
         # Reentrant: a signal handler of the caller's thread may call while it is held there.
         self._lock = threading.RLock()
         self._fetchers: dict[Broker, BrokerFetcher] = {}
-        self._asks = False
+        self._is_resolving = False
         self._stopped = False
         self._death: BaseException | None = None
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
         """Take over partitions; nothing is fetched of one before its ``seek``."""
         self._look_around()
-        self._desk.change(lambda board, _: board.add(partitions))
+        self._shared.change(lambda states, _: states.add(partitions))
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
         """Give partitions up, at once: what waits of them is dropped."""
-        self._desk.change(lambda board, _: board.remove(partitions))
+        self._shared.change(lambda states, _: states.remove(partitions))
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
         """Read on from somewhere else; drops what waits of the partition, errors too.
@@ -127,25 +127,25 @@ class PollEngine:
         Raises:
             KeyError: the partition is not here.
         """
-        self._desk.change(lambda board, _: board.seek(tp, start))
+        self._shared.change(lambda states, _: states.seek(tp, start))
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Hand out nothing of these and fetch nothing more; what waits is kept."""
-        self._desk.change(lambda board, _: board.pause(partitions))
+        self._shared.change(lambda states, _: states.pause(partitions))
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Undo ``pause``."""
-        self._desk.change(lambda board, _: board.resume(partitions))
+        self._shared.change(lambda states, _: states.resume(partitions))
 
     def paused(self) -> frozenset[TopicPartition]:
         """The partitions that are paused."""
-        return self._desk.look(
-            lambda board: frozenset(tp for tp, one in board.states.items() if one.is_paused)
+        return self._shared.look(
+            lambda states: frozenset(tp for tp, one in states.states.items() if one.is_paused)
         )
 
     def partitions(self) -> frozenset[TopicPartition]:
         """The partitions that are here."""
-        return self._desk.look(lambda board: frozenset(board.states))
+        return self._shared.look(lambda states: frozenset(states.states))
 
     def collect(
         self, max_records: int, among: Collection[TopicPartition] | None = None
@@ -188,16 +188,18 @@ class PollEngine:
             raise ZkConsumerError(f"fetching died of {self._death!r}") from self._death
         before: collecting.Before = []
         try:
-            taken = self._desk.change(
-                lambda board, now_ms: collecting.collect(board, max_records, now_ms, among, before)
+            taken = self._shared.change(
+                lambda states, now_ms: collecting.collect(
+                    states, max_records, now_ms, among, before
+                )
             )
-            counters = self._desk.counters
+            counters = self._shared.counters
             for piece in taken.values():
                 counters.collected_records += len(piece)
                 counters.collected_bytes += piece.size_bytes
             return make(taken)
         except BaseException:
-            self._desk.change(lambda board, now_ms: collecting.put_back(board, before, now_ms))
+            self._shared.change(lambda states, now_ms: collecting.put_back(states, before, now_ms))
             raise
 
     def ready(self, among: Collection[TopicPartition] | None = None) -> bool:
@@ -205,7 +207,9 @@ class PollEngine:
         self._look_around()
         if self._death is not None:
             return True
-        return self._desk.change(lambda board, now_ms: collecting.is_ready(board, now_ms, among))
+        return self._shared.change(
+            lambda states, now_ms: collecting.is_ready(states, now_ms, among)
+        )
 
     def gather_ms(self, enough: int) -> int:
         """How long a poll with time left is to wait for first answers; see ``gathering``.
@@ -213,22 +217,22 @@ class PollEngine:
         Args:
             enough: so many records are worth no wait.
         """
-        if not self._desk.look(lambda board: bool(board.fresh)):
+        if not self._shared.look(lambda states: bool(states.fresh)):
             return 0
-        return self._desk.change(lambda board, now_ms: gather_ms(board, now_ms, enough=enough))
+        return self._shared.change(lambda states, now_ms: gather_ms(states, now_ms, enough=enough))
 
     def position(self, tp: TopicPartition) -> PositionView | None:
         """Where the caller stands; None while that is not known, or the partition not here."""
-        return self._desk.look(lambda board: _state(board, tp, lambda one: one.position))
+        return self._shared.look(lambda states: _state(states, tp, lambda one: one.position))
 
     def without_position(self) -> frozenset[TopicPartition]:
         """The partitions that need a ``seek`` before anything is fetched of them.
 
         Not those whose position a policy is about to give.
         """
-        return self._desk.look(
-            lambda board: frozenset(
-                tp for tp, one in board.states.items() if one.phase is Phase.LACKING
+        return self._shared.look(
+            lambda states: frozenset(
+                tp for tp, one in states.states.items() if one.phase is Phase.LACKING
             )
         )
 
@@ -257,21 +261,21 @@ class PollEngine:
                 return None
             return max(0, end - state.position.offset)
 
-        return self._desk.look(lambda board: _state(board, tp, lag_of))
+        return self._shared.look(lambda states: _state(states, tp, lag_of))
 
     def stats(self) -> EngineStats:
         """Counters."""
 
-        def numbers(board: PartitionStates) -> EngineStats:
-            waiting = [chunk for one in board.states.values() for chunk in one.waiting]
+        def numbers(states: PartitionStates) -> EngineStats:
+            waiting = [chunk for one in states.states.values() for chunk in one.waiting]
             return EngineStats(
-                **asdict(self._desk.counters),
+                **asdict(self._shared.counters),
                 buffered_bytes=sum(chunk.memory_bytes for chunk in waiting),
                 buffered_records=sum(len(chunk.records) for chunk in waiting),
                 brokers=len(self._fetchers),
             )
 
-        return self._desk.look(numbers)
+        return self._shared.look(numbers)
 
     def cluster_changed(self, view: ClusterView) -> None:
         """There is a new view of the cluster: to be called by the keeper's ``on_change``.
@@ -279,7 +283,7 @@ class PollEngine:
         Thread: any. What is forgotten here, the next ``collect`` finds out.
         """
         self._view = view
-        self._desk.change(lambda board, _: board.see(view))
+        self._shared.change(lambda states, _: states.see(view))
 
     def stop(self) -> None:
         """Ask all threads to end soon, and close their connections. Thread: any.
@@ -290,16 +294,16 @@ class PollEngine:
         # Without the lock: this may be a signal handler. Who comes later sees that it is over.
         for fetcher in list(self._fetchers.values()):
             fetcher.stop()
-        self._asker.stop()
+        self._resolver.stop()
 
     def _look_around(self) -> None:
         """Take the keeper's view, in case nobody told of it."""
-        view = self._keeper.view
+        view = self._metadata.view
         if view is not self._view:
             self.cluster_changed(view)
 
     def _offset(self, tp: TopicPartition, of: Callable[[PartitionState], int]) -> int | None:
-        found = self._desk.look(lambda board: _state(board, tp, of))
+        found = self._shared.look(lambda states: _state(states, tp, of))
         return None if found is None or found < 0 else found
 
     def _follow(self, effects: Effects) -> None:
@@ -308,12 +312,12 @@ class PollEngine:
             return
         for broker in effects.wake:
             self._wake_fetcher(broker)
-        if effects.ask_positions:
-            self._wake_asker()
+        if effects.resolve_positions:
+            self._wake_resolver()
         if effects.refresh_metadata:
-            self._keeper.update()
-            self._wake_asker()
-        if effects.tell_caller:
+            self._metadata.update()
+            self._wake_resolver()
+        if effects.notify_caller:
             self._wake()
 
     def _wake_fetcher(self, broker: Broker) -> None:
@@ -322,7 +326,7 @@ class PollEngine:
             if fetcher is None and not self._stopped:
                 line = FetchConnection(
                     broker,
-                    self._desk,
+                    self._shared,
                     dialer=self._dialer,
                     settings=self._settings,
                     clock=self._clock,
@@ -338,27 +342,27 @@ class PollEngine:
     def _retire(self, broker: Broker, line: FetchConnection) -> bool:
         """Whether a fetcher without partitions may end."""
 
-        def drop(board: PartitionStates) -> bool:
+        def drop(states: PartitionStates) -> bool:
             # No partition can come now; and who is to wake the fetcher for one waits for the lock.
             # (In this order only: a signal handler may interrupt who holds the desk's.)
             with self._lock:
-                if board.of(broker):
+                if states.of(broker):
                     return False
                 fetcher = self._fetchers.get(broker)
                 if fetcher is not None and fetcher.line is line:
                     del self._fetchers[broker]
                 return True
 
-        return self._desk.look(drop)
+        return self._shared.look(drop)
 
-    def _wake_asker(self) -> None:
+    def _wake_resolver(self) -> None:
         with self._lock:
-            if not self._asks and not self._stopped:
+            if not self._is_resolving and not self._stopped:
                 self._scope.spawn(
-                    "positions", self._asker.run, stop=self._asker.stop, on_error=self._die
+                    "positions", self._resolver.run, stop=self._resolver.stop, on_error=self._die
                 )
-                self._asks = True
-        self._asker.wake()
+                self._is_resolving = True
+        self._resolver.wake()
 
     def _die(self, error: BaseException) -> None:
         """A thread died, which is an error of this program: the caller is to hear it."""
@@ -367,7 +371,7 @@ class PollEngine:
 
 
 def _state(
-    board: PartitionStates, tp: TopicPartition, of: Callable[[PartitionState], R]
+    states: PartitionStates, tp: TopicPartition, of: Callable[[PartitionState], R]
 ) -> R | None:
-    state = board.states.get(tp)
+    state = states.states.get(tp)
     return None if state is None else of(state)

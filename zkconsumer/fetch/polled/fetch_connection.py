@@ -24,11 +24,11 @@ from zkconsumer.fetch.polled.incremental import (
 )
 from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch
-from zkconsumer.fetch.polled.requests import answers_of, fetch_request
+from zkconsumer.fetch.polled.requests import fetch_request, responses_of
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.shared_state import Counters, SharedFetchState
 from zkconsumer.model import Broker
-from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
+from zkconsumer.net.hedging import HedgePace, Sent, first_response
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.wire.messages.fetch import (
     FIRST_SOFT_BOUNDS,
@@ -92,7 +92,7 @@ class FetchConnection:
 
     Args:
         broker: whom to fetch from.
-        desk: all partitions.
+        shared: all partitions.
         dialer: connects.
         settings: how to fetch.
         clock: for pauses.
@@ -101,18 +101,18 @@ class FetchConnection:
     def __init__(
         self,
         broker: Broker,
-        desk: SharedFetchState,
+        shared: SharedFetchState,
         *,
         dialer: BrokerDialer,
         settings: PollFetchSettings,
         clock: Clock,
     ) -> None:
         self._broker = broker
-        self._desk = desk
+        self._shared = shared
         self._dialer = dialer
         self._settings = settings
         self._clock = clock
-        self._book = FetchSessionState()
+        self._claims = FetchSessionState()
         self._connection: NegotiatedConnection | None = None
         self._second: NegotiatedConnection | None = None  # while a hedged request is under way
         self._early: _Asking | None = None
@@ -139,17 +139,17 @@ class FetchConnection:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-            self._book.lost()
+            self._claims.lost()
 
     def turn(self) -> Rest:
         """Connect, or ask once, if there is something to ask; or take what was asked for early."""
         early, self._early = self._early, None
         if early is not None:
-            return self._heard(early)
+            return self._received(early)
         left_ms = self._paused_until_ms - self._clock.now_ms()
         if left_ms > 0:
             return Rest(left_ms, can_wake=False)
-        if self._refusal is not None and self._desk.look(self._is_unheard):
+        if self._refusal is not None and self._shared.look(self._is_unheard):
             return Rest(self._settings.retry_backoff_max_ms)
         self._refusal = None
         connection = self._connection
@@ -162,24 +162,24 @@ class FetchConnection:
             self._connect()
             return AT_ONCE
         asking = self._begin(connection, plan)
-        return AT_ONCE if asking is None else self._heard(asking)
+        return AT_ONCE if asking is None else self._received(asking)
 
     def _plan(self, arriving: Collection[Arriving] = ()) -> FetchPlan:
         has_hard_bounds = self._version < FIRST_SOFT_BOUNDS
-        return self._desk.change(
-            lambda board, now_ms: plan_fetch(
-                board, self._broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving
+        return self._shared.change(
+            lambda states, now_ms: plan_fetch(
+                states, self._broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving
             )
         )
 
-    def _give_back(self, all_asked: Iterable[PartitionRequest]) -> None:
+    def _give_back(self, requests: Iterable[PartitionRequest]) -> None:
         """What was asked and is not answered may be asked again."""
-        self._desk.change(lambda board, _: board.unanswered(all_asked))
+        self._shared.change(lambda states, _: states.unanswered(requests))
 
     def _unanswered(self, plan: FetchPlan) -> None:
         """Nobody answers what was sent."""
-        self._desk.count(_failed)
-        self._book.lost()
+        self._shared.count(_failed)
+        self._claims.lost()
         self._give_back(plan.wanted.values())
 
     def _connect(self) -> None:
@@ -200,12 +200,12 @@ class FetchConnection:
         version = self._version
         if not all(one.topic_id for one in plan.wanted.values()):
             version = min(version, LAST_BY_NAME)
-        step = self._book.next(
+        step = self._claims.next(
             plan.wanted,
             has_sessions=self._settings.sessions and version >= FIRST_VERSION,
             by_id=version > LAST_BY_NAME,
         )
-        self._desk.count(_begun)
+        self._shared.count(_begun)
         try:
             sent = self._sent(connection, step, version, plan.max_wait_ms)
         except ZkConsumerError as error:
@@ -221,22 +221,22 @@ class FetchConnection:
         timeout_ms = self._settings.request_timeout_ms + max_wait_ms
         return Sent(connection, connection.begin(request, timeout_ms=timeout_ms, at_most=version))
 
-    def _heard(self, asking: _Asking) -> Rest:
+    def _received(self, asking: _Asking) -> Rest:
         """Wait for the answer, and hand over what came."""
         try:
-            step, answer = self._answer(asking)
+            step, response = self._respond(asking)
         except ZkConsumerError as error:
             self._unanswered(asking.plan)
             self._broke_off(error)
             return Rest(asking.plan.rest_ms)
         duration_ms = self._clock.now_ms() - asking.sent_ms
-        self._desk.count(lambda counters: _ended(counters, duration_ms))
+        self._shared.count(lambda counters: _ended(counters, duration_ms))
         try:
-            heard = self._take(step, answer, duration_ms)
+            received = self._take(step, response, duration_ms)
         finally:
             self._give_back(asking.plan.wanted.values())
-            self._pause_for_quota(answer.throttle_time_ms)
-        return AT_ONCE if heard else Rest(asking.plan.rest_ms)
+            self._pause_for_quota(response.throttle_time_ms)
+        return AT_ONCE if received else Rest(asking.plan.rest_ms)
 
     def _broke_off(self, error: ZkConsumerError) -> None:
         if isinstance(error, TransportError | ProtocolError):
@@ -244,11 +244,11 @@ class FetchConnection:
         else:
             self._refused(error)
 
-    def _answer(self, asking: _Asking) -> tuple[SessionStep, FetchResponse]:
+    def _respond(self, asking: _Asking) -> tuple[SessionStep, FetchResponse]:
         """Wait; where the broker is silent, ask once more; what was answered first, and how."""
         max_wait_ms = asking.plan.max_wait_ms
         # Of its session nobody knows how far the broker is.
-        again = without_session(asking.step.all_asked, asking.step.topic_ids)
+        again = without_session(asking.step.requests, asking.step.topic_ids)
 
         def hedge(failure: ZkConsumerError | None) -> _Fetching | None:
             if failure is not None or self._second is not None:
@@ -261,7 +261,7 @@ class FetchConnection:
             return self._sent(second, again, asking.version, max_wait_ms)
 
         self._second = None
-        answered: _Fetching = first_to_answer(
+        responder: _Fetching = first_response(
             asking.sent,
             hedge,
             quiet_ms=self._pace.quiet_ms + max_wait_ms,
@@ -269,44 +269,46 @@ class FetchConnection:
             clock=self._clock,
             whom=self._broker,
         )
-        is_second = self._settle(answered.connection)
-        return again if is_second else asking.step, answered.answer()
+        is_second = self._settle(responder.connection)
+        return again if is_second else asking.step, responder.response()
 
-    def _settle(self, answered: NegotiatedConnection) -> bool:
+    def _settle(self, responder: NegotiatedConnection) -> bool:
         """Go on with the connection that was answered first; whether it is the second."""
         second, self._second = self._second, None
-        if answered is second:
-            self._connection = answered
-            self._book.lost()
+        if responder is second:
+            self._connection = responder
+            self._claims.lost()
             self._pace.won()
             if self._stopping:
-                answered.close()
+                responder.close()
             return True
         if second is not None:
             self._pace.lost()
         else:
-            self._pace.answered()
+            self._pace.on_response()
         return False
 
-    def _take(self, step: SessionStep, answer: FetchResponse, duration_ms: int) -> bool:
+    def _take(self, step: SessionStep, response: FetchResponse, duration_ms: int) -> bool:
         """Hand over what came; whether anything did."""
-        answers = answers_of(answer, step)
-        if not self._book.answered(step, answer.error_code, answer.session_id, answers.keys()):
-            log.info("%s: the fetch session ends: error %d", self._broker, answer.error_code)
-            if answer.error_code not in _SESSION_ERRORS:
+        responses = responses_of(response, step)
+        if not self._claims.on_response(
+            step, response.error_code, response.session_id, responses.keys()
+        ):
+            log.info("%s: the fetch session ends: error %d", self._broker, response.error_code)
+            if response.error_code not in _SESSION_ERRORS:
                 self._pause()
             return True
         self._failures = 0
-        self._desk.repeats.works(self._about)
-        parts = [(step.all_asked[tp], part) for tp, part in answers.items() if tp in step.all_asked]
+        self._shared.repeats.works(self._about)
+        parts = [(step.requests[tp], part) for tp, part in responses.items() if tp in step.requests]
         sets = [one for one in parts if _has_set(one[1])]
-        for asked, part in parts:
+        for requested, part in parts:
             if not _has_set(part):
-                self._hand_over(asked, part, Unpacked())
-        if not answer.throttle_time_ms:
+                self._transfer(requested, part, Unpacked())
+        if not response.throttle_time_ms:
             self._ask_early(step, sets)
         self._unpack_all(sets, duration_ms)
-        return any(len(part.records) or part.error_code for part in answers.values())
+        return any(len(part.records) or part.error_code for part in responses.values())
 
     def _ask_early(
         self, step: SessionStep, sets: Sequence[tuple[PartitionRequest, FetchedPartition]]
@@ -315,10 +317,10 @@ class FetchConnection:
         connection = self._connection
         if not sets or connection is None or not connection.is_idle:
             return
-        arriving = [_arriving(asked, part) for asked, part in sets]
-        here = {one.asked.topic_partition for one in arriving}
+        arriving = [_arriving(requested, part) for requested, part in sets]
+        here = {one.requested.topic_partition for one in arriving}
         # There is nothing new of these.
-        self._give_back(one for tp, one in step.all_asked.items() if tp not in here)
+        self._give_back(one for tp, one in step.requests.items() if tp not in here)
         plan = self._plan(arriving)
         if plan.wanted:
             self._early = self._begin(connection, plan)
@@ -328,24 +330,24 @@ class FetchConnection:
     ) -> None:
         enough_bytes = 2 * self._settings.max_bytes
         size_bytes = records = 0
-        for asked, part in sets:
-            if not self._counts(asked):
+        for requested, part in sets:
+            if not self._counts(requested):
                 continue
-            unpacked = self._unpack(asked, part, enough_bytes)
+            unpacked = self._unpack(requested, part, enough_bytes)
             enough_bytes -= 0 if unpacked.chunk is None else unpacked.chunk.memory_bytes
             size_bytes += unpacked.wire_bytes
             records += unpacked.count
-            self._hand_over(asked, part, unpacked)
-        self._desk.fetched(size_bytes, records, duration_ms)
+            self._transfer(requested, part, unpacked)
+        self._shared.fetched(size_bytes, records, duration_ms)
 
-    def _counts(self, asked: PartitionRequest) -> bool:
-        return self._desk.look(lambda board: board.counts(asked))
+    def _counts(self, requested: PartitionRequest) -> bool:
+        return self._shared.look(lambda states: states.counts(requested))
 
     def _unpack(
-        self, asked: PartitionRequest, part: FetchedPartition, enough_bytes: int
+        self, requested: PartitionRequest, part: FetchedPartition, enough_bytes: int
     ) -> Unpacked:
         return unpack(
-            asked,
+            requested,
             part.records,
             part.aborted_transactions,
             self._settings,
@@ -353,14 +355,14 @@ class FetchConnection:
             part.high_watermark,
         )
 
-    def _hand_over(
-        self, asked: PartitionRequest, part: FetchedPartition, unpacked: Unpacked
+    def _transfer(
+        self, requested: PartitionRequest, part: FetchedPartition, unpacked: Unpacked
     ) -> None:
-        def take(board: PartitionStates, now_ms: int) -> None:
-            board.arrived(((asked, part, unpacked),), now_ms)
+        def take(states: PartitionStates, now_ms: int) -> None:
+            states.arrived(((requested, part, unpacked),), now_ms)
 
-        self._desk.count(lambda counters: _brought(counters, unpacked))
-        self._desk.change(take)
+        self._shared.count(lambda counters: _brought(counters, unpacked))
+        self._shared.change(take)
 
     def _lost(self, error: ZkConsumerError, *, was_connected: bool) -> None:
         """Connect anew; at once, if this is the first failure: brokers close idle connections."""
@@ -368,33 +370,33 @@ class FetchConnection:
         if self._stopping:
             return
         is_first = was_connected and not self._failures
-        self._tell(error, is_first=is_first)
-        self._desk.change(lambda board, _: board.broker_lost(self._broker))
+        self._notify(error, is_first=is_first)
+        self._shared.change(lambda states, _: states.broker_lost(self._broker))
         if is_first:
             self._failures = 1
         else:
             self._pause()
 
-    def _tell(self, error: ZkConsumerError, *, is_first: bool) -> None:
+    def _notify(self, error: ZkConsumerError, *, is_first: bool) -> None:
         """An outage is told once, not with every try; a connection that just ends is no outage."""
         text = f"{self._about}: {error}"
         if is_first:
             log.info("%s", text)
         else:
-            self._desk.repeats.happened(self._about, text)
+            self._shared.repeats.happened(self._about, text)
 
     def _refused(self, error: ZkConsumerError) -> None:
         """Tell the caller, and don't try again before he has heard it."""
         self.close()
         if self._stopping:
             return
-        self._desk.repeats.happened(f"{self._broker} refuses us", f"{self._broker}: {error}")
+        self._shared.repeats.happened(f"{self._broker} refuses us", f"{self._broker}: {error}")
         self._refusal = without_frames(error)
-        self._desk.change(lambda board, _: board.broker_refuses(self._broker, error))
+        self._shared.change(lambda states, _: states.broker_refuses(self._broker, error))
         self._paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms
 
-    def _is_unheard(self, board: PartitionStates) -> bool:
-        return board.failures.get(self._broker) is self._refusal
+    def _is_unheard(self, states: PartitionStates) -> bool:
+        return states.failures.get(self._broker) is self._refusal
 
     def _pause(self) -> None:
         """After a failure, longer with each one in a row."""
@@ -405,7 +407,7 @@ class FetchConnection:
 
     def _pause_for_quota(self, throttle_ms: int) -> None:
         if throttle_ms > 0:
-            self._desk.count(lambda counters: _throttled(counters, throttle_ms))
+            self._shared.count(lambda counters: _throttled(counters, throttle_ms))
             if self._version >= FIRST_UNTHROTTLED:
                 self._paused_until_ms = self._clock.now_ms() + throttle_ms
 
@@ -414,12 +416,12 @@ def _has_set(part: FetchedPartition) -> bool:
     return part.error_code == ErrorCode.NONE and len(part.records) > 0
 
 
-def _arriving(asked: PartitionRequest, part: FetchedPartition) -> Arriving:
+def _arriving(requested: PartitionRequest, part: FetchedPartition) -> Arriving:
     """What came of a partition, as long as it is packed."""
-    ahead = look_ahead(part.records, asked.start.offset)
+    ahead = look_ahead(part.records, requested.start.offset)
     if ahead is not None and ahead.next_offset > part.high_watermark:
         ahead = None  # what lies behind that is not read yet, see ``offset_order``
-    return Arriving(asked, len(part.records), ahead)
+    return Arriving(requested, len(part.records), ahead)
 
 
 def _begun(counters: Counters) -> None:

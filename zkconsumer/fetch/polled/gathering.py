@@ -15,28 +15,28 @@ MOST_MS: Final = 250
 """How long records wait for the first answers about other partitions, counted from the first."""
 
 
-def gather_ms(board: PartitionStates, now_ms: int, *, enough: int) -> int:
+def gather_ms(states: PartitionStates, now_ms: int, *, enough: int) -> int:
     """How much longer to wait before handing out what is there; 0: no longer.
 
     Args:
-        board: all partitions.
+        states: all partitions.
         now_ms: the time.
         enough: so many records are worth no wait.
     """
-    if not board.fresh:
-        board.gathering_since_ms = None
+    if not states.fresh:
+        states.gathering_since_ms = None
         return 0
-    if not board.line or board.failures or not any(map(_is_awaited, board.fresh.values())):
+    if not states.line or states.failures or not any(map(_is_awaited, states.fresh.values())):
         return 0
-    if sum(_records(state) for state in board.line.values()) >= enough:
+    if sum(_records(state) for state in states.line.values()) >= enough:
         return 0
-    if board.gathering_since_ms is None:
-        board.gathering_since_ms = now_ms
-    left_ms = board.gathering_since_ms + MOST_MS - now_ms
+    if states.gathering_since_ms is None:
+        states.gathering_since_ms = now_ms
+    left_ms = states.gathering_since_ms + MOST_MS - now_ms
     if left_ms > 0:
         return left_ms
-    board.fresh.clear()
-    board.gathering_since_ms = None
+    states.fresh.clear()
+    states.gathering_since_ms = None
     return 0
 
 

@@ -36,7 +36,7 @@ class SessionStep:
         session_id, epoch: to be sent.
         send: the partitions to name.
         forget: those that leave the session.
-        all_asked: every partition that is wanted, named or not.
+        requests: every partition that is wanted, named or not.
         topic_ids: of all these topics, where they are named by their ids; else nothing.
     """
 
@@ -44,7 +44,7 @@ class SessionStep:
     epoch: int
     send: Mapping[TopicPartition, PartitionRequest]
     forget: tuple[TopicPartition, ...]
-    all_asked: Mapping[TopicPartition, PartitionRequest]
+    requests: Mapping[TopicPartition, PartitionRequest]
     topic_ids: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
@@ -118,7 +118,7 @@ class FetchSessionState:
         ids = self._topic_ids | ids
         return SessionStep(self._session_id, self._epoch, changed, gone, wanted, ids)
 
-    def answered(
+    def on_response(
         self, step: SessionStep, error_code: int, session_id: int, about: Collection[TopicPartition]
     ) -> bool:
         """Take the head of an answer.
@@ -142,7 +142,7 @@ class FetchSessionState:
             return False
         if step.is_full:
             return self._begun(step, session_id, about)
-        if session_id != step.session_id or not set(about) <= step.all_asked.keys():
+        if session_id != step.session_id or not set(about) <= step.requests.keys():
             self._forget_session(step.session_id)
             return False
         self._epoch = 1 if self._epoch == _LAST_EPOCH else self._epoch + 1
@@ -159,9 +159,9 @@ class FetchSessionState:
     def _begun(self, step: SessionStep, session_id: int, about: Collection[TopicPartition]) -> bool:
         """A full fetch was answered; without a session id the next one is full again."""
         self._forget_session(session_id)
-        if session_id != NO_SESSION and set(about) == step.all_asked.keys():
+        if session_id != NO_SESSION and set(about) == step.requests.keys():
             self._epoch = FIRST_EPOCH + 1
-            self._known = {tp: _terms(one) for tp, one in step.all_asked.items()}
+            self._known = {tp: _terms(one) for tp, one in step.requests.items()}
             self._note_ids(step)
         return True
 
@@ -183,6 +183,6 @@ class FetchSessionState:
         self._topic_ids = {}
 
 
-def _terms(asked: PartitionRequest) -> Terms:
-    start = asked.start
-    return start.offset, asked.max_bytes, asked.leader_epoch, start.leader_epoch
+def _terms(requested: PartitionRequest) -> Terms:
+    start = requested.start
+    return start.offset, requested.max_bytes, requested.leader_epoch, start.leader_epoch

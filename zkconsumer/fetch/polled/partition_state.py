@@ -15,7 +15,7 @@ waits for him. They never contradict: what waits begins at the one and ends at t
 A partition that FETCHES may be ``unproven``: the leader changed, and is asked whether its log is
 the one that was read (KIP-320); nothing is fetched before it says so.
 
-Whatever was under way when the caller seeks is forgotten with the ``asked`` and the ``question``
+Whatever was under way when the caller seeks is forgotten with the ``requested`` and the ``lookup``
 that it belongs to: an answer counts as long as the state still holds the very object it answers.
 """
 
@@ -47,12 +47,12 @@ class Trouble:
     Attributes:
         error: it.
         passes: whether to try again once he has heard it; else he has to seek.
-        is_told: he has heard it.
+        is_reported: he has heard it.
     """
 
     error: ZkConsumerError
     passes: bool = False
-    is_told: bool = False
+    is_reported: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +92,9 @@ class PartitionState:
         replica_until_ms: until when.
         source: whom to fetch from: the replica, else the leader.
         unproven: the leader's log is to be compared with what was read.
-        asked: what is in flight, or came and is being unpacked.
+        requested: what is in flight, or came and is being unpacked.
         early: what was asked for behind that, before it was unpacked.
-        question: what the positions thread is asking.
+        lookup: what the positions thread is asking.
         needed_bytes: what the next request must ask for at least.
         suspect_offset: where the last answer was corrupt; a second time it is believed.
         doubts: how often a broker said "out of range" of an offset that is in its log.
@@ -121,9 +121,9 @@ class PartitionState:
     replica_until_ms: int = 0
     source: Broker | None = None
     unproven: bool = False
-    asked: PartitionRequest | None = None
+    requested: PartitionRequest | None = None
     early: PartitionRequest | None = None
-    question: PositionLookup | None = None
+    lookup: PositionLookup | None = None
     needed_bytes: int = 0
     suspect_offset: int | None = None
     doubts: int = 0
@@ -144,7 +144,7 @@ class PartitionState:
         return sum(chunk.unread_bytes for chunk in self.waiting)
 
     @property
-    def has_news(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether the caller is to hear something."""
         if self.is_paused:
             return False
@@ -197,9 +197,9 @@ class PartitionState:
         """Tell the caller of an error, behind what waits."""
         self.phase, self.trouble = Phase.STUCK, trouble
         self.drop_asked()
-        self.question = None
+        self.lookup = None
 
-    def heard(self) -> None:
+    def received(self) -> None:
         """The caller was told; what passes is tried again."""
         if self.trouble is not None and self.trouble.passes:
             self.trouble = None
@@ -207,41 +207,41 @@ class PartitionState:
 
     def drop_asked(self) -> None:
         """Let no answer that is on its way count."""
-        self.asked = self.early = None
+        self.requested = self.early = None
 
-    def answered(self) -> None:
+    def on_response(self) -> None:
         """What was asked has its answer, or gets none.
 
         What was asked for early counts from here on, if it is what would be asked for now.
         """
-        early, self.asked, self.early = self.early, None, None
+        early, self.requested, self.early = self.early, None, None
         if early is not None and self.is_at(early):
-            self.asked = early
+            self.requested = early
 
-    def is_at(self, asked: PartitionRequest) -> bool:
+    def is_at(self, requested: PartitionRequest) -> bool:
         """Whether this is what is to be asked for next."""
         return (
             self.phase is Phase.FETCHING
             and not self.unproven
-            and self.fetched == asked.start
-            and self.suspect_offset != asked.start.offset
-            and self.needed_bytes <= asked.max_bytes
-            and (self.source, self.named_epoch) == (asked.broker, asked.leader_epoch)
-            and self.topic_id == asked.topic_id
+            and self.fetched == requested.start
+            and self.suspect_offset != requested.start.offset
+            and self.needed_bytes <= requested.max_bytes
+            and (self.source, self.named_epoch) == (requested.broker, requested.leader_epoch)
+            and self.topic_id == requested.topic_id
         )
 
     def prove(self) -> None:
         """Ask the leader whether its log is the one that was read, where that can be asked."""
         fetched = self.fetched
         self.unproven = fetched is not None and fetched.leader_epoch != NO_EPOCH
-        self.question = None
+        self.lookup = None
 
     def lead_by(self, leader: Broker | None, leader_epoch: int) -> None:
         """There is a new view of who leads it."""
         if leader_epoch not in (self.leader_epoch, NO_EPOCH):
             is_first = self.leader_epoch == NO_EPOCH
             self.leader_epoch = leader_epoch
-            self.question = None
+            self.lookup = None
             if not is_first:
                 self.replica = None
                 self.prove()
@@ -274,7 +274,7 @@ class PartitionState:
         """Drop what waits, what is under way, and all that was found out about the old place."""
         self.waiting.clear()
         self.drop_asked()
-        self.question = None
+        self.lookup = None
         self.policy = self.trouble = None
         self.unproven = False
         self.needed_bytes = 0

@@ -69,9 +69,9 @@ class PartitionStates:
             state = self.states.pop(tp, None)
             if state is not None:
                 state.drop_asked()
-                state.question = None
+                state.lookup = None
                 self.line.pop(tp, None)
-                self._heard_of(state)
+                self._on_reply(state)
                 self._move(state, None)
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
@@ -100,7 +100,7 @@ class PartitionStates:
             position = state.position
             if not state.is_of(view.topic_ids.get(tp.topic)):
                 # What is being asked about it may be answered about the former topic.
-                state.question = None
+                state.lookup = None
                 if position is not None:
                     former[tp] = position.offset
                     self._arrivals(0).made_anew(state)
@@ -126,39 +126,39 @@ class PartitionStates:
                 state.replica = None
                 self._place(state)
 
-    def arrived(self, answers: Iterable[Arrived], now_ms: int) -> None:
+    def arrived(self, responses: Iterable[Arrived], now_ms: int) -> None:
         """Take what a broker answered, as far as it still counts."""
         arrivals = self._arrivals(now_ms)
-        for asked, answer, unpacked in answers:
-            state = self.states.get(asked.topic_partition)
-            if state is None or state.asked is not asked:
+        for requested, response, unpacked in responses:
+            state = self.states.get(requested.topic_partition)
+            if state is None or state.requested is not requested:
                 continue
-            arrivals.fetched(state, asked, answer, unpacked)
-            self._heard_of(state)
-            if len(answer.records):
+            arrivals.fetched(state, requested, response, unpacked)
+            self._on_reply(state)
+            if len(response.records):
                 self._end_turn(state)
             self._place(state, now_ms)
-            state.answered()
+            state.on_response()
             self.touch(state)
 
-    def unanswered(self, all_asked: Iterable[PartitionRequest]) -> None:
+    def unanswered(self, requests: Iterable[PartitionRequest]) -> None:
         """No answer about these, or none with news: they may be asked again."""
-        for asked in all_asked:
-            state = self.states.get(asked.topic_partition)
-            if state is not None and state.asked is asked:
-                state.answered()
-            elif state is not None and state.early is asked:
+        for requested in requests:
+            state = self.states.get(requested.topic_partition)
+            if state is not None and state.requested is requested:
+                state.on_response()
+            elif state is not None and state.early is requested:
                 state.early = None
 
-    def counts(self, asked: PartitionRequest) -> bool:
+    def counts(self, requested: PartitionRequest) -> bool:
         """Whether an answer to it would still be taken."""
-        state = self.states.get(asked.topic_partition)
-        return state is not None and state.asked is asked
+        state = self.states.get(requested.topic_partition)
+        return state is not None and state.requested is requested
 
     def broker_lost(self, broker: Broker) -> None:
         """A broker can't be reached: let leaders choose replicas anew, and look for leaders."""
         for state in list(self.of(broker).values()):
-            self._heard_of(state)
+            self._on_reply(state)
             if state.replica is not None:
                 state.replica = None
                 self._place(state)
@@ -167,43 +167,39 @@ class PartitionStates:
     def broker_refuses(self, broker: Broker, error: ZkConsumerError) -> None:
         """A broker will have nothing to do with us; the caller is to hear it."""
         self.failures[broker] = without_frames(error)
-        self.effects.tell_caller = True
+        self.effects.notify_caller = True
 
-    def answer_reset(self, question: PositionLookup, found: TimedOffset | int, now_ms: int) -> None:
+    def on_reset(self, lookup: PositionLookup, found: TimedOffset | int, now_ms: int) -> None:
         """Take where a policy points, or an error code."""
-        state = self._asking(question)
+        state = self._asking(lookup)
         if state is not None:
             self._arrivals(now_ms).reset(state, found)
             self._changed(state)
 
-    def answer_edges(self, question: PositionLookup, start: int, end: int, now_ms: int) -> None:
+    def on_edges(self, lookup: PositionLookup, start: int, end: int, now_ms: int) -> None:
         """Take where a log begins and ends."""
-        state = self._asking(question)
+        state = self._asking(lookup)
         if state is not None:
-            self._arrivals(now_ms).edges(state, question, start, end)
+            self._arrivals(now_ms).edges(state, lookup, start, end)
             self._changed(state)
 
-    def answer_epoch(
-        self, question: PositionLookup, end: EpochEnd | int | None, now_ms: int
-    ) -> None:
+    def on_epoch_end(self, lookup: PositionLookup, end: EpochEnd | int | None, now_ms: int) -> None:
         """Take where an epoch ended."""
-        state = self._asking(question)
+        state = self._asking(lookup)
         if state is not None:
-            self._arrivals(now_ms).epoch_end(state, question, end)
+            self._arrivals(now_ms).epoch_end(state, lookup, end)
             self._changed(state)
 
-    def answer_code(self, question: PositionLookup, code: int, now_ms: int) -> None:
+    def on_error_code(self, lookup: PositionLookup, code: int, now_ms: int) -> None:
         """Take an error code instead of any of these."""
-        state = self._asking(question)
+        state = self._asking(lookup)
         if state is not None:
             self._arrivals(now_ms).refused(state, code)
             self._changed(state)
 
-    def give_up_question(
-        self, question: PositionLookup, error: ZkConsumerError, now_ms: int
-    ) -> None:
+    def give_up_lookup(self, lookup: PositionLookup, error: ZkConsumerError, now_ms: int) -> None:
         """Whoever was asked will not say it: the caller is to hear that, before the next try."""
-        state = self._asking(question)
+        state = self._asking(lookup)
         if state is not None:
             state.fail(now_ms, self.settings.retry_backoff_max_ms)
             state.get_stuck(Trouble(error, passes=True))
@@ -220,11 +216,11 @@ class PartitionStates:
     def touch(self, state: PartitionState) -> None:
         """Put it in the caller's line, or take it out."""
         tp = state.topic_partition
-        if not state.has_news:
+        if not state.has_changes:
             self.line.pop(tp, None)
         elif tp not in self.line and tp in self.states:
             self.line[tp] = state
-            self.effects.tell_caller = True
+            self.effects.notify_caller = True
 
     def drained(self, state: PartitionState, now_ms: int) -> None:
         """The caller took of it, or heard its trouble."""
@@ -235,17 +231,17 @@ class PartitionStates:
         self.touch(state)
         if state.source is not None:
             self.effects.wake.add(state.source)
-        self.effects.ask_positions |= state.is_asking
+        self.effects.resolve_positions |= state.is_asking
         self.effects.refresh_metadata |= state.leader is None
 
-    def _heard_of(self, state: PartitionState) -> None:
+    def _on_reply(self, state: PartitionState) -> None:
         """Nobody is to wait for it: there is an answer, or no hope of one."""
         if self.fresh.pop(state.topic_partition, None) is not None:
-            self.effects.tell_caller = True
+            self.effects.notify_caller = True
 
-    def _asking(self, question: PositionLookup) -> PartitionState | None:
-        state = self.states.get(question.topic_partition)
-        return state if state is not None and state.question is question else None
+    def _asking(self, lookup: PositionLookup) -> PartitionState | None:
+        state = self.states.get(lookup.topic_partition)
+        return state if state is not None and state.lookup is lookup else None
 
     def _here(self, partitions: Iterable[TopicPartition]) -> Iterator[PartitionState]:
         for tp in partitions:

@@ -32,12 +32,12 @@ class Arriving:
     """A set that came and is not unpacked yet.
 
     Attributes:
-        asked: what it answers.
+        requested: what it answers.
         size_bytes: how much came.
         ahead: what its headers tell; None: that it has to be unpacked first.
     """
 
-    asked: PartitionRequest
+    requested: PartitionRequest
     size_bytes: int
     ahead: Ahead | None
 
@@ -66,7 +66,7 @@ class FetchPlan:
 
 
 def plan_fetch(
-    board: PartitionStates,
+    states: PartitionStates,
     broker: Broker,
     now_ms: int,
     *,
@@ -76,7 +76,7 @@ def plan_fetch(
     """Plan the next request to a broker; from here on its partitions count as asked.
 
     Args:
-        board: all partitions.
+        states: all partitions.
         broker: whom to ask.
         now_ms: the time.
         has_hard_bounds: whether the broker knows no bound for the whole answer, and cuts in the
@@ -84,20 +84,20 @@ def plan_fetch(
         arriving: what came of the last one. Without anything to be asked behind these there is no
             request: it is early for the others, too.
     """
-    settings = board.settings
-    board.expire_replicas(broker, now_ms)
-    came = {one.asked.topic_partition: one for one in arriving if board.counts(one.asked)}
+    settings = states.settings
+    states.expire_replicas(broker, now_ms)
+    came = {one.requested.topic_partition: one for one in arriving if states.counts(one.requested)}
     ready: list[PartitionState] = []
     due_ms: int | None = None
     is_held = is_soon = is_early = False
-    has_room = _has_room(board, came.values())
-    for state in board.of(broker).values():
+    has_capacity = _has_capacity(states, came.values())
+    for state in states.of(broker).values():
         front = came.get(state.topic_partition)
-        if not state.may_fetch or (state.asked is not None and front is None):
+        if not state.may_fetch or (state.requested is not None and front is None):
             is_soon = is_soon or state.is_asking
         elif state.retry_at_ms > now_ms:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
-        elif not _is_ready(board, state, front, has_room=has_room):
+        elif not _is_ready(states, state, front, has_capacity=has_capacity):
             is_held = True
         else:
             ready.append(state)
@@ -106,16 +106,17 @@ def plan_fetch(
         return FetchPlan({}, 0, 0, None)
     # Their turn is over.
     ready.sort(key=lambda one: one.topic_partition in came)
-    sizes = _sizes(board, ready, came, has_hard_bounds=has_hard_bounds)
+    sizes = _sizes(states, ready, came, has_hard_bounds=has_hard_bounds)
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if is_soon else settings.max_wait_ms
-    if board.fresh.keys() & {one.topic_partition for one in ready} - came.keys():
+    if states.fresh.keys() & {one.topic_partition for one in ready} - came.keys():
         # Others may be held back until it is known whether there is anything.
         max_wait_ms = 0
     if due_ms is not None:
         max_wait_ms = min(max_wait_ms, due_ms - now_ms)
     return FetchPlan(
         wanted={
-            tp: _ask(board.states[tp], broker, size, came.get(tp)) for tp, size in sizes.items()
+            tp: _request(states.states[tp], broker, size, came.get(tp))
+            for tp, size in sizes.items()
         },
         max_wait_ms=0 if is_held or len(sizes) < len(ready) else max_wait_ms,
         rest_ms=max_wait_ms if is_held and len(sizes) == len(ready) else 0,
@@ -123,25 +124,25 @@ def plan_fetch(
     )
 
 
-def wants_more(board: PartitionStates, state: PartitionState, arriving_bytes: int = 0) -> bool:
+def wants_more(states: PartitionStates, state: PartitionState, arriving_bytes: int = 0) -> bool:
     """Whether so little of it waits that more may be fetched ahead."""
-    return state.unread_bytes + arriving_bytes <= board.settings.max_partition_bytes
+    return state.unread_bytes + arriving_bytes <= states.settings.max_partition_bytes
 
 
 def _is_ready(
-    board: PartitionStates, state: PartitionState, front: Arriving | None, *, has_room: bool
+    states: PartitionStates, state: PartitionState, front: Arriving | None, *, has_capacity: bool
 ) -> bool:
     """Whether it may be asked for now, behind what waits and what came."""
     if front is None:
-        return not state.waiting or (has_room and wants_more(board, state))
-    return front.ahead is not None and has_room and wants_more(board, state, front.size_bytes)
+        return not state.waiting or (has_capacity and wants_more(states, state))
+    return front.ahead is not None and has_capacity and wants_more(states, state, front.size_bytes)
 
 
-def _has_room(board: PartitionStates, arriving: Iterable[Arriving]) -> bool:
+def _has_capacity(states: PartitionStates, arriving: Iterable[Arriving]) -> bool:
     """Whether all that waits leaves room for fetching ahead."""
     waiting_bytes = sum(one.memory_bytes for one in arriving)
     by_frame: dict[Frame, int] = {}
-    for state in board.states.values():
+    for state in states.states.values():
         for chunk in state.waiting:
             if chunk.frame is None:
                 waiting_bytes += chunk.memory_bytes
@@ -149,18 +150,18 @@ def _has_room(board: PartitionStates, arriving: Iterable[Arriving]) -> bool:
                 by_frame[chunk.frame] = by_frame.get(chunk.frame, 0) + chunk.memory_bytes
     # What is decompressed lies elsewhere, and may be larger.
     waiting_bytes += sum(max(frame.size_bytes, made) for frame, made in by_frame.items())
-    return waiting_bytes < board.settings.max_bytes * max(1, len(list(board.sources())))
+    return waiting_bytes < states.settings.max_bytes * max(1, len(list(states.sources())))
 
 
 def _sizes(
-    board: PartitionStates,
+    states: PartitionStates,
     ready: list[PartitionState],
     arriving: Mapping[TopicPartition, Arriving],
     *,
     has_hard_bounds: bool,
 ) -> dict[TopicPartition, int]:
     """How much to ask of each; where bounds are hard, larger entries take turns."""
-    settings = board.settings
+    settings = states.settings
     if not has_hard_bounds:
         part_bytes = settings.max_partition_bytes
         return {
@@ -192,7 +193,7 @@ def _needed_bytes(
     return needed_bytes if needed_bytes <= settings.growth_max_bytes else 0
 
 
-def _ask(
+def _request(
     state: PartitionState, broker: Broker, size: int, came: Arriving | None
 ) -> PartitionRequest:
     fetched = state.fetched
@@ -200,7 +201,7 @@ def _ask(
     start = fetched
     if came is not None and came.ahead is not None:
         start = PositionView(came.ahead.next_offset, came.ahead.leader_epoch)
-    asked = PartitionRequest(
+    requested = PartitionRequest(
         state.topic_partition,
         start,
         size,
@@ -210,10 +211,10 @@ def _ask(
         topic_id=state.topic_id,
     )
     if came is None:
-        state.asked = asked
+        state.requested = requested
     else:
-        state.early = asked
-    return asked
+        state.early = requested
+    return requested
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,29 +235,29 @@ class PositionLookups:
 
     def all(self) -> list[PositionLookup]:
         """Every question."""
-        return [*(question for question, _ in self.resets), *self.edges, *self.epochs]
+        return [*(lookup for lookup, _ in self.resets), *self.edges, *self.epochs]
 
 
-def plan_questions(board: PartitionStates, now_ms: int) -> PositionLookups:
+def plan_lookups(states: PartitionStates, now_ms: int) -> PositionLookups:
     """Plan what to ask about positions; from here on the partitions count as asked about."""
     resets: list[tuple[PositionLookup, ResetPolicy]] = []
     edges: list[PositionLookup] = []
     epochs: list[PositionLookup] = []
     due_ms: int | None = None
-    for state in board.states.values():
-        if not state.is_asking or state.question is not None or state.leader is None:
+    for state in states.states.values():
+        if not state.is_asking or state.lookup is not None or state.leader is None:
             continue
         if state.retry_at_ms > now_ms:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
             continue
-        question = PositionLookup(state.topic_partition, state.fetched, state.named_epoch)
-        state.question = question
+        lookup = PositionLookup(state.topic_partition, state.fetched, state.named_epoch)
+        state.lookup = lookup
         if state.phase is Phase.RESETTING:
             policy = state.policy
             assert policy is not None
-            resets.append((question, policy))
+            resets.append((lookup, policy))
         elif state.phase is Phase.DOUBTFUL:
-            edges.append(question)
+            edges.append(lookup)
         else:
-            epochs.append(question)
+            epochs.append(lookup)
     return PositionLookups(tuple(resets), tuple(edges), tuple(epochs), due_ms)

@@ -14,7 +14,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError
 from zkconsumer.fetch.polled.partition_state import PositionLookup
 from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.planning import PositionLookups, plan_questions
+from zkconsumer.fetch.polled.planning import PositionLookups, plan_lookups
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.shared_state import SharedFetchState
 from zkconsumer.fetch.polled.starts import ByTime, ResetPolicy, timestamp_of
@@ -36,28 +36,28 @@ class PositionResolver:
     """Thread: its own, but for ``wake`` and ``stop``.
 
     Args:
-        desk: all partitions.
+        shared: all partitions.
         client: asks; its owner stops it, which ends a question that is under way.
-        keeper: to be reminded.
+        metadata: to be reminded.
         settings: times, and the isolation.
         clock: for pauses.
     """
 
     def __init__(
         self,
-        desk: SharedFetchState,
+        shared: SharedFetchState,
         client: ClusterClient,
-        keeper: MetadataManager,
+        metadata: MetadataManager,
         settings: PollFetchSettings,
         clock: Clock,
     ) -> None:
-        self._desk = desk
+        self._shared = shared
         self._client = client
-        self._keeper = keeper
+        self._metadata = metadata
         self._settings = settings
         self._clock = clock
         self._mailbox: Mailbox[None] = Mailbox()
-        self._patience_ms = min(_FIRST_PATIENCE_MS, settings.request_timeout_ms)
+        self._limit_ms = min(_FIRST_PATIENCE_MS, settings.request_timeout_ms)
         self._stopping = False
 
     def wake(self) -> None:
@@ -78,75 +78,75 @@ class PositionResolver:
 
     def turn(self) -> int | None:
         """Ask what is to be asked; how long to rest then, if not woken. None: until woken."""
-        questions = self._desk.change(plan_questions)
-        if questions.all():
-            self._ask(questions)
+        lookups = self._shared.change(plan_lookups)
+        if lookups.all():
+            self._request(lookups)
             return 0
-        rest_ms = questions.due_ms
+        rest_ms = lookups.due_ms
         if rest_ms is not None:
             rest_ms = max(1, rest_ms - self._clock.now_ms())
-        if self._desk.look(PartitionStates.lacks_leaders):
-            self._keeper.update()
+        if self._shared.look(PartitionStates.lacks_leaders):
+            self._metadata.update()
             most_ms = self._settings.retry_backoff_max_ms
             rest_ms = most_ms if rest_ms is None else min(rest_ms, most_ms)
         return rest_ms
 
-    def _ask(self, questions: PositionLookups) -> None:
-        by_time = [one for one in questions.resets if isinstance(one[1], ByTime)]
-        by_edge = [one for one in questions.resets if not isinstance(one[1], ByTime)]
+    def _request(self, lookups: PositionLookups) -> None:
+        by_time = [one for one in lookups.resets if isinstance(one[1], ByTime)]
+        by_edge = [one for one in lookups.resets if not isinstance(one[1], ByTime)]
         if by_edge:
-            self._try([one for one, _ in by_edge], lambda: self._ask_resets(by_edge))
+            self._try([one for one, _ in by_edge], lambda: self._look_up_resets(by_edge))
         if by_time:
-            self._try([one for one, _ in by_time], lambda: self._ask_resets(by_time))
-        if questions.edges:
-            self._try(questions.edges, lambda: self._ask_edges(questions.edges))
-        if questions.epochs:
-            self._try(questions.epochs, lambda: self._ask_epochs(questions.epochs))
+            self._try([one for one, _ in by_time], lambda: self._look_up_resets(by_time))
+        if lookups.edges:
+            self._try(lookups.edges, lambda: self._look_up_edges(lookups.edges))
+        if lookups.epochs:
+            self._try(lookups.epochs, lambda: self._look_up_epochs(lookups.epochs))
 
     def _try(
         self,
-        questions: "list[PositionLookup] | tuple[PositionLookup, ...]",
-        ask: Callable[[], bool],
+        lookups: "list[PositionLookup] | tuple[PositionLookup, ...]",
+        request: Callable[[], bool],
     ) -> None:
         """Ask; what fails for all is tried again later, or told to the caller."""
         try:
-            all_answered = ask()
+            all_answered = request()
         except (TransportError, ProtocolError) as error:
             if not self._stopping:
-                self._desk.repeats.happened(_ABOUT, f"no answer about positions: {error}")
+                self._shared.repeats.happened(_ABOUT, f"no answer about positions: {error}")
             all_answered = False
-            self._fail(questions)
+            self._fail(lookups)
         except ZkConsumerError as error:
-            self._give_up(questions, error)
+            self._give_up(lookups, error)
             return
         else:
-            self._desk.repeats.works(_ABOUT)
+            self._shared.repeats.works(_ABOUT)
         longest_ms = self._settings.request_timeout_ms
-        self._patience_ms = (
+        self._limit_ms = (
             min(_FIRST_PATIENCE_MS, longest_ms)
             if all_answered
-            else min(self._patience_ms * 2, longest_ms)
+            else min(self._limit_ms * 2, longest_ms)
         )
 
-    def _fail(self, questions: "list[PositionLookup] | tuple[PositionLookup, ...]") -> None:
+    def _fail(self, lookups: "list[PositionLookup] | tuple[PositionLookup, ...]") -> None:
         code = ErrorCode.NETWORK_EXCEPTION
 
-        def take(board: PartitionStates, now_ms: int) -> None:
-            for question in questions:
-                board.answer_code(question, code, now_ms)
+        def take(states: PartitionStates, now_ms: int) -> None:
+            for lookup in lookups:
+                states.on_error_code(lookup, code, now_ms)
 
-        self._desk.change(take)
+        self._shared.change(take)
 
     def _give_up(
-        self, questions: "list[PositionLookup] | tuple[PositionLookup, ...]", error: ZkConsumerError
+        self, lookups: "list[PositionLookup] | tuple[PositionLookup, ...]", error: ZkConsumerError
     ) -> None:
-        def take(board: PartitionStates, now_ms: int) -> None:
-            for question in questions:
-                board.give_up_question(question, error, now_ms)
+        def take(states: PartitionStates, now_ms: int) -> None:
+            for lookup in lookups:
+                states.give_up_lookup(lookup, error, now_ms)
 
-        self._desk.change(take)
+        self._shared.change(take)
 
-    def _ask_resets(self, resets: list[tuple[PositionLookup, ResetPolicy]]) -> bool:
+    def _look_up_resets(self, resets: list[tuple[PositionLookup, ResetPolicy]]) -> bool:
         times = {one.topic_partition: timestamp_of(policy) for one, policy in resets}
         found = dict(self._list(times, self._settings.isolation))
         behind_all = {
@@ -157,52 +157,52 @@ class PositionResolver:
         if behind_all:
             found.update(self._list(behind_all, self._settings.isolation))
 
-        def take(board: PartitionStates, now_ms: int) -> None:
-            for question, _ in resets:
-                board.answer_reset(question, found[question.topic_partition], now_ms)
+        def take(states: PartitionStates, now_ms: int) -> None:
+            for lookup, _ in resets:
+                states.on_reset(lookup, found[lookup.topic_partition], now_ms)
 
-        self._desk.change(take)
+        self._shared.change(take)
         return not any(isinstance(one, int) for one in found.values())
 
-    def _ask_edges(self, questions: tuple[PositionLookup, ...]) -> bool:
+    def _look_up_edges(self, lookups: tuple[PositionLookup, ...]) -> bool:
         """Ask where logs begin and end, whatever the isolation: that is what can be fetched."""
-        partitions = [one.topic_partition for one in questions]
+        partitions = [one.topic_partition for one in lookups]
         starts = self._list(dict.fromkeys(partitions, int(EARLIEST)))
         ends = self._list(dict.fromkeys(partitions, int(LATEST)))
         is_whole = True
 
-        def take(board: PartitionStates, now_ms: int) -> None:
+        def take(states: PartitionStates, now_ms: int) -> None:
             nonlocal is_whole
-            for question in questions:
-                start, end = starts[question.topic_partition], ends[question.topic_partition]
+            for lookup in lookups:
+                start, end = starts[lookup.topic_partition], ends[lookup.topic_partition]
                 if isinstance(start, int) or isinstance(end, int):
                     is_whole = False
                     code = start if isinstance(start, int) else end
                     assert isinstance(code, int)
-                    board.answer_code(question, code, now_ms)
+                    states.on_error_code(lookup, code, now_ms)
                 elif start.offset < 0 or end.offset < 0:
-                    board.answer_code(question, ErrorCode.UNKNOWN, now_ms)
+                    states.on_error_code(lookup, ErrorCode.UNKNOWN, now_ms)
                 else:
-                    board.answer_edges(question, start.offset, end.offset, now_ms)
+                    states.on_edges(lookup, start.offset, end.offset, now_ms)
 
-        self._desk.change(take)
+        self._shared.change(take)
         return is_whole
 
-    def _ask_epochs(self, questions: tuple[PositionLookup, ...]) -> bool:
-        asked = {
+    def _look_up_epochs(self, lookups: tuple[PositionLookup, ...]) -> bool:
+        requested = {
             one.topic_partition: (one.leader_epoch, one.fetched.leader_epoch)
-            for one in questions
+            for one in lookups
             if one.fetched is not None
         }
         ends: Mapping[TopicPartition, EpochEnd | int | None] = self._client.epoch_ends(
-            asked, timeout_ms=self._patience_ms
+            requested, timeout_ms=self._limit_ms
         )
 
-        def take(board: PartitionStates, now_ms: int) -> None:
-            for question in questions:
-                board.answer_epoch(question, ends[question.topic_partition], now_ms)
+        def take(states: PartitionStates, now_ms: int) -> None:
+            for lookup in lookups:
+                states.on_epoch_end(lookup, ends[lookup.topic_partition], now_ms)
 
-        self._desk.change(take)
+        self._shared.change(take)
         return not any(isinstance(one, int) for one in ends.values())
 
     def _list(
@@ -210,4 +210,4 @@ class PositionResolver:
         times: Mapping[TopicPartition, int],
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> Mapping[TopicPartition, Found]:
-        return self._client.list_offsets(times, timeout_ms=self._patience_ms, isolation=isolation)
+        return self._client.list_offsets(times, timeout_ms=self._limit_ms, isolation=isolation)

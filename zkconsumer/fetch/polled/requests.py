@@ -30,11 +30,11 @@ def fetch_request(
     )
 
 
-def answers_of(
+def responses_of(
     response: FetchResponse, step: SessionStep
 ) -> dict[TopicPartition, FetchedPartition]:
     """Each partition's part of an answer; a topic whose id nobody asked for gets no name."""
-    names = {one.topic_id: tp.topic for tp, one in step.all_asked.items() if step.by_id}
+    names = {one.topic_id: tp.topic for tp, one in step.requests.items() if step.by_id}
     return {
         TopicPartition(names.get(topic.topic_id, topic.topic), one.partition): one
         for topic in response.topics

@@ -59,7 +59,7 @@ class SharedFetchState:
         self.repeats = Repeats(log, clock)
         self._clock = clock
         self._follow = follow
-        self._board = PartitionStates(settings)
+        self._states = PartitionStates(settings)
         # Reentrant: a signal handler of the caller's thread may call while it is held there.
         self._lock = threading.RLock()
 
@@ -67,7 +67,7 @@ class SharedFetchState:
         """Run something on the board, at the present time, and act on what follows."""
         try:
             with self._lock:
-                return do(self._board, self._clock.now_ms())
+                return do(self._states, self._clock.now_ms())
         finally:
             self._act()
 
@@ -75,20 +75,20 @@ class SharedFetchState:
         effects = Effects()
         try:
             with self._lock:
-                effects = self._board.take_effects()
+                effects = self._states.take_effects()
             for note in effects.notes:
                 self.repeats.happened(note, note)
             self._follow(effects)
         except BaseException:
             # A signal handler's: nobody may wait for ever to be woken. The next change does it.
             with self._lock:
-                self._board.effects.add(effects)
+                self._states.effects.add(effects)
             raise
 
     def look(self, at: Callable[[PartitionStates], R]) -> R:
         """Look at the board, without changing it."""
         with self._lock:
-            return at(self._board)
+            return at(self._states)
 
     def count(self, add: Callable[[Counters], None]) -> None:
         """Add to the counters."""

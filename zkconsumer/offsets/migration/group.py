@@ -21,25 +21,25 @@ class MigratedGroup:
 
     Attributes:
         group_id: the group.
-        places: every place to look for members in, whatever the direction: members with offsets in
-            Kafka may be registered in ZooKeeper.
+        storages: every place to look for members in, whatever the direction: members with
+            offsets in Kafka may be registered in ZooKeeper.
         clock: for deadlines.
     """
 
     group_id: str
-    places: Sequence[GroupOffsetStore]
+    storages: Sequence[GroupOffsetStore]
     clock: Clock
 
     @classmethod
     def of(
-        cls, group_id: str, *places: GroupOffsetStore, clock: Clock | None = None
+        cls, group_id: str, *storages: GroupOffsetStore, clock: Clock | None = None
     ) -> "MigratedGroup":
         """A group whose members only these places know of."""
-        return cls(group_id=group_id, places=places, clock=clock or SystemClock())
+        return cls(group_id=group_id, storages=storages, clock=clock or SystemClock())
 
     def members(self) -> list[str]:
         """Who is there, by the word of all places."""
-        return [member for place in self.places for member in place.members()]
+        return [member for storage in self.storages for member in storage.members()]
 
     def await_silence(self, wait_limit_ms: int) -> None:
         """Wait until nobody is there.
@@ -48,7 +48,7 @@ class MigratedGroup:
             MigrationRefused: there still is; names them.
         """
         deadline_ms = self.clock.now_ms() + wait_limit_ms
-        told = False
+        reported = False
         while members := self.members():
             if self.clock.now_ms() >= deadline_ms:
                 waited = f" after {wait_limit_ms} ms" if wait_limit_ms else ""
@@ -59,9 +59,9 @@ class MigratedGroup:
                         "(one that crashed goes when its session ends: a larger --wait-ms)"
                     ],
                 )
-            if not told:
+            if not reported:
                 log.warning(
                     "group %s: waiting for members to leave: %s", self.group_id, ", ".join(members)
                 )
-                told = True
+                reported = True
             wait_ms(min(_LOOK_MS, deadline_ms - self.clock.now_ms()))

@@ -138,7 +138,7 @@ class KafkaGroupOffsets:
             commit = CommitExchange(self._group_id, {tp: it or nothing for tp, it in part.items()})
             # What was written by a try whose answer was lost is written again, and is the same.
             self._channel.call(commit, tries=None)
-            outcome |= {tp: _outcome(commit.answers.get(tp)) for tp in part}
+            outcome |= {tp: _outcome(commit.responses.get(tp)) for tp in part}
         return outcome
 
     def members(self) -> list[str]:
@@ -148,12 +148,12 @@ class KafkaGroupOffsets:
         request = dg.DescribeGroupsRequest(groups=(self._group_id,))
         groups: tuple[dg.DescribedGroup, ...] = ()
 
-        def ask(coordinator: Asking) -> ResponseOutcome:
+        def exchange(coordinator: Asking) -> ResponseOutcome:
             nonlocal groups
             groups = coordinator.request_hedged(lambda _: request).groups
             return judge(group.error_code for group in groups)
 
-        self._channel.call(ask, tries=None)
+        self._channel.call(exchange, tries=None)
         names = [name for group in groups for name in _living(group)]
         codes = {group.error_code for group in groups} - {0, ErrorCode.GROUP_ID_NOT_FOUND}
         if codes:
@@ -168,11 +168,11 @@ class KafkaGroupOffsets:
         """What the coordinator serves."""
         found: list[BrokerVersions] = []
 
-        def ask(coordinator: Asking) -> ResponseOutcome:
+        def exchange(coordinator: Asking) -> ResponseOutcome:
             found.append(coordinator.versions())
             return ResponseOutcome.DONE
 
-        self._channel.call(ask, tries=None)
+        self._channel.call(exchange, tries=None)
         return found[-1]
 
     def _read(

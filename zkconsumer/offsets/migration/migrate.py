@@ -65,19 +65,19 @@ class Migration:
         self._partitions = partitions
         self._seen: dict[TopicPartition, FetchedOffset] = {}
 
-    def plan(self, wish: MigrationRequest) -> MigrationPlan:
+    def plan(self, request: MigrationRequest) -> MigrationPlan:
         """Wait for silence and compare; nothing is written.
 
         Raises:
             MigrationRefused: the group has members still.
             ZkConsumerError: something could not be read.
         """
-        self._group.await_silence(wish.wait_limit_ms)
-        source = self._seen = self._source.stored(wish.topics)
+        self._group.await_silence(request.wait_limit_ms)
+        source = self._seen = self._source.stored(request.topics)
         there = [tp for tp in source if tp in self._partitions]
-        target = self._target.stored(wish.topics) | self._target.fetch(there)
+        target = self._target.stored(request.topics) | self._target.fetch(there)
         return plan_migration(
-            source, target, exists=self._partitions.__contains__, ahead=wish.ahead
+            source, target, exists=self._partitions.__contains__, ahead=request.ahead
         )
 
     def carry_out(self, plan: MigrationPlan) -> Outcome:
@@ -121,7 +121,7 @@ class Undoing:
         self._roll_back = roll_back
         self._although: Collection[str] | None = group.members() if with_members else None
 
-    def plan(self, wish: MigrationRequest) -> MigrationPlan:
+    def plan(self, request: MigrationRequest) -> MigrationPlan:
         """Wait for silence and compare; nothing is written. ``Ahead.SET_BACK`` asks no questions.
 
         Raises:
@@ -129,14 +129,14 @@ class Undoing:
             ZkConsumerError: something could not be read.
         """
         if self._although is None:
-            self._group.await_silence(wish.wait_limit_ms)
+            self._group.await_silence(request.wait_limit_ms)
         written = {
             tp: both
             for tp, both in self._roll_back.written.items()
-            if wish.topics is None or tp.topic in wish.topics
+            if request.topics is None or tp.topic in request.topics
         }
         now = self._target.fetch(sorted(written))
-        return plan_roll_back(written, now, force=wish.ahead is Ahead.SET_BACK)
+        return plan_roll_back(written, now, force=request.ahead is Ahead.SET_BACK)
 
     def carry_out(self, plan: MigrationPlan) -> Outcome:
         """Write what the plan says, and read it back.

@@ -115,8 +115,8 @@ def plan_migration(
     """
     refusals = [
         f"{tp}: {error}"
-        for place in (source, target)
-        for tp, it in sorted(place.items())
+        for storage in (source, target)
+        for tp, it in sorted(storage.items())
         if (error := it.error) is not None
     ]
     moves = []
@@ -179,17 +179,17 @@ def outside_the_log(
         plan: what the target shall hold.
         logs: first offset and end of those logs that could be asked for them.
     """
-    told = []
+    reported = []
     for tp, wanted in plan.expected.items():
         if wanted is None or tp not in logs:
             continue
         start, end = logs[tp]
         if not start <= wanted.offset <= end:
-            told.append(
+            reported.append(
                 f"{tp}: {wanted.offset} is not in the log [{start}, {end}): the next member starts "
                 "where its auto.offset.reset says"
             )
-    return told
+    return reported
 
 
 def offset_in(found: FetchedOffset | None) -> Offset:

@@ -82,12 +82,12 @@ def encode_roll_backs(parts: Sequence[RollBack]) -> str:
         "made_ms": parts[0].made_ms,
     }
     start = json.dumps(head, indent=1).removesuffix("\n}")
-    told = [
+    reported = [
         f'{{"group": {json.dumps(part.group_id)}, "target": {json.dumps(part.target.value)}, '
         f'"partitions": {_entries(part, "  ")}}}'
         for part in parts
     ]
-    return f'{start},\n "parts": [\n  {f",{chr(10)}  ".join(told)}\n ]\n}}\n'
+    return f'{start},\n "parts": [\n  {f",{chr(10)}  ".join(reported)}\n ]\n}}\n'
 
 
 def decode_roll_back(text: str, name: str) -> RollBack:

@@ -76,9 +76,11 @@ class VersionedNodes:
         self.read([tp for tp in due if tp not in self._versions])
         steps = [(tp, op) for tp in due if (op := self._op(tp, offsets[tp])) is not None]
         self._make_parents(steps)
-        told = self._in_transactions(steps) if self._store.supports_multi else self._singly(steps)
-        self._versions |= {tp: _version_after(op) for tp, op in steps if told[tp] is None}
-        return outcome | told
+        reported = (
+            self._in_transactions(steps) if self._store.supports_multi else self._singly(steps)
+        )
+        self._versions |= {tp: _version_after(op) for tp, op in steps if reported[tp] is None}
+        return outcome | reported
 
     def _op(self, tp: TopicPartition, offset: Offset) -> _Write | None:
         path, version = self._paths.offset(tp), self._versions[tp]
@@ -93,7 +95,7 @@ class VersionedNodes:
 
     def _singly(self, steps: Sequence[_Step]) -> dict[TopicPartition, str | None]:
         errors = self._store.write_many([op for _, op in steps])
-        return {tp: _told(error) for (tp, _), error in zip(steps, errors, strict=True)}
+        return {tp: _described(error) for (tp, _), error in zip(steps, errors, strict=True)}
 
     def _in_transactions(self, steps: Sequence[_Step]) -> dict[TopicPartition, str | None]:
         outcome: dict[TopicPartition, str | None] = {}
@@ -105,9 +107,9 @@ class VersionedNodes:
             errors = self._store.multi([op for _, op in part]).errors
             for (tp, _), error in zip(part, errors, strict=True):
                 if error not in {None, OpError.ROLLED_BACK}:
-                    stopped_by = f"{tp} could not be written: {_told(error)}"
+                    stopped_by = f"{tp} could not be written: {_described(error)}"
             for (tp, _), error in zip(part, errors, strict=True):
-                outcome[tp] = stopped_by if error is OpError.ROLLED_BACK else _told(error)
+                outcome[tp] = stopped_by if error is OpError.ROLLED_BACK else _described(error)
         return outcome
 
 
@@ -138,7 +140,7 @@ def _version_after(op: _Write) -> int | None:
             return None
 
 
-def _told(error: OpError | None) -> str | None:
+def _described(error: OpError | None) -> str | None:
     if error in _CHANGED:
         return "somebody wrote it since it was read, so it was left alone: try again"
     return None if error is None else f"ZooKeeper refuses it: {error}"

@@ -89,7 +89,7 @@ def planned(
     Raises:
         ConfigError: a range is none, or the log does not hold it from end to end.
     """
-    stretches = [_stretch(one) for one in ranges]
+    stretches = [_range(one) for one in ranges]
     wanted = sorted({one.topic_partition for one in stretches})
     try:
         reader.partitions(Assigned(tuple(wanted)))
@@ -131,7 +131,7 @@ def reading(
     def read(partition: ZkInputPartition) -> Iterator[Any]:
         topic, number = partition.topic_partition
         reader = reader_for(partition)
-        with closing(reader.read(partition.stretch, leader=partition.leader)) as parts:
+        with closing(reader.read(partition.range_, leader=partition.leader)) as parts:
             for part in parts:
                 if not isinstance(part, RangePart):
                     continue
@@ -154,7 +154,7 @@ def reading(
     return read
 
 
-def _stretch(wanted: OffsetRange) -> Stretch:
+def _range(wanted: OffsetRange) -> Stretch:
     try:
         return Stretch(
             topic_partition=TopicPartition(wanted.topic, wanted.partition),

@@ -12,7 +12,7 @@ from zkconsumer.zk.absence import NoBrokers
 def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]:
     """Look at everything that belongs to no group."""
     return [
-        *_not_looked_at(snapshot),
+        *_not_read(snapshot),
         *_zookeeper(snapshot),
         *_brokers(snapshot),
         *_topics(snapshot),
@@ -22,7 +22,7 @@ def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Di
     ]
 
 
-def _not_looked_at(snapshot: ClusterSnapshot) -> list[Diagnosis]:
+def _not_read(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     """No finding about a part that was not read must not pass for health."""
     lines = [
         f"{one.part}: {one.reason}, for {max(0, snapshot.taken_ms - one.since_ms) // 1000} s"

@@ -8,7 +8,7 @@ from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.doctor.incidents import incidents
 from zkconsumer.status.doctor.log_offsets import examine_log_offsets
 from zkconsumer.status.doctor.members import examine_members
-from zkconsumer.status.doctor.offset_stores import examine_offset_places
+from zkconsumer.status.doctor.offset_stores import examine_offset_stores
 from zkconsumer.status.doctor.owners import examine_owners
 from zkconsumer.status.doctor.subscriptions import examine_subscriptions
 from zkconsumer.status.doctor.whole_groups import examine_names, examine_whole
@@ -40,7 +40,7 @@ def examine_group(look: GroupContext) -> list[Diagnosis]:
         *examine_owners(look),
         *examine_subscriptions(look),
         *examine_log_offsets(look),
-        *examine_offset_places(look),
+        *examine_offset_stores(look),
         *examine_commits(look),
     ]
     return incidents(look, found)

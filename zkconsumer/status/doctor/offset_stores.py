@@ -8,7 +8,7 @@ from zkconsumer.zk.nodes import encode_offset
 from zkconsumer.zk.paths import GroupPaths, is_segment, topic_path
 
 
-def examine_offset_places(look: GroupContext) -> list[Diagnosis]:
+def examine_offset_stores(look: GroupContext) -> list[Diagnosis]:
     """Look at which storage has an offset of what."""
     if not look.in_zookeeper:
         return []

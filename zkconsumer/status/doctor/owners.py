@@ -114,18 +114,18 @@ def _finding(look: GroupContext, code: Code, found: list[MisownedPartition]) -> 
 
 
 def _evidence(look: GroupContext, one: MisownedPartition) -> str:
-    told = f"{one.topic_partition}: {one.owner} of {session_name(one.owner_session)}"
+    reported = f"{one.topic_partition}: {one.owner} of {session_name(one.owner_session)}"
     if one.member_session not in {None, one.owner_session}:
-        return f"{told}; that member is now of {session_name(one.member_session)}"
+        return f"{reported}; that member is now of {session_name(one.member_session)}"
     if one.fault is OwnershipFault.NO_MEMBER:
         of_session = [
             it.member_id for it in look.group.members if it.session_id == one.owner_session
         ]
         if of_session:
-            return f"{told}, which is that of {of_session[0]}"
+            return f"{reported}, which is that of {of_session[0]}"
         if look.snapshot.live_sessions is None:
-            return f"{told}; whether that is alive, ZooKeeper did not tell"
-    return told
+            return f"{reported}; whether that is alive, ZooKeeper did not tell"
+    return reported
 
 
 def _fix(look: GroupContext, found: list[MisownedPartition]) -> Fix | None:

@@ -26,7 +26,7 @@ def examine_subscriptions(look: GroupContext) -> list[Diagnosis]:
     shared = _topics_missing(look)
     if look.in_zookeeper:
         return [*shared, *_unequal(look), *_assignors(look), *_idle_threads(look)]
-    return [*shared, *_assignors_told(look), *_idle_members(look)]
+    return [*shared, *_assignors_reported(look), *_idle_members(look)]
 
 
 def _topics_missing(look: GroupContext) -> list[Diagnosis]:
@@ -132,8 +132,8 @@ def _fitting(look: GroupContext, member_id: str) -> list[Strategy]:
 
 def _described(look: GroupContext, member_id: str, fits: Iterable[Strategy]) -> str:
     number = counted(len(look.owned[member_id]), "partition")
-    told = " and ".join(fits)
-    return f"{number}: its share by {told}" if told else f"{number}: its share by neither"
+    reported = " and ".join(fits)
+    return f"{number}: its share by {reported}" if reported else f"{number}: its share by neither"
 
 
 def _differ(look: GroupContext, severity: Severity, what: str, lines: list[str]) -> Diagnosis:
@@ -189,7 +189,7 @@ def _idle_threads(look: GroupContext) -> list[Diagnosis]:
 # --- groups of a coordinator ----------------------------------------------------------------
 
 
-def _assignors_told(look: GroupContext) -> list[Diagnosis]:
+def _assignors_reported(look: GroupContext) -> list[Diagnosis]:
     by_name: dict[str, list[str]] = {}
     for member in look.group.members:
         if member.assignor is not None:

@@ -182,7 +182,7 @@ def _group(
     if key.kind is GroupKind.ZOOKEEPER:
         whole = _with_offsets(group, offsets, kept)
         state = zookeeper_state(whole, ids, moment.live_sessions)
-        coordinator = _keeper(name, kept) if offsets else None
+        coordinator = _metadata(name, kept) if offsets else None
         return moment.settle(replace(whole, state=state, coordinator=coordinator), kept)
     if name in kept.zookeeper_groups and not group.members and group.protocol is None:
         return None
@@ -190,7 +190,7 @@ def _group(
     return moment.settle(replace(whole, state=moment.state(whole)), kept)
 
 
-def _keeper(name: str, kept: Kept) -> Broker | None:
+def _metadata(name: str, kept: Kept) -> Broker | None:
     """Who keeps the offsets of a ZooKeeper group."""
     listed = kept.coordinator_groups.get(name)
     return kept.keepers.get(name) or (listed.coordinator if listed is not None else None)
@@ -234,10 +234,10 @@ def _with_log(one: PartitionStatus, span: LogSpan | None, problem: str | None) -
 
 def _with_read(group: GroupStatus, ids: Mapping[str, tuple[int, ...]]) -> GroupStatus:
     """The group with what its members read and nobody has."""
-    lacking = read_partitions(group, ids) - {one.topic_partition for one in group.partitions}
-    if not lacking:
+    missing = read_partitions(group, ids) - {one.topic_partition for one in group.partitions}
+    if not missing:
         return group
-    return replace(group, partitions=(*group.partitions, *map(GroupPartition, lacking)))
+    return replace(group, partitions=(*group.partitions, *map(GroupPartition, missing)))
 
 
 def _with_offsets(group: GroupStatus, in_kafka: GroupOffsets, kept: Kept) -> GroupStatus:

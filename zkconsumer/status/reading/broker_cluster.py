@@ -41,7 +41,7 @@ class BrokerSource:
     """
 
     part: Final = CLUSTER_PART_ALONE
-    asked: Final = "no broker"
+    requested: Final = "no broker"
 
     def __init__(
         self, client: ClusterClient, clock: Clock, *, end: Callable[[], None] = lambda: None
@@ -80,7 +80,7 @@ class BrokerSource:
         """
         left_ms = deadline.left_ms
         found = self._client.description(timeout_ms=max(1, left_ms - min(_TO_SAY_MS, left_ms // 5)))
-        if not found.answer.brokers:
+        if not found.response.brokers:
             # One of 0.9 that has just started says so of all; that would be believed.
             raise ConnectFailed("the broker that was asked knows of no brokers yet")
         return cluster_read(found, self._clock.wall_ms())
@@ -101,9 +101,9 @@ def cluster_read(found: Described, now_ms: int) -> ClusterRead:
     version = found.versions.version_for(ApiKey.METADATA)
     # Without a ZooKeeper any broker is named, which passes on what the controller is to do.
     tells_controller = version >= _TELLS_CONTROLLER and not no_zookeeper
-    controller_id = found.answer.controller_id
+    controller_id = found.response.controller_id
     # By what names them: nothing keeps a broker from naming one twice.
-    named = {one.id: one for one in found.answer.brokers}
+    named = {one.id: one for one in found.response.brokers}
     brokers = tuple(
         BrokerStatus(
             broker=Broker(one.id, one.host, one.port),
@@ -113,7 +113,9 @@ def cluster_read(found: Described, now_ms: int) -> ClusterRead:
         for _, one in sorted(named.items())
     )
     leaves_out = version == _LEAVES_OUT
-    topics = {one.topic: _topic(one, now_ms, leaves_out=leaves_out) for one in found.answer.topics}
+    topics = {
+        one.topic: _topic(one, now_ms, leaves_out=leaves_out) for one in found.response.topics
+    }
     return ClusterRead(brokers=brokers, topics=(*topics.values(),), no_zookeeper=no_zookeeper)
 
 
@@ -133,12 +135,12 @@ def _topic(topic: TopicMetadata, now_ms: int, *, leaves_out: bool) -> TopicStatu
 
 def _partition(topic: str, one: PartitionMetadata, *, leaves_out: bool) -> PartitionStatus:
     leader = one.leader if one.leader >= 0 else None
-    said = leader is not None and one.error_code not in _WELL
+    message = leader is not None and one.error_code not in _WELL
     return PartitionStatus(
         topic_partition=TopicPartition(topic, one.partition),
         leader=leader,
         replicas=one.replicas,
         in_sync=one.isr,
-        problem=explained(one.error_code) if said else None,
+        problem=explained(one.error_code) if message else None,
         lacks_replica=leaves_out and one.error_code == ErrorCode.REPLICA_NOT_AVAILABLE,
     )

@@ -38,30 +38,30 @@ class BrokerRound:
         self._scope = ThreadScope("status-brokers", clock=clock)
         self._busy: set[Broker] = set()
 
-    def ask(
-        self, questions: Mapping[Broker, Question[T]], deadline: Deadline
+    def request(
+        self, lookups: Mapping[Broker, Question[T]], deadline: Deadline
     ) -> dict[Broker, T | Unanswered]:
         """Ask all of them; an answer for every broker, when all are there or the time is over."""
-        answers: dict[Broker, T | Unanswered] = {}
-        told: Mailbox[tuple[Broker, T | Unanswered]] = Mailbox()
+        responses: dict[Broker, T | Unanswered] = {}
+        reported: Mailbox[tuple[Broker, T | Unanswered]] = Mailbox()
         waiting: set[Broker] = set()
-        for broker, question in questions.items():
+        for broker, lookup in lookups.items():
             if broker in self._busy:
-                answers[broker] = Unanswered(f"{broker} still owes its last answer")
+                responses[broker] = Unanswered(f"{broker} still owes its last answer")
             else:
                 waiting.add(broker)
-                self._spawn(broker, question, told, deadline)
+                self._spawn(broker, lookup, reported, deadline)
         while waiting:
-            answer = told.get(deadline.left_ms)
-            if answer is None:
+            response = reported.get(deadline.left_ms)
+            if response is None:
                 break
-            waiting.discard(answer[0])
-            answers[answer[0]] = answer[1]
+            waiting.discard(response[0])
+            responses[response[0]] = response[1]
         late = {
             one: Unanswered(f"{one} gave no answer within {deadline.limit_ms} ms")
             for one in waiting
         }
-        return {**answers, **late}
+        return {**responses, **late}
 
     def close(self, timeout_ms: int) -> None:
         """Break off what is under way; nothing can be asked any more. Idempotent."""
@@ -71,26 +71,26 @@ class BrokerRound:
     def _spawn(
         self,
         broker: Broker,
-        question: Question[T],
-        told: Mailbox[tuple[Broker, T | Unanswered]],
+        lookup: Question[T],
+        reported: Mailbox[tuple[Broker, T | Unanswered]],
         deadline: Deadline,
     ) -> None:
         def run() -> None:
             try:
-                answer = self._answer(broker, question, deadline)
+                response = self._respond(broker, lookup, deadline)
             finally:
                 self._busy.discard(broker)
-            told.put((broker, answer))
+            reported.put((broker, response))
 
         def died(error: BaseException) -> None:
-            told.put((broker, Unanswered(f"{broker}: {type(error).__name__}: {error}")))
+            reported.put((broker, Unanswered(f"{broker}: {type(error).__name__}: {error}")))
 
         self._busy.add(broker)
         self._scope.spawn(f"broker-{broker.id}", run, stop=self._pool.stop, on_error=died)
 
-    def _answer(self, broker: Broker, question: Question[T], deadline: Deadline) -> T | Unanswered:
+    def _respond(self, broker: Broker, lookup: Question[T], deadline: Deadline) -> T | Unanswered:
         try:
-            return self._pool.call(broker, question, timeout_ms=max(1, deadline.left_ms))
+            return self._pool.call(broker, lookup, timeout_ms=max(1, deadline.left_ms))
         except ZkConsumerError as error:
             text = str(error)
             named = f"{broker.host}:{broker.port}" in text

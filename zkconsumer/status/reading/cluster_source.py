@@ -18,7 +18,7 @@ class ClusterSource(Protocol):
         ...
 
     @property
-    def asked(self) -> str:
+    def requested(self) -> str:
         """Who was silent where no answer came in time."""
         ...
 

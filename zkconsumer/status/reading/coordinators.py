@@ -75,23 +75,23 @@ class CoordinatorReader:
     def read_groups(self, brokers: Collection[Broker], deadline: Deadline) -> CoordinatorsRead:
         """Ask every broker for the groups that it coordinates, and who is in them."""
 
-        def ask(connection: NegotiatedConnection) -> list[GroupStatus]:
+        def request(connection: NegotiatedConnection) -> list[GroupStatus]:
             return list(self._groups_of(connection, deadline))
 
-        questions: dict[Broker, Question[list[GroupStatus]]] = dict.fromkeys(brokers, ask)
+        lookups: dict[Broker, Question[list[GroupStatus]]] = dict.fromkeys(brokers, request)
         groups: dict[str, GroupStatus] = {}
         failures: dict[int, str] = {}
-        for broker, answer in self._brokers.ask(questions, deadline).items():
-            if isinstance(answer, Unanswered):
-                failures[broker.id] = answer.reason
+        for broker, response in self._brokers.request(lookups, deadline).items():
+            if isinstance(response, Unanswered):
+                failures[broker.id] = response.reason
                 continue
-            for group in answer:
+            for group in response:
                 # One that has just moved may be listed by both: who has its members knows more.
                 known = groups.get(group.group_id)
                 if known is None or len(known.members) < len(group.members):
                     groups[group.group_id] = group
-        answered = frozenset(one.id for one in brokers) - failures.keys()
-        return CoordinatorsRead(groups=groups, answered=answered, failures=failures)
+        responding = frozenset(one.id for one in brokers) - failures.keys()
+        return CoordinatorsRead(groups=groups, responding=responding, failures=failures)
 
     def find(
         self, group_ids: Collection[str], brokers: Sequence[Broker], deadline: Deadline
@@ -101,17 +101,17 @@ class CoordinatorReader:
         Only to be called when the offsets topic is there.
         """
 
-        def ask(connection: NegotiatedConnection) -> dict[str, Broker | str]:
+        def request(connection: NegotiatedConnection) -> dict[str, Broker | str]:
             return {one: _find(connection, one, deadline) for one in group_ids}
 
         if not group_ids:
             return {}
         reason = "no broker is known"
         for broker in brokers:
-            answer = self._brokers.ask({broker: ask}, deadline)[broker]
-            if not isinstance(answer, Unanswered):
-                return answer
-            reason = answer.reason
+            response = self._brokers.request({broker: request}, deadline)[broker]
+            if not isinstance(response, Unanswered):
+                return response
+            reason = response.reason
             if deadline.is_over:
                 break
         return dict.fromkeys(group_ids, reason)
@@ -128,18 +128,18 @@ class CoordinatorReader:
                 asked for all that there are (before 0.10.2).
             deadline: until when.
         """
-        questions = {
-            broker: self.offsets_question(groups, deadline) for broker, groups in wanted.items()
+        lookups = {
+            broker: self.offsets_request(groups, deadline) for broker, groups in wanted.items()
         }
         offsets: dict[str, GroupOffsets] = {}
         failures: dict[str, str] = {}
         moved: set[str] = set()
-        for broker, answer in self._brokers.ask(questions, deadline).items():
-            if isinstance(answer, Unanswered):
-                failures |= dict.fromkeys(wanted[broker], answer.reason)
+        for broker, response in self._brokers.request(lookups, deadline).items():
+            if isinstance(response, Unanswered):
+                failures |= dict.fromkeys(wanted[broker], response.reason)
                 moved |= wanted[broker].keys()
                 continue
-            for group_id, one in answer.items():
+            for group_id, one in response.items():
                 if isinstance(one, int):
                     failures[group_id] = f"{broker}: {explained(one)}"
                     moved.add(group_id)
@@ -147,12 +147,12 @@ class CoordinatorReader:
                     offsets[group_id] = one
         return OffsetsRead(offsets=offsets, failures=failures, moved=frozenset(moved))
 
-    def describe_question(
+    def describe_request(
         self, names: Sequence[str], deadline: Deadline
     ) -> Question[dict[str, GroupStatus | str | None]]:
         """What to ask who coordinates these; its answer: each, None if it is gone, or why not."""
 
-        def ask(connection: NegotiatedConnection) -> dict[str, GroupStatus | str | None]:
+        def request(connection: NegotiatedConnection) -> dict[str, GroupStatus | str | None]:
             found: dict[str, GroupStatus | str | None] = {}
             for group in self._described(connection, names, deadline):
                 if group.error_code:
@@ -164,30 +164,30 @@ class CoordinatorReader:
                     status = described_status(group, connection.broker, seen_ms)
                     found[group.group_id] = status
             # Gone, or of those that are described in another way.
-            lacking = [name for name, group in found.items() if group is None]
-            return found | self._reconciled_again(connection, lacking, deadline)
+            missing = [name for name, group in found.items() if group is None]
+            return found | self._reconciled_again(connection, missing, deadline)
 
-        return ask
+        return request
 
     def _described(
         self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
     ) -> Iterator[DescribedGroup]:
         for first in range(0, len(names), _DESCRIBED_AT_ONCE):
             part = tuple(names[first : first + _DESCRIBED_AT_ONCE])
-            answer = connection.call(
+            response = connection.call(
                 DescribeGroupsRequest(groups=part), timeout_ms=max(1, deadline.left_ms)
             )
-            yield from answer.groups
+            yield from response.groups
 
     def _reconciled(
         self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
     ) -> Iterator[ReconciledGroup]:
         for first in range(0, len(names), _DESCRIBED_AT_ONCE):
             part = tuple(names[first : first + _DESCRIBED_AT_ONCE])
-            answer = connection.call(
+            response = connection.call(
                 ConsumerGroupDescribeRequest(group_ids=part), timeout_ms=max(1, deadline.left_ms)
             )
-            yield from answer.groups
+            yield from response.groups
 
     def _reconciled_again(
         self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
@@ -228,18 +228,18 @@ class CoordinatorReader:
             if group.state != DEAD or group.error_code:
                 yield described_status(group, connection.broker, self._clock.wall_ms())
 
-    def offsets_question(
+    def offsets_request(
         self, groups: Mapping[str, Collection[TopicPartition]], deadline: Deadline
     ) -> Question[dict[str, GroupOffsets | int]]:
         """What to ask who keeps these groups' offsets; its answer: offsets, or an error code."""
 
-        def ask(connection: NegotiatedConnection) -> dict[str, GroupOffsets | int]:
+        def request(connection: NegotiatedConnection) -> dict[str, GroupOffsets | int]:
             return {
                 group_id: self._offsets(connection, group_id, partitions, deadline)
                 for group_id, partitions in groups.items()
             }
 
-        return ask
+        return request
 
     def _offsets(
         self,
@@ -253,7 +253,7 @@ class CoordinatorReader:
         asks_for_all = version >= wire.ALL_AT_ONCE_SINCE
         if not asks_for_all and not partitions:
             return {}
-        answer = connection.call(
+        response = connection.call(
             wire.fetch_request(
                 group_id, None if asks_for_all else partitions, version=version, stable=False
             ),
@@ -262,7 +262,7 @@ class CoordinatorReader:
             at_most=version,
         )
         # Before 0.10.2, what was stored for a topic that is gone, or never was, is answered so.
-        read = wire.positions(answer, unknown_is_none=True)
+        read = wire.positions(response, unknown_is_none=True)
         # And what is wrong with the whole group stands in each of its partitions.
         codes = set(read.codes.values())
         if not asks_for_all and not read.found and len(codes) == 1 and codes <= _OF_THE_GROUP:
@@ -271,12 +271,14 @@ class CoordinatorReader:
 
 
 def _find(connection: NegotiatedConnection, group_id: str, deadline: Deadline) -> Broker | str:
-    question = who_coordinates(group_id)
-    request = question.request(connection)
-    told = question.read(connection, connection.call(request, timeout_ms=max(1, deadline.left_ms)))
-    if isinstance(told.coordinator, int):
-        return f"{told.by} names no coordinator: {explained(told.coordinator)}"
-    return told.coordinator
+    lookup = who_coordinates(group_id)
+    request = lookup.request(connection)
+    reported = lookup.read(
+        connection, connection.call(request, timeout_ms=max(1, deadline.left_ms))
+    )
+    if isinstance(reported.coordinator, int):
+        return f"{reported.by} names no coordinator: {explained(reported.coordinator)}"
+    return reported.coordinator
 
 
 def _check(code: int, api: str, broker: Broker) -> None:

@@ -90,11 +90,11 @@ class FolderMemory:
         """
         folders = {path: self._folders[path] for path in paths if path in self._folders}
         stale = {path: one for path, one in folders.items() if self._is_stale(one, now_ms)}
-        asked = [f"{path}/{name}" for path, folder in stale.items() for name in folder.names]
-        answers = iter(batches.get(asked))
+        requested = [f"{path}/{name}" for path, folder in stale.items() for name in folder.names]
+        responses = iter(batches.get(requested))
         fresh: dict[str, dict[str, Read[ZNode]]] = {}
         for path, folder in stale.items():
-            read = dict(zip(folder.names, answers, strict=False))
+            read = dict(zip(folder.names, responses, strict=False))
             fresh[path] = read
             known = {name: node for name, node in read.items() if isinstance(node, ZNode)}
             if len(known) == len(read):

@@ -91,7 +91,7 @@ def group_status(
         partitions=tuple(
             _partition(tp, owners.get(tp), offsets.get(tp), seen_ms) for tp in sorted(partitions)
         ),
-        problems=(*nodes.problems, *_told(unread), *strange_owners, *strange_offsets),
+        problems=(*nodes.problems, *_described(unread), *strange_owners, *strange_offsets),
         whole=nodes.listed and not unread,
     )
 
@@ -147,7 +147,7 @@ def _streams(
         return {}, str(error)
 
 
-def _told(unread: Sequence[str]) -> list[str]:
+def _described(unread: Sequence[str]) -> list[str]:
     """That not all was read; each reason stands where it belongs, too."""
     if not unread:
         return []

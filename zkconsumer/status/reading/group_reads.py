@@ -16,7 +16,7 @@ from zkconsumer.status.model import GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.coordinators import CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
-from zkconsumer.status.reading.kept import Kept, offset_questions
+from zkconsumer.status.reading.kept import Kept, offset_requests
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.values import GroupOffsets, GroupReads, GroupsRead, LogSpan
@@ -93,7 +93,7 @@ def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Br
         for one in known
         if one.kind is GroupKind.COORDINATOR or kept.offsets.get(one.group_id)
     }
-    for broker, groups in offset_questions(kept, sorted(keeping), topics).items():
+    for broker, groups in offset_requests(kept, sorted(keeping), topics).items():
         errands.setdefault(broker, BrokerTask()).offsets = groups
     leaders = kept.leaders(answering)
     read = {one.topic_partition for group in known for one in group.partitions}
@@ -133,37 +133,37 @@ class CoordinatorGroupReader:
         groups = self._groups
         if plan.in_zookeeper and groups is not None:
             self._part.start(lambda: _read(groups, plan, deadline))
-        answers = self._brokers.ask(
-            {broker: self._question(errand, deadline) for broker, errand in plan.errands.items()},
+        responses = self._brokers.request(
+            {broker: self._lookup(task, deadline) for broker, task in plan.errands.items()},
             deadline,
         )
         found = _CollectedGroups()
-        for broker, answer in answers.items():
-            found.take(plan.errands[broker], answer)
+        for broker, response in responses.items():
+            found.take(plan.errands[broker], response)
         if plan.in_zookeeper and groups is not None:
             found.take_zookeeper(plan.in_zookeeper, self._part.result(deadline))
-        return found.looked()
+        return found.on_snapshot()
 
     def close(self, timeout_ms: int) -> None:
         """Break off what is under way. Idempotent. Thread: any."""
         self._brokers.close(timeout_ms)
         self._scope.close(timeout_ms)
 
-    def _question(self, errand: BrokerTask, deadline: Deadline) -> Question[_BrokerReport]:
-        def ask(connection: NegotiatedConnection) -> _BrokerReport:
-            said = _BrokerReport()
-            if errand.describe:
-                describe = self._coordinators.describe_question(errand.describe, deadline)
-                said.groups = describe(connection)
-            if errand.offsets:
-                fetch = self._coordinators.offsets_question(errand.offsets, deadline)
-                said.offsets = fetch(connection)
+    def _lookup(self, task: BrokerTask, deadline: Deadline) -> Question[_BrokerReport]:
+        def request(connection: NegotiatedConnection) -> _BrokerReport:
+            message = _BrokerReport()
+            if task.describe:
+                describe = self._coordinators.describe_request(task.describe, deadline)
+                message.groups = describe(connection)
+            if task.offsets:
+                fetch = self._coordinators.offsets_request(task.offsets, deadline)
+                message.offsets = fetch(connection)
             # The last, so that no commit is seen that is beyond it.
-            if errand.logs:
-                said.logs = self._logs.question(errand.logs, deadline)(connection)
-            return said
+            if task.logs:
+                message.logs = self._logs.lookup(task.logs, deadline)(connection)
+            return message
 
-        return ask
+        return request
 
 
 def _read(groups: ZookeeperGroups, plan: ReadPlan, deadline: Deadline) -> _InZookeeper:
@@ -180,35 +180,35 @@ class _CollectedGroups:
         self._logs: dict[TopicPartition, LogSpan | str] = {}
         self._failures: dict[str, str] = {}
 
-    def take(self, errand: BrokerTask, answer: _BrokerReport | Unanswered) -> None:
+    def take(self, task: BrokerTask, response: _BrokerReport | Unanswered) -> None:
         """A broker answered, or did not."""
-        if isinstance(answer, Unanswered):
-            self._fail((*errand.describe, *errand.offsets), answer.reason)
-            self._logs |= dict.fromkeys(errand.logs, answer.reason)
+        if isinstance(response, Unanswered):
+            self._fail((*task.describe, *task.offsets), response.reason)
+            self._logs |= dict.fromkeys(task.logs, response.reason)
             return
-        for name, group in answer.groups.items():
+        for name, group in response.groups.items():
             if isinstance(group, str):
                 self._fail([name], group)
             else:
                 self._groups[GroupKey(GroupKind.COORDINATOR, name)] = group
-        for name, offsets in answer.offsets.items():
+        for name, offsets in response.offsets.items():
             if isinstance(offsets, int):
                 self._fail([name], explained(offsets))
             else:
                 self._offsets[name] = offsets
-        self._logs |= answer.logs
+        self._logs |= response.logs
 
-    def take_zookeeper(self, names: Collection[str], answer: _InZookeeper | Unanswered) -> None:
+    def take_zookeeper(self, names: Collection[str], response: _InZookeeper | Unanswered) -> None:
         """ZooKeeper answered, or did not; an answer can be to an earlier question."""
-        if isinstance(answer, Unanswered):
-            self._fail(names, answer.reason)
+        if isinstance(response, Unanswered):
+            self._fail(names, response.reason)
             return
-        for name in answer.names.intersection(names):
-            self._groups[GroupKey(GroupKind.ZOOKEEPER, name)] = answer.read.groups.get(name)
-        late = [name for name in names if name not in answer.names]
+        for name in response.names.intersection(names):
+            self._groups[GroupKey(GroupKind.ZOOKEEPER, name)] = response.read.groups.get(name)
+        late = [name for name in names if name not in response.names]
         self._fail(late, "ZooKeeper has only now answered the question before")
 
-    def looked(self) -> GroupReads:
+    def on_snapshot(self) -> GroupReads:
         """All of it."""
         return GroupReads(
             groups=self._groups, offsets=self._offsets, logs=self._logs, failures=self._failures

@@ -117,7 +117,7 @@ class Kept:
         self.log_problems: dict[TopicPartition, str] = {}
         self.failures = Failures()
         self._unmoved: dict[str, tuple[int, int]] = {}
-        self._looked_ms = 0
+        self._last_read_ms = 0
 
     def take_cluster(self, read: ClusterRead, now_ms: int) -> None:
         """Brokers and topics were read; or why there are no brokers."""
@@ -173,7 +173,7 @@ class Kept:
         silent: dict[str, GroupStatus] = {}
         for name, group in self.coordinator_groups.items():
             broker = group.coordinator
-            if broker is None or broker.id in read.answered or name in read.groups:
+            if broker is None or broker.id in read.responding or name in read.groups:
                 continue
             if broker.id not in read.failures:
                 if not 0 <= now_ms - group.seen_ms < _ABSENT_MS:
@@ -207,7 +207,7 @@ class Kept:
         """Some groups were read again."""
         groups = (self.zookeeper_groups, self.coordinator_groups)
         self.zookeeper_groups, self.coordinator_groups = (
-            _looked_at(known, read.groups, kind)
+            _covered(known, read.groups, kind)
             for known, kind in zip(groups, GroupKind, strict=True)
         )
         self.offsets = {**self.offsets, **read.offsets}
@@ -222,7 +222,7 @@ class Kept:
         parts = {f"group {name}, looked at again": name for name in read.failures}
         reasons = {part: read.failures[name] for part, name in parts.items()}
         self.failures.note(LOOK_PART, reasons, now_ms, parts)
-        self._looked_ms = now_ms
+        self._last_read_ms = now_ms
 
     def unmoved_since_ms(self, name: str) -> int | None:
         """Since when a group's offsets in Kafka were seen as they are, while it has no members."""
@@ -245,7 +245,7 @@ class Kept:
 
     def forget_look(self, now_ms: int) -> None:
         """What a look failed at fails no more when nobody looks any more."""
-        if not 0 <= now_ms - self._looked_ms < _LOOK_MS:
+        if not 0 <= now_ms - self._last_read_ms < _LOOK_MS:
             self.failures.note(LOOK_PART, {}, now_ms)
 
     def group(self, key: GroupKey) -> GroupStatus | None:
@@ -308,12 +308,12 @@ def _seen_ms(offsets: GroupOffsets) -> int:
     )
 
 
-def _looked_at(
+def _covered(
     known: Mapping[str, GroupStatus],
-    looked: Mapping[GroupKey, GroupStatus | None],
+    on_snapshot: Mapping[GroupKey, GroupStatus | None],
     kind: GroupKind,
 ) -> dict[str, GroupStatus]:
-    changed = {key.group_id: group for key, group in looked.items() if key.kind is kind}
+    changed = {key.group_id: group for key, group in on_snapshot.items() if key.kind is kind}
     found = {**known, **changed}
     return {name: group for name, group in found.items() if group is not None}
 
@@ -323,7 +323,7 @@ def registered_addresses(brokers: Sequence[BrokerStatus]) -> dict[int, Broker]:
     return {one.broker.id: one.broker for one in brokers if one.broker.port > 0}
 
 
-def offset_questions(
+def offset_requests(
     kept: Kept, groups: Collection[str], partition_ids: Mapping[str, Sequence[int]]
 ) -> dict[Broker, dict[str, Collection[TopicPartition]]]:
     """Whom to ask for which group's offsets, and of which partitions where that has to be said.
@@ -331,19 +331,19 @@ def offset_questions(
     That is about all partitions of the topics that it is known to read or to have read, since it
     may keep the offsets of some in ZooKeeper; or about all that there are, where none is known.
     """
-    asked: dict[Broker, dict[str, Collection[TopicPartition]]] = {}
+    requested: dict[Broker, dict[str, Collection[TopicPartition]]] = {}
     everything = [TopicPartition(topic, one) for topic, ids in partition_ids.items() for one in ids]
     for name in groups:
         found = [kept.zookeeper_groups.get(name), kept.coordinator_groups.get(name)]
         known = [group for group in found if group is not None]
         coordinator = next((group.coordinator for group in known if group.coordinator), None)
-        keeper = kept.keepers.get(name) or coordinator
-        if keeper is None:
+        metadata = kept.keepers.get(name) or coordinator
+        if metadata is None:
             continue
         partitions = {tp for group in known for tp in read_partitions(group, partition_ids)}
         topics = {tp.topic for tp in partitions}
         partitions |= {
             TopicPartition(topic, one) for topic in topics for one in partition_ids.get(topic, ())
         }
-        asked.setdefault(keeper, {})[name] = sorted(partitions) or everything
-    return asked
+        requested.setdefault(metadata, {})[name] = sorted(partitions) or everything
+    return requested

@@ -12,7 +12,7 @@ from zkconsumer.cluster.offset_times import (
     LATEST,
     TimedOffset,
     read_times,
-    times_question,
+    times_request,
 )
 from zkconsumer.error_codes import explained
 from zkconsumer.model import Broker, TopicPartition
@@ -40,48 +40,48 @@ class LogReader:
         by_leader: dict[Broker, list[TopicPartition]] = {}
         for tp, leader in leaders.items():
             by_leader.setdefault(leader, []).append(tp)
-        questions = {
-            leader: self.question(partitions, deadline) for leader, partitions in by_leader.items()
+        lookups = {
+            leader: self.lookup(partitions, deadline) for leader, partitions in by_leader.items()
         }
         spans: dict[TopicPartition, LogSpan] = {}
         problems: dict[TopicPartition, str] = {}
         failures: dict[int, str] = {}
-        for leader, told in self._brokers.ask(questions, deadline).items():
-            if isinstance(told, Unanswered):
-                failures[leader.id] = told.reason
-                problems |= dict.fromkeys(by_leader[leader], told.reason)
+        for leader, reported in self._brokers.request(lookups, deadline).items():
+            if isinstance(reported, Unanswered):
+                failures[leader.id] = reported.reason
+                problems |= dict.fromkeys(by_leader[leader], reported.reason)
                 continue
-            for tp, one in told.items():
+            for tp, one in reported.items():
                 if isinstance(one, LogSpan):
                     spans[tp] = one
                 else:
                     problems[tp] = f"{leader}: {one}"
         return LogsRead(spans=spans, problems=problems, failures=failures)
 
-    def question(
+    def lookup(
         self, partitions: Sequence[TopicPartition], deadline: Deadline
     ) -> Question[dict[TopicPartition, LogSpan | str]]:
         """What to ask the leader of these; its answer: each log's span, or why not."""
 
-        def ask(connection: NegotiatedConnection) -> dict[TopicPartition, LogSpan | str]:
-            starts = _ask(connection, partitions, EARLIEST, deadline)
-            ends = _ask(connection, partitions, LATEST, deadline)
+        def request(connection: NegotiatedConnection) -> dict[TopicPartition, LogSpan | str]:
+            starts = _request(connection, partitions, EARLIEST, deadline)
+            ends = _request(connection, partitions, LATEST, deadline)
             at_ms = self._clock.wall_ms()
             return {tp: _span(starts.get(tp), ends.get(tp), at_ms) for tp in partitions}
 
-        return ask
+        return request
 
 
-def _ask(
+def _request(
     connection: NegotiatedConnection,
     partitions: Sequence[TopicPartition],
     time: int,
     deadline: Deadline,
 ) -> Mapping[TopicPartition, TimedOffset | int]:
-    request = times_question(dict.fromkeys(partitions, time), {}, IsolationLevel.READ_UNCOMMITTED)
+    request = times_request(dict.fromkeys(partitions, time), {}, IsolationLevel.READ_UNCOMMITTED)
     version = connection.version_of(request)
-    answer = connection.call(request, timeout_ms=max(1, deadline.left_ms), at_most=version)
-    return read_times(answer, version=version)
+    response = connection.call(request, timeout_ms=max(1, deadline.left_ms), at_most=version)
+    return read_times(response, version=version)
 
 
 def _span(

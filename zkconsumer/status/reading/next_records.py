@@ -30,7 +30,7 @@ Placed: TypeAlias = tuple[TopicPartition, int]
 """A partition and an offset in it."""
 
 
-def places_of(group: GroupStatus) -> Iterator[Placed]:
+def partitions_of(group: GroupStatus) -> Iterator[Placed]:
     """Where a group has something to read next that the log still has (pure)."""
     for one in group.partitions:
         offset = _next_offset(group.kind, one)
@@ -51,7 +51,7 @@ class _LastRequest(NamedTuple):
     """When a partition was asked last, and whether it told."""
 
     at_ms: int
-    told: bool
+    reported: bool
 
 
 class TimesMemory:
@@ -60,31 +60,35 @@ class TimesMemory:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._written_ms: dict[Placed, int] = {}
-        self._asked: dict[TopicPartition, _LastRequest] = {}
+        self._requested: dict[TopicPartition, _LastRequest] = {}
 
-    def unknown(self, places: Collection[Placed], now_ms: int, most: int) -> list[Placed]:
+    def unknown(self, all_placed: Collection[Placed], now_ms: int, most: int) -> list[Placed]:
         """Return what to ask about, at most so much, those first that were waited for longest."""
         with self._lock:
             waiting = [
-                one for one in places if one not in self._written_ms and self._due(one, now_ms)
+                one for one in all_placed if one not in self._written_ms and self._due(one, now_ms)
             ]
-            waiting.sort(key=lambda one: self._asked.get(one[0], _LastRequest(-1, told=True)).at_ms)
+            waiting.sort(
+                key=lambda one: self._requested.get(one[0], _LastRequest(-1, reported=True)).at_ms
+            )
             return waiting[:most]
 
-    def learn(self, asked: Collection[Placed], told: Mapping[Placed, int], now_ms: int) -> None:
+    def learn(
+        self, requested: Collection[Placed], reported: Mapping[Placed, int], now_ms: int
+    ) -> None:
         """Note what was asked about, and what came of it: when each record was written."""
         with self._lock:
-            self._written_ms.update(told)
-            for place in asked:
-                self._asked[place[0]] = _LastRequest(now_ms, place in told)
+            self._written_ms.update(reported)
+            for placed in requested:
+                self._requested[placed[0]] = _LastRequest(now_ms, placed in reported)
 
-    def keep_only(self, places: Collection[Placed]) -> None:
+    def keep_only(self, all_placed: Collection[Placed]) -> None:
         """Forget all other places: nobody is there any more."""
-        partitions = {tp for tp, _ in places}
+        partitions = {tp for tp, _ in all_placed}
         with self._lock:
             known = self._written_ms
-            self._written_ms = {one: known[one] for one in places if one in known}
-            self._asked = {tp: one for tp, one in self._asked.items() if tp in partitions}
+            self._written_ms = {one: known[one] for one in all_placed if one in known}
+            self._requested = {tp: one for tp, one in self._requested.items() if tp in partitions}
 
     def filled(
         self, snapshot: ClusterSnapshot, keys: Collection[GroupKey] | None = None
@@ -101,13 +105,15 @@ class TimesMemory:
             }
         return replace(snapshot, groups={**snapshot.groups, **changed})
 
-    def _due(self, place: Placed, now_ms: int) -> bool:
-        asked = self._asked.get(place[0])
-        return asked is None or asked.told or not 0 <= now_ms - asked.at_ms < _AGAIN_MS
+    def _due(self, placed: Placed, now_ms: int) -> bool:
+        requested = self._requested.get(placed[0])
+        return (
+            requested is None or requested.reported or not 0 <= now_ms - requested.at_ms < _AGAIN_MS
+        )
 
 
 def _with_times(group: GroupStatus, known: Mapping[Placed, int]) -> GroupStatus:
-    found = {tp: at_ms for tp, offset in places_of(group) if (at_ms := known.get((tp, offset)))}
+    found = {tp: at_ms for tp, offset in partitions_of(group) if (at_ms := known.get((tp, offset)))}
     if not found:
         return group
     return replace(
@@ -139,7 +145,7 @@ class NextRecords:
         self._memory = memory
         self._most = most
 
-    def ask(
+    def request(
         self,
         snapshot: ClusterSnapshot,
         leaders: Mapping[TopicPartition, Broker],
@@ -156,24 +162,26 @@ class NextRecords:
         """
         if not self._most:
             return
-        places = {
-            place
+        all_placed = {
+            placed
             for key, group in snapshot.groups.items()
             if keys is None or key in keys
-            for place in places_of(group)
+            for placed in partitions_of(group)
         }
         if keys is None:
-            self._memory.keep_only(places)
-        waiting = set(self._memory.unknown(places, self._clock.now_ms(), self._most))
+            self._memory.keep_only(all_placed)
+        waiting = set(self._memory.unknown(all_placed, self._clock.now_ms(), self._most))
         while waiting and not deadline.is_over:
             # Groups at different offsets of one partition are asked for one after the other.
             wanted = dict(waiting)
-            told = self._times.read(wanted, leaders, timeout_ms=max(1, deadline.left_ms))
-            asked = set(wanted.items())
+            reported = self._times.read(wanted, leaders, timeout_ms=max(1, deadline.left_ms))
+            requested = set(wanted.items())
             self._memory.learn(
-                asked, {(tp, wanted[tp]): at for tp, at in told.items()}, self._clock.now_ms()
+                requested,
+                {(tp, wanted[tp]): at for tp, at in reported.items()},
+                self._clock.now_ms(),
             )
-            waiting -= asked
+            waiting -= requested
 
     def close(self, timeout_ms: int) -> None:
         """Break off what is under way. Idempotent. Thread: any."""

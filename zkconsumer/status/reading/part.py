@@ -19,14 +19,14 @@ class Part(Generic[T]):
     Args:
         name: what is read, in plain words.
         scope: owns the thread.
-        asked: who does not answer where nothing comes of it in time.
+        requested: who does not answer where nothing comes of it in time.
     """
 
-    def __init__(self, name: str, scope: ThreadScope, asked: str = "ZooKeeper") -> None:
+    def __init__(self, name: str, scope: ThreadScope, requested: str = "ZooKeeper") -> None:
         self._name = name
         self._scope = scope
-        self._asked = asked
-        self._told: Mailbox[T | Unanswered] = Mailbox()
+        self._requested = requested
+        self._reported: Mailbox[T | Unanswered] = Mailbox()
         self._running = False
 
     def start(self, read: Callable[[], T]) -> None:
@@ -37,19 +37,19 @@ class Part(Generic[T]):
 
         def run() -> None:
             try:
-                self._told.put(read())
+                self._reported.put(read())
             except ZkConsumerError as error:
-                self._told.put(Unanswered(str(error)))
+                self._reported.put(Unanswered(str(error)))
 
         def died(error: BaseException) -> None:
-            self._told.put(Unanswered(f"{type(error).__name__}: {error}"))
+            self._reported.put(Unanswered(f"{type(error).__name__}: {error}"))
 
         self._scope.spawn(self._name, run, stop=lambda: None, on_error=died)
 
     def result(self, deadline: Deadline) -> T | Unanswered:
         """What came of it, or that nothing has come of it yet."""
-        told = self._told.get(deadline.left_ms)
-        if told is None:
-            return Unanswered(f"{self._asked} gave no answer within {deadline.limit_ms} ms")
+        reported = self._reported.get(deadline.left_ms)
+        if reported is None:
+            return Unanswered(f"{self._requested} gave no answer within {deadline.limit_ms} ms")
         self._running = False
-        return told
+        return reported

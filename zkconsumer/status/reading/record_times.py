@@ -81,11 +81,11 @@ class RecordTimes:
             leader = leaders.get(tp)
             if leader is not None:
                 by_leader.setdefault(leader, {})[tp] = offset
-        questions = {leader: _question(part, deadline) for leader, part in by_leader.items()}
+        lookups = {leader: _lookup(part, deadline) for leader, part in by_leader.items()}
         found: dict[TopicPartition, int] = {}
-        for answer in self._brokers.ask(questions, deadline).values():
-            if not isinstance(answer, Unanswered):
-                found |= answer
+        for response in self._brokers.request(lookups, deadline).values():
+            if not isinstance(response, Unanswered):
+                found |= response
         return found
 
     def close(self, timeout_ms: int = 5_000) -> None:
@@ -93,10 +93,10 @@ class RecordTimes:
         self._brokers.close(timeout_ms)
 
 
-def _question(
+def _lookup(
     wanted: Mapping[TopicPartition, int], deadline: Deadline
 ) -> Question[dict[TopicPartition, int]]:
-    def ask(connection: NegotiatedConnection) -> dict[TopicPartition, int]:
+    def request(connection: NegotiatedConnection) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
         if connection.version_of(FetchRequest) < _FIRST_WITH_TIMES:
             return found
@@ -106,16 +106,16 @@ def _question(
             for part in _parts(waiting):
                 if deadline.is_over:
                     return found
-                for tp, answer in _fetch(connection, part, deadline):
-                    told = time_at(answer, part[tp])
-                    if isinstance(told, RecordTimeFetch):
-                        again[tp] = told
-                    elif told is not None:
-                        found[tp] = told
+                for tp, response in _fetch(connection, part, deadline):
+                    reported = time_at(response, part[tp])
+                    if isinstance(reported, RecordTimeFetch):
+                        again[tp] = reported
+                    elif reported is not None:
+                        found[tp] = reported
             waiting = again
         return found
 
-    return ask
+    return request
 
 
 def _parts(
@@ -155,32 +155,32 @@ def _fetch(
             for topic, entries in by_topic.items()
         ),
     )
-    answer = connection.call(
+    response = connection.call(
         request,
         timeout_ms=max(1, deadline.left_ms),
         at_least=_FIRST_WITH_TIMES,
         at_most=LAST_BY_NAME,
     )
-    for topic in answer.topics:
-        for told in topic.partitions:
-            tp = TopicPartition(topic.topic, told.partition)
+    for topic in response.topics:
+        for reported in topic.partitions:
+            tp = TopicPartition(topic.topic, reported.partition)
             if tp in part:
-                yield tp, told
+                yield tp, reported
 
 
-def time_at(answer: FetchedPartition, asked: RecordTimeFetch) -> int | RecordTimeFetch | None:
+def time_at(response: FetchedPartition, requested: RecordTimeFetch) -> int | RecordTimeFetch | None:
     """The timestamp of the first record from an offset on; or what to ask next to learn it.
 
     None where there is no record, or it has no timestamp, or can't be read.
     """
-    if answer.error_code != ErrorCode.NONE:
+    if response.error_code != ErrorCode.NONE:
         return None
-    offset = asked.offset
-    if not answer.records and answer.high_watermark > offset:
-        return _larger(asked)
+    offset = requested.offset
+    if not response.records and response.high_watermark > offset:
+        return _larger(requested)
     try:
         decoded = decode_batches(
-            answer.records,
+            response.records,
             fetch_offset=offset,
             max_decompressed_bytes=_MOST_BYTES,
             enough_bytes=1,
@@ -193,19 +193,19 @@ def time_at(answer: FetchedPartition, asked: RecordTimeFetch) -> int | RecordTim
     if decoded.next_offset > offset:
         return RecordTimeFetch(decoded.next_offset)
     size = decoded.first_entry_size_bytes
-    if size is not None and asked.max_bytes < size <= _MOST_BYTES:
+    if size is not None and requested.max_bytes < size <= _MOST_BYTES:
         return RecordTimeFetch(offset, size)
     return None
 
 
-def _larger(asked: RecordTimeFetch) -> RecordTimeFetch | None:
+def _larger(requested: RecordTimeFetch) -> RecordTimeFetch | None:
     """What to ask where something is there, but it did not fit.
 
     From 0.10.1 on a broker leaves out what does not fit, but for the first entry of the first
     partition: whoever is asked about alone gets it, however large it is (KIP-74).
     """
-    if asked.alone:
+    if requested.alone:
         return None
-    if asked.max_bytes < _NEXT_BYTES:
-        return RecordTimeFetch(asked.offset, _NEXT_BYTES)
-    return RecordTimeFetch(asked.offset, alone=True)
+    if requested.max_bytes < _NEXT_BYTES:
+        return RecordTimeFetch(requested.offset, _NEXT_BYTES)
+    return RecordTimeFetch(requested.offset, alone=True)

@@ -32,7 +32,7 @@ from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC, CoordinatorRea
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.garbage import no_collection
 from zkconsumer.status.reading.group_reads import CoordinatorGroupReader, plan_look
-from zkconsumer.status.reading.kept import Kept, offset_questions, registered_addresses
+from zkconsumer.status.reading.kept import Kept, offset_requests, registered_addresses
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.next_records import NextRecords, TimesMemory
 from zkconsumer.status.reading.part import Part
@@ -144,15 +144,15 @@ class SnapshotReader:
             self._source = BrokerSource.of(dialer, bootstrap, limits.cluster_ms, self._clock)
         else:
             raise ConfigError("neither a ZooKeeper nor a broker to begin with was given")
-        self._cluster: Part[ClusterRead] = Part("cluster", self._scope, self._source.asked)
-        self._looks = CoordinatorGroupReader(store, dialer, self._clock)
+        self._cluster: Part[ClusterRead] = Part("cluster", self._scope, self._source.requested)
+        self._holds_lookaround = CoordinatorGroupReader(store, dialer, self._clock)
         self._groups: Part[GroupsRead] = Part("groups", self._scope)
         self._alive: Part[Seen[frozenset[int]] | None] = Part("sessions", self._scope)
         self._brokers = BrokerRound(dialer, self._clock)
         self._logs = LogReader(self._brokers, self._clock)
         self._coordinators = CoordinatorReader(self._brokers, self._clock, must_list=store is None)
         self._memory = TimesMemory()
-        self._next, self._next_looked = (
+        self._next, self._next_read = (
             NextRecords(dialer, self._clock, self._memory, most=limits.times_most) for _ in range(2)
         )
         # Guards what both reading and looking change.
@@ -195,7 +195,7 @@ class SnapshotReader:
             abandoned_after_ms=self._abandoned_after_ms,
         )
         leaders = kept.leaders(answering)
-        self._next.ask(snapshot, leaders, Deadline(self._clock, self._limits.times_ms))
+        self._next.request(snapshot, leaders, Deadline(self._clock, self._limits.times_ms))
         snapshot = self._memory.filled(snapshot)
         with self._lock:
             if self._last is not None:
@@ -220,7 +220,7 @@ class SnapshotReader:
             return self.read([one.group_id for one in keys if one.kind is GroupKind.ZOOKEEPER])
         with self._lock:
             plan = plan_look(self._kept, keys, self._answering)
-        found = self._looks.look(plan, Deadline(self._clock, self._limits.look_ms))
+        found = self._holds_lookaround.look(plan, Deadline(self._clock, self._limits.look_ms))
         with self._lock:
             now_ms = self._clock.wall_ms()
             self._kept.take_look(found, now_ms)
@@ -231,10 +231,10 @@ class SnapshotReader:
                 now_ms=now_ms,
                 abandoned_after_ms=self._abandoned_after_ms,
             )
-            looked, leaders = self._last, self._kept.leaders(self._answering)
+            on_snapshot, leaders = self._last, self._kept.leaders(self._answering)
         if self._limits.times_most:
             deadline = Deadline(self._clock, self._limits.times_ms)
-            self._next_looked.ask(looked, leaders, deadline, keys)
+            self._next_read.request(on_snapshot, leaders, deadline, keys)
         with self._lock:
             # Meanwhile all of it may have been read anew.
             self._last = self._memory.filled(self._last, keys)
@@ -243,9 +243,9 @@ class SnapshotReader:
     def close(self, timeout_ms: int = 5_000) -> None:
         """Break off what is under way. Idempotent. Thread: any."""
         self._source.close()
-        self._looks.close(timeout_ms)
+        self._holds_lookaround.close(timeout_ms)
         self._next.close(timeout_ms)
-        self._next_looked.close(timeout_ms)
+        self._next_read.close(timeout_ms)
         self._brokers.close(timeout_ms)
         self._scope.close(timeout_ms)
 
@@ -288,12 +288,12 @@ class SnapshotReader:
     def _begin_sessions(self) -> Deadline:
         """Ask which are alive: after the groups, since who came in between would seem dead."""
         deadline = Deadline(self._clock, self._limits.sessions_ms)
-        ask = self._sessions
-        if ask is not None:
+        request = self._sessions
+        if request is not None:
 
             def read() -> Seen[frozenset[int]] | None:
                 at_ms = self._clock.wall_ms()
-                found = ask(deadline)
+                found = request(deadline)
                 return None if found is None else Seen(found, at_ms)
 
             self._alive.start(read)
@@ -319,7 +319,7 @@ class SnapshotReader:
         found = self._coordinators.read_groups(list(answering.values()), self._deadline())
         read = CoordinatorsRead(
             groups=found.groups,
-            answered=found.answered,
+            responding=found.responding,
             failures={**logs.failures, **found.failures},
         )
         with self._lock:
@@ -336,7 +336,7 @@ class SnapshotReader:
             return
         deadline = self._deadline()
         due = self._due(now_ms)
-        unknown = [one for one in due if self._needs_keeper(one)]
+        unknown = [one for one in due if self._needs_coordinator(one)]
         failures: dict[str, str] = {}
         for name, found in self._coordinators.find(
             unknown, list(answering.values()), deadline
@@ -345,12 +345,12 @@ class SnapshotReader:
                 kept.keepers[name] = found
             else:
                 failures[name] = found
-        questions = offset_questions(kept, due, ids)
-        silent = {one: it for one, it in questions.items() if one.id not in answering}
+        lookups = offset_requests(kept, due, ids)
+        silent = {one: it for one, it in lookups.items() if one.id not in answering}
         for broker, groups in silent.items():
             failures |= dict.fromkeys(groups, f"{broker} does not answer")
-            del questions[broker]
-        read = self._coordinators.read_offsets(questions, deadline)
+            del lookups[broker]
+        read = self._coordinators.read_offsets(lookups, deadline)
         self._note_quiet(read, now_ms)
         with self._lock:
             kept.take_offsets(
@@ -373,7 +373,7 @@ class SnapshotReader:
         known = self._kept.zookeeper_groups.keys() | self._kept.coordinator_groups.keys()
         return sorted(known - resting)
 
-    def _needs_keeper(self, name: str) -> bool:
+    def _needs_coordinator(self, name: str) -> bool:
         group = self._kept.coordinator_groups.get(name)
         has_coordinator = group is not None and group.coordinator is not None
         return name not in self._kept.keepers and not has_coordinator

@@ -79,12 +79,12 @@ class CoordinatorsRead:
 
     Attributes:
         groups: by id.
-        answered: the ids of the brokers that answered; of those that are older than 0.9, too.
+        responding: the ids of the brokers that answered; of those that are older than 0.9, too.
         failures: the others, by id, and why.
     """
 
     groups: Mapping[str, GroupStatus]
-    answered: frozenset[int]
+    responding: frozenset[int]
     failures: Mapping[int, str]
 
 

@@ -49,7 +49,7 @@ class ZookeeperSource:
     """
 
     part: Final = CLUSTER_PART
-    asked: Final = "ZooKeeper"
+    requested: Final = "ZooKeeper"
 
     def __init__(
         self,

@@ -66,14 +66,14 @@ class RecordedPast:
 
         Groups of which nothing can be read are left out.
         """
-        stretch_ms = max(1, (until_ms - since_ms) // points)
-        values = {"since_ms": since_ms, "stretch_ms": stretch_ms}
+        width_ms = max(1, (until_ms - since_ms) // points)
+        values = {"since_ms": since_ms, "width_ms": width_ms}
         found: dict[GroupKey, tuple[int | None, ...]] = {}
         try:
             with reading(self._recorder.path) as connection:
                 for key in keys:
                     series = _series(connection, key)
-                    until = {"series": series, "until_ms": since_ms + points * stretch_ms}
+                    until = {"series": series, "until_ms": since_ms + points * width_ms}
                     lags = dict(connection.execute(sql.GET_TREND, {**values, **until}).fetchall())
                     if lags:
                         found[key] = tuple(lags.get(one) for one in range(points))
@@ -114,8 +114,8 @@ def _rows(
         if series is None:
             return []
         most = max(LEAST_POINTS, NUMBERS // max(1, _width(connection, series)))
-        stretch_ms = max(1, -(-(until_ms - since_ms) // max(1, min(points, most))))
-        values = {"since_ms": since_ms, "until_ms": until_ms, "stretch_ms": stretch_ms}
+        width_ms = max(1, -(-(until_ms - since_ms) // max(1, min(points, most))))
+        values = {"since_ms": since_ms, "until_ms": until_ms, "width_ms": width_ms}
         layouts: dict[int, tuple[TopicPartition, ...]] = {}
         rows: list[StoredSample] = []
         for at_ms, layout, body in connection.execute(

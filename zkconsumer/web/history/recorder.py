@@ -90,7 +90,7 @@ class Recorder:
         """Begin to write; from now on it can be read."""
         with contextlib.suppress(sqlite3.Error):  # the thread meets it again, and says so
             open_for_writing(self.path).close()
-        self._scope.spawn("recorder", self._run, stop=self._ask_to_stop, on_error=self._died)
+        self._scope.spawn("recorder", self._run, stop=self._request_stop, on_error=self._died)
 
     def take(self, state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
         """Something new was seen. Never waits."""
@@ -206,7 +206,7 @@ class Recorder:
     def _keep_up(self, connection: sqlite3.Connection) -> None:
         keep_up(connection, self._settings.keep, self._clock.wall_ms())
 
-    def _ask_to_stop(self) -> None:
+    def _request_stop(self) -> None:
         self._stop.set()
         self._nudges.put(None)
 

@@ -146,18 +146,20 @@ class _Columns:
 def _series(tp: TopicPartition, columns: Sequence[_Columns]) -> PartitionSeries:
     places = [one.place(tp) for one in columns]
     at = list(zip(columns, places, strict=True))
-    ages = [None if place is None else _told(one.ages[place]) for one, place in at]
+    ages = [None if place is None else _described(one.ages[place]) for one, place in at]
     return PartitionSeries(
-        lag=tuple(None if place is None else _told(one.lags[place]) for one, place in at),
+        lag=tuple(None if place is None else _described(one.lags[place]) for one, place in at),
         committed=tuple(
-            None if place is None else _told(one.committed[place]) for one, place in at
+            None if place is None else _described(one.committed[place]) for one, place in at
         ),
-        log_end=tuple(None if place is None else _told(one.log_ends[place]) for one, place in at),
+        log_end=tuple(
+            None if place is None else _described(one.log_ends[place]) for one, place in at
+        ),
         seconds=tuple(None if age is None else age / 1000 for age in ages),
     )
 
 
-def _told(number: int) -> int | None:
+def _described(number: int) -> int | None:
     return None if number == UNKNOWN else number
 
 

@@ -50,14 +50,14 @@ PUT_REBALANCE: Final = (
 GET_SAMPLES: Final = (
     "SELECT s.at_ms, s.layout, s.body FROM samples AS s JOIN ("
     " SELECT at_ms, row_number() OVER"
-    "  (PARTITION BY at_ms / :stretch_ms ORDER BY lag DESC, at_ms DESC) AS place"
+    "  (PARTITION BY at_ms / :width_ms ORDER BY lag DESC, at_ms DESC) AS place"
     " FROM samples WHERE series = :series AND at_ms BETWEEN :since_ms AND :until_ms"
     ") AS chosen ON s.at_ms = chosen.at_ms"
     " WHERE s.series = :series AND chosen.place = 1 ORDER BY s.at_ms"
 )
 # Without the bodies, which lie on pages of their own where they are large.
 GET_TREND: Final = (
-    "SELECT (at_ms - :since_ms) / :stretch_ms AS stretch, max(lag) FROM samples"
+    "SELECT (at_ms - :since_ms) / :width_ms AS stretch, max(lag) FROM samples"
     " WHERE series = :series AND at_ms >= :since_ms AND at_ms < :until_ms GROUP BY stretch"
 )
 GET_REBALANCES: Final = (
@@ -69,7 +69,7 @@ THIN: Final = (
     "DELETE FROM samples WHERE series = :series AND at_ms >= :since_ms AND at_ms < :until_ms"
     " AND at_ms NOT IN (SELECT at_ms FROM ("
     "  SELECT at_ms, row_number() OVER"
-    "   (PARTITION BY at_ms / :stretch_ms ORDER BY lag DESC, at_ms DESC) AS place"
+    "   (PARTITION BY at_ms / :width_ms ORDER BY lag DESC, at_ms DESC) AS place"
     "  FROM samples WHERE series = :series AND at_ms >= :since_ms AND at_ms < :until_ms"
     " ) WHERE place = 1)"
 )

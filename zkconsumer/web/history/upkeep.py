@@ -63,14 +63,14 @@ def _forget(connection: sqlite3.Connection, series: int, horizon_ms: int) -> Non
 
 
 def _thin(
-    connection: sqlite3.Connection, series: int, since_ms: int, until_ms: int, stretch_ms: int
+    connection: sqlite3.Connection, series: int, since_ms: int, until_ms: int, width_ms: int
 ) -> None:
     """Keep the worst sample of each stretch."""
     values = {
         "series": series,
         "since_ms": since_ms,
         "until_ms": until_ms,
-        "stretch_ms": stretch_ms,
+        "width_ms": width_ms,
     }
     connection.execute(sql.THIN, values)
 

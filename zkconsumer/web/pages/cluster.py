@@ -54,7 +54,7 @@ class Totals:
     groups_ms: int | None
 
 
-def cluster_page(state: ClusterState, asked: PageRequest) -> View:
+def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
     """The first page; all findings with ``findings=all``."""
     snapshot = state.snapshot
     groups = [group_row(state, key) for key in snapshot.groups]
@@ -63,11 +63,11 @@ def cluster_page(state: ClusterState, asked: PageRequest) -> View:
         (row for row in groups if _is_behind(row)),
         key=lambda row: (-int(row.burrow), -(row.lag or 0), row.key),
     )
-    shown = len(findings) if asked.query.get("findings") == "all" else _SHOWN
-    verdict, tone = _verdict(state, asked.now_ms, findings, groups, left_out)
+    shown = len(findings) if page_request.query.get("findings") == "all" else _SHOWN
+    outcome, tone = _outcome(state, page_request.now_ms, findings, groups, left_out)
     return View(
         template="cluster.html",
-        title=verdict if state.ready else "Cluster",
+        title=outcome if state.ready else "Cluster",
         context={
             "ready": state.ready,
             "totals": _totals(snapshot, groups),
@@ -77,7 +77,7 @@ def cluster_page(state: ClusterState, asked: PageRequest) -> View:
             "left_out": left_out,
             "behind": behind[:_SHOWN],
             "more_behind": max(0, len(behind) - _SHOWN),
-            "verdict": verdict,
+            "verdict": outcome,
             "tone": tone,
             "unknown": sum(row.unknown for row in groups),
             "tones": SEVERITY_TONES,
@@ -117,7 +117,7 @@ def _suspicion(row: GroupRow) -> tuple[int, int, int]:
     return (-int(row.burrow), int(row.state is GroupState.STABLE), row.partitions)
 
 
-def _verdict(
+def _outcome(
     state: ClusterState,
     now_ms: int,
     findings: list[Diagnosis],
@@ -132,14 +132,14 @@ def _verdict(
         (len(findings) - errors, "warning"),
         (stopped, "group that does not get on", "groups that do not get on"),
     )
-    said = [
+    message = [
         f"{number} {noun[0] if number == 1 else noun[-1] if noun[1:] else noun[0] + 's'}"
         for number, *noun in numbers
         if number
     ]
     is_current = health_of(state, now_ms).is_current
-    if said:
-        words = " and ".join([", ".join(said[:-1]), said[-1]] if said[1:] else said)
+    if message:
+        words = " and ".join([", ".join(message[:-1]), message[-1]] if message[1:] else message)
         tone = Tone.BAD if errors or stopped else SEVERITY_TONES[findings[0].severity]
         return (words if is_current else f"{words} when it was last read"), tone
     if not is_current:
@@ -151,8 +151,8 @@ def _verdict(
 
 def _stopped(findings: list[Diagnosis], groups: list[GroupRow]) -> int:
     """The groups that Burrow calls an error, and of which no finding says so."""
-    told = {one.group for one in findings if one.severity is Severity.ERROR}
-    return sum(row.burrow_tone is Tone.BAD and row.key not in told for row in groups)
+    reported = {one.group for one in findings if one.severity is Severity.ERROR}
+    return sum(row.burrow_tone is Tone.BAD and row.key not in reported for row in groups)
 
 
 def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:

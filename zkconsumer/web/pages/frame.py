@@ -39,20 +39,20 @@ class Frame:
     token_in_use: bool
 
 
-def frame_of(state: ClusterState, asked: PageRequest) -> Frame:
+def frame_of(state: ClusterState, page_request: PageRequest) -> Frame:
     """The frame around a page."""
     snapshot = state.snapshot
     return Frame(
         address=snapshot.address,
         alone=snapshot.brokers_alone,
         taken_ms=snapshot.taken_ms if state.ready else None,
-        now_ms=asked.now_ms,
+        now_ms=page_request.now_ms,
         old_after_ms=old_after_ms(state),
         number=state.number,
         problem=state.problem,
         failures=tuple(sorted(snapshot.failures, key=lambda one: one.since_ms)),
-        section=asked.path.partition("/")[2].partition("/")[0],
-        token_in_use=asked.token_in_use,
+        section=page_request.path.partition("/")[2].partition("/")[0],
+        token_in_use=page_request.token_in_use,
     )
 
 

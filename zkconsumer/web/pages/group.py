@@ -17,24 +17,27 @@ MEMBERS_SHOWN: Final = 100
 
 
 def group_page(
-    state: ClusterState, asked: PageRequest, key: GroupKey, past: Sequence[PastRebalance] = ()
+    state: ClusterState,
+    page_request: PageRequest,
+    key: GroupKey,
+    past: Sequence[PastRebalance] = (),
 ) -> View:
     """The page of a group.
 
     Args:
         state: the cluster.
-        asked: with what of the grid to show, and ``timeline=all``.
+        page_request: with what of the grid to show, and ``timeline=all``.
         key: the group.
         past: its rebalances that were written down.
     """
     group = state.group(key)
     if group is None:
         return sorry_page(404, absent_text(state, key))
-    events = events_of(state, key, past, asked.now_ms)
-    shown = events if asked.query.get("timeline") == "all" else events[:SHOWN]
+    events = events_of(state, key, past, page_request.now_ms)
+    shown = events if page_request.query.get("timeline") == "all" else events[:SHOWN]
     verification, grid = state.verification(key), state.grid(key)
     columns = columns_of(key, grid.columns)
-    lag, verdict = state.lag(key), state.verdict(key)
+    lag, outcome = state.lag(key), state.outcome(key)
     return View(
         template="group.html",
         title=key.group_id,
@@ -44,21 +47,21 @@ def group_page(
             "row": group_row(state, key),
             "worst_time": lag.worst_time,
             "lag_at_ms": _lag_at_ms(group),
-            "verdict": verdict,
-            "watched": _watched(verdict.complete, [one.complete for one in verdict.partitions]),
+            "verdict": outcome,
+            "watched": _watched(outcome.complete, [one.complete for one in outcome.partitions]),
             "owned": sum(row.column is not None and row.fault is None for row in grid.rows),
             "checked": verification.checked,
             "findings": state.findings(key),
             "tones": SEVERITY_TONES,
             "sharing": _sharing(key, verification),
-            "grid": group_grid(state, asked, key),
+            "grid": group_grid(state, page_request, key),
             "members": columns[:MEMBERS_SHOWN],
             "more_members": max(0, len(columns) - MEMBERS_SHOWN),
             "details": {one.member_id: one for one in group.members},
             "bare_id": lambda member_id: bare_id(key, member_id),
             "events": shown,
             "more_events": len(events) - len(shown),
-            "ribbon": ribbon(events, asked.now_ms),
+            "ribbon": ribbon(events, page_request.now_ms),
             "marks": ",".join(str(one.began_ms) for one in events),
             "data_address": f"/api{group_address(key)}/lag",
             "in_zookeeper": key.kind is GroupKind.ZOOKEEPER,

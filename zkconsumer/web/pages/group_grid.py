@@ -76,8 +76,8 @@ class GridRow:
     @property
     def trouble(self) -> str:
         """What is wrong with its owner, its nodes or its offset; "" where nothing is."""
-        said = [self.row.fault, self.row.problem]
-        return "; ".join(str(one) for one in said if one is not None)
+        message = [self.row.fault, self.row.problem]
+        return "; ".join(str(one) for one in message if one is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +122,13 @@ def columns_of(key: GroupKey, columns: Sequence[OwnerColumn]) -> tuple[GridColum
     )
 
 
-def group_grid(state: ClusterState, asked: PageRequest, key: GroupKey) -> GroupGrid:
+def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) -> GroupGrid:
     """The rows that were asked for by ``topic``, ``show`` (behind, faults) and ``page``."""
     grid = state.grid(key)
     all_columns = columns_of(key, grid.columns)
-    found = [row for row in grid.rows if _wanted(row, asked)]
+    found = [row for row in grid.rows if _wanted(row, page_request)]
     pages = max(1, -(-len(found) // ROWS))
-    page = min(max(1, number_in(asked.query, "page", 1)), pages)
+    page = min(max(1, number_in(page_request.query, "page", 1)), pages)
     shown = found[(page - 1) * ROWS : page * ROWS]
     columns = all_columns
     if len(columns) > COLUMNS:
@@ -148,15 +148,15 @@ def group_grid(state: ClusterState, asked: PageRequest, key: GroupKey) -> GroupG
         of=len(grid.rows),
         page=page,
         pages=pages,
-        before=asked.at(page=page - 1 if page > 2 else None) if page > 1 else None,
-        after=asked.at(page=page + 1) if page < pages else None,
+        before=page_request.at(page=page - 1 if page > 2 else None) if page > 1 else None,
+        after=page_request.at(page=page + 1) if page < pages else None,
     )
 
 
-def _wanted(row: PartitionRow, asked: PageRequest) -> bool:
-    if asked.query.get("topic", "") not in {"", row.topic_partition.topic}:
+def _wanted(row: PartitionRow, page_request: PageRequest) -> bool:
+    if page_request.query.get("topic", "") not in {"", row.topic_partition.topic}:
         return False
-    match asked.query.get("show"):
+    match page_request.query.get("show"):
         case "behind":
             return bool(row.lag)
         case "faults":
@@ -180,7 +180,7 @@ def _rows(
     }
     verdicts = {
         one.topic_partition: one.status
-        for one in state.verdict(key).partitions
+        for one in state.outcome(key).partitions
         if one.topic_partition in wanted
     }
     largest = max((one.records or 0 for one in lags.values()), default=0)

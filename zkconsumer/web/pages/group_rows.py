@@ -87,7 +87,7 @@ class DiagnosisCount:
 
 def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
     """A group of the snapshot at a glance; only what is made before a state is published."""
-    group, lag, verdict = state.snapshot.groups[key], state.lag(key), state.verdict(key)
+    group, lag, outcome = state.snapshot.groups[key], state.lag(key), state.outcome(key)
     worst = lag.worst_time
     return GroupRow(
         key=key,
@@ -97,8 +97,8 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
         lag=lag.total,
         unknown=lag.unknown,
         time=None if worst is None else worst.time,
-        burrow=verdict.status,
-        trouble=sum(one.status > BurrowStatus.WARN for one in verdict.partitions),
+        burrow=outcome.status,
+        trouble=sum(one.status > BurrowStatus.WARN for one in outcome.partitions),
         silent_since_ms=group.silent_since_ms,
         seen_ms=group.seen_ms,
         problems=group.problems,

@@ -160,8 +160,10 @@ def _lasted(ms: int) -> str:
 
 
 def _reason(reason: Reason, key: GroupKey) -> str:
-    said = reason.cause.value.format(member_label(key, reason.what))
-    return said if reason.before is None else f"{said} (was {member_label(key, reason.before)})"
+    message = reason.cause.value.format(member_label(key, reason.what))
+    return (
+        message if reason.before is None else f"{message} (was {member_label(key, reason.before)})"
+    )
 
 
 def _shortened(reason: str, key: GroupKey) -> str:
@@ -179,5 +181,5 @@ def _move(moved: Moved, key: GroupKey) -> OwnerChange:
 
 
 def _changed(moved: int, reclaimed: int) -> str:
-    said = f"{counted(moved, 'partition')} changed hands" if moved else "nothing changed hands"
-    return f"{said}; {reclaimed:,} given up and taken back" if reclaimed else said
+    message = f"{counted(moved, 'partition')} changed hands" if moved else "nothing changed hands"
+    return f"{message}; {reclaimed:,} given up and taken back" if reclaimed else message

@@ -52,7 +52,9 @@ Trends = Callable[[Sequence[GroupKey]], Mapping[GroupKey, Sequence[int | None]]]
 """Asks for the lag of groups in each minute of the last hour."""
 
 
-def groups_page(state: ClusterState, asked: PageRequest, trends: Trends = lambda _keys: {}) -> View:
+def groups_page(
+    state: ClusterState, page_request: PageRequest, trends: Trends = lambda _keys: {}
+) -> View:
     """The list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``.
 
     Groups that are abandoned come last; ``abandoned=hide`` leaves them out.
@@ -68,16 +70,16 @@ def groups_page(state: ClusterState, asked: PageRequest, trends: Trends = lambda
             row.key,
         ),
     )
-    kind, wanted = asked.query.get("kind", ""), asked.query.get("state", "")
-    hidden = {GroupState.ABANDONED} if asked.query.get("abandoned") == "hide" else set()
+    kind, wanted = page_request.query.get("kind", ""), page_request.query.get("state", "")
+    hidden = {GroupState.ABANDONED} if page_request.query.get("abandoned") == "hide" else set()
     found = [
         row
-        for row in matching(rows, lambda row: row.key.group_id, asked.query.get("q", ""))
+        for row in matching(rows, lambda row: row.key.group_id, page_request.query.get("q", ""))
         if kind in {"", row.key.kind.value}
         and wanted in {"", row.state.value}
         and row.state not in hidden
     ]
-    table = table_of(found, _COLUMNS, asked, total=len(rows))
+    table = table_of(found, _COLUMNS, page_request, total=len(rows))
     past = trends([row.key for row in table.rows])
     return View(
         template="groups.html",

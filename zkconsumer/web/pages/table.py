@@ -79,7 +79,7 @@ class Table(Generic[R]):
 def table_of(
     rows: Sequence[R],
     columns: Sequence[SortableColumn[R]],
-    asked: PageRequest,
+    page_request: PageRequest,
     *,
     total: int | None = None,
     page_rows: int = PAGE_ROWS,
@@ -91,26 +91,26 @@ def table_of(
     Args:
         rows: all that were found, as they are to be sorted where nothing else is asked for.
         columns: by which it can be sorted.
-        asked: with ``sort`` (a column's name, ``-`` before it: descending) and ``page``.
+        page_request: with ``sort`` (a column's name, ``-`` before it: descending) and ``page``.
         total: how many there are besides; by default what was found.
         page_rows: how many to a page.
     """
     by = {one.name: one for one in columns}
-    wish = asked.query.get("sort", "")
-    column, descending = by.get(wish.removeprefix("-")), wish.startswith("-")
+    request = page_request.query.get("sort", "")
+    column, descending = by.get(request.removeprefix("-")), request.startswith("-")
     found = list(rows) if column is None else _sorted(rows, column.of, descending=descending)
     pages = max(1, -(-len(found) // page_rows))
-    page = min(max(1, number_in(asked.query, "page", 1)), pages)
+    page = min(max(1, number_in(page_request.query, "page", 1)), pages)
     start = (page - 1) * page_rows
     return Table(
-        heads=tuple(_head(one, asked, wish) for one in columns),
+        heads=tuple(_head(one, page_request, request) for one in columns),
         rows=tuple(found[start : start + page_rows]),
         found=len(found),
         of=len(found) if total is None else total,
         page=page,
         pages=pages,
-        before=asked.at(page=page - 1 if page > 2 else None) if page > 1 else None,
-        after=asked.at(page=page + 1) if page < pages else None,
+        before=page_request.at(page=page - 1 if page > 2 else None) if page > 1 else None,
+        after=page_request.at(page=page + 1) if page < pages else None,
     )
 
 
@@ -139,13 +139,13 @@ def _sorted(rows: Iterable[R], of: Callable[[R], int | str | None], *, descendin
     return [row for _, row in known] + unknown
 
 
-def _head(column: SortableColumn[R], asked: PageRequest, wish: str) -> Head:
-    ascending, descending = wish == column.name, wish == f"-{column.name}"
+def _head(column: SortableColumn[R], page_request: PageRequest, request: str) -> Head:
+    ascending, descending = request == column.name, request == f"-{column.name}"
     other_way = descending if column.numeric or column.worst_last else not ascending
     return Head(
         label=column.label,
         numeric=column.numeric,
         about=column.about,
-        address=asked.at(sort=column.name if other_way else f"-{column.name}", page=None),
+        address=page_request.at(sort=column.name if other_way else f"-{column.name}", page=None),
         sorted="ascending" if ascending else "descending" if descending else "",
     )

@@ -29,13 +29,13 @@ _COLUMNS: Final[tuple[SortableColumn[PartitionStatus], ...]] = (
 )
 
 
-def topic_page(state: ClusterState, asked: PageRequest, name: str) -> View:
+def topic_page(state: ClusterState, page_request: PageRequest, name: str) -> View:
     """A topic's partitions, settings and readers."""
     topic = state.topic(name)
     if topic is None:
         return sorry_page(404, f"There is no topic {name} in this cluster.")
     partitions = topic.partitions
-    if asked.query.get("only") == "sick":
+    if page_request.query.get("only") == "sick":
         partitions = tuple(one for one in partitions if one.leaderless or one.under_replicated)
     return View(
         template="topic.html",
@@ -44,7 +44,7 @@ def topic_page(state: ClusterState, asked: PageRequest, name: str) -> View:
             "row": topic_row(state, topic),
             "topic": topic,
             "table": table_of(
-                partitions, _COLUMNS, asked, total=len(topic.partitions), page_rows=100
+                partitions, _COLUMNS, page_request, total=len(topic.partitions), page_rows=100
             ),
             "held_by": held_by,
             "readers": [group_row(state, key) for key in state.readers_of(name)],

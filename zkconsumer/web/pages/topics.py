@@ -93,15 +93,15 @@ def held_by(partition: PartitionStatus) -> int | None:
     return max(0, partition.log_end - partition.log_start)
 
 
-def topics_page(state: ClusterState, asked: PageRequest) -> View:
+def topics_page(state: ClusterState, page_request: PageRequest) -> View:
     """The list of topics, narrowed by ``q`` (words of the name) and ``only=sick``."""
     topics = state.snapshot.topics
-    found = matching(topics, lambda one: one.name, asked.query.get("q", ""))
+    found = matching(topics, lambda one: one.name, page_request.query.get("q", ""))
     rows = [topic_row(state, one) for one in found]
-    if asked.query.get("only") == "sick":
+    if page_request.query.get("only") == "sick":
         rows = [row for row in rows if row.sick or row.topic.problem is not None]
     return View(
         template="topics.html",
         title="Topics",
-        context={"table": table_of(rows, _COLUMNS, asked, total=len(topics))},
+        context={"table": table_of(rows, _COLUMNS, page_request, total=len(topics))},
     )

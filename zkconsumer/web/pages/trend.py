@@ -19,12 +19,12 @@ class Trend:
     Attributes:
         lines: points of each line, as SVG has them; there is a gap where nothing was seen for long.
         width: of the whole time.
-        said: the same in words.
+        message: the same in words.
     """
 
     lines: tuple[str, ...]
     width: int
-    said: str
+    message: str
 
 
 def trend_of(lags: Sequence[int | None]) -> Trend | None:
@@ -49,7 +49,7 @@ def trend_of(lags: Sequence[int | None]) -> Trend | None:
         lines[-1].append(f"{place * _STEP},{y:.1f}")
     # A single sample is a dot: a line to where it already is.
     drawn = tuple(" ".join(one if len(one) > 1 else one * 2) for one in lines)
-    said = (
+    message = (
         f"in the last hour from {short(known[0])} to {short(known[-1])}, at most {short(largest)}"
     )
-    return Trend(lines=drawn, width=max(1, len(lags) - 1) * _STEP, said=said)
+    return Trend(lines=drawn, width=max(1, len(lags) - 1) * _STEP, message=message)

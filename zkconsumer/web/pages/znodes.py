@@ -8,21 +8,21 @@ from zkconsumer.web.znodes import ZnodeView
 from zkconsumer.zk.paths import GroupPaths
 
 
-def znodes_page(asked: PageRequest, key: GroupKey, nodes: Sequence[ZnodeView]) -> View:
+def znodes_page(page_request: PageRequest, key: GroupKey, nodes: Sequence[ZnodeView]) -> View:
     """A node and those below it.
 
     Args:
-        asked: for the addresses of others: ``?path=`` names a node.
+        page_request: for the addresses of others: ``?path=`` names a node.
         key: the group.
         nodes: as ``web.znodes.look_at`` gives them, at least one.
     """
     node, below = nodes[0], nodes[1:]
     root = GroupPaths(key.group_id).root
     parts = [part for part in node.path.removeprefix(root).split("/") if part]
-    crumbs = [(root, asked.at(path=None))]
+    crumbs = [(root, page_request.at(path=None))]
     for place, part in enumerate(parts):
         path = "/".join([root, *parts[: place + 1]])
-        crumbs.append((part, asked.at(path=path)))
+        crumbs.append((part, page_request.at(path=path)))
     return View(
         template="znodes.html",
         title=f"Nodes of {key.group_id}",
@@ -31,7 +31,9 @@ def znodes_page(asked: PageRequest, key: GroupKey, nodes: Sequence[ZnodeView]) -
             "group_page": group_address(key),
             "node": node,
             "crumbs": crumbs,
-            "below": [(one, one.path.rsplit("/", 1)[-1], asked.at(path=one.path)) for one in below],
+            "below": [
+                (one, one.path.rsplit("/", 1)[-1], page_request.at(path=one.path)) for one in below
+            ],
         },
         status=404 if node.problem == "there is no such node" else 200,
         live=False,

@@ -23,14 +23,18 @@ PLAN = plan_offsets(ToOffsets({T0: 11, T1: 5, T2: 8, GONE: 3}), PRESENT)
 def plan_text(plan: OffsetPlan, outcome: Outcome | None = None) -> str:
     """Of group ``g`` in ZooKeeper alone."""
     return plans_text(
-        [OffsetStoreReport(group_id="g", place=OffsetStorage.ZOOKEEPER, plan=plan, outcome=outcome)]
+        [
+            OffsetStoreReport(
+                group_id="g", storage=OffsetStorage.ZOOKEEPER, plan=plan, outcome=outcome
+            )
+        ]
     )
 
 
 def plan_json(plan: OffsetPlan, outcome: Outcome | None = None) -> dict[str, Any]:
     """The same, as it is read again."""
     report = OffsetStoreReport(
-        group_id="g", place=OffsetStorage.ZOOKEEPER, plan=plan, outcome=outcome
+        group_id="g", storage=OffsetStorage.ZOOKEEPER, plan=plan, outcome=outcome
     )
     value: dict[str, Any] = json.loads(plans_json([report]))["groups"][0]
     return value
@@ -100,7 +104,9 @@ def test_what_came_of_it() -> None:
 
 def test_all_that_was_done_and_what_undoes_it() -> None:
     """One table a place; after the first that is not verified no other is begun."""
-    both = [OffsetStoreReport(group_id="g", place=place, plan=PLAN) for place in OffsetStorage]
+    both = [
+        OffsetStoreReport(group_id="g", storage=storage, plan=PLAN) for storage in OffsetStorage
+    ]
     assert plans_text(both).count("nothing was written yet\n") == 2
     assert json.loads(plans_json(both))["status"] == "planned"
     failed = Outcome(plan=PLAN.plan, found={})

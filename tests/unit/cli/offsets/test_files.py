@@ -56,9 +56,9 @@ def restore(*flags: str, name: str = "saved") -> int:
 def state(cluster: MemoryCluster) -> list[dict[TopicPartition, int]]:
     """All that there is."""
     return [
-        cluster.numbers(group_id, place)
+        cluster.numbers(group_id, storage)
         for group_id in ("both", "g", "k")
-        for place in OffsetStorage
+        for storage in OffsetStorage
     ]
 
 
@@ -118,11 +118,11 @@ def test_zookeeper_is_not_asked_for_a_group_that_can_not_be_there() -> None:
         ),
     )
     alone = OffsetsCluster(access).of("g", without_kafka=True)
-    assert list(alone.places) == [ZK], "and no broker for what is to come from ZooKeeper alone"
-    places = OffsetsCluster(access).of("team/app", with_kafka=True)
-    assert list(places.places) == [KAFKA]
+    assert list(alone.storages) == [ZK], "and no broker for what is to come from ZooKeeper alone"
+    storages = OffsetsCluster(access).of("team/app", with_kafka=True)
+    assert list(storages.storages) == [KAFKA]
     with pytest.raises(ConfigError, match="'team/app' can't be the name of a ZooKeeper node"):
-        places.place(ZK)
+        storages.storage(ZK)
 
 
 def test_a_group_that_has_none_is_told(
@@ -171,8 +171,8 @@ def test_what_was_saved_comes_back(
     """Where each group keeps its offsets; and the file of the import undoes it all."""
     before = state(cluster)
     assert save() == 0
-    for group_id, place in (("g", ZK), ("k", KAFKA), ("both", ZK), ("both", KAFKA)):
-        cluster.hold(group_id, place, {A: 1, B: 2})
+    for group_id, storage in (("g", ZK), ("k", KAFKA), ("both", ZK), ("both", KAFKA)):
+        cluster.hold(group_id, storage, {A: 1, B: 2})
     moved = state(cluster)
     assert restore("--roll-back-file", "back.json") == 0
     # What a group did not have, nobody takes away; both places of one group have the larger.

@@ -32,7 +32,7 @@ class World:
 
     @contextmanager
     def open(self, _args: object, group_id: str, zookeeper: str) -> Iterator[SimpleNamespace]:
-        """As ``open_places``."""
+        """As ``open_stores``."""
         self.opened.append((group_id, zookeeper))
         both = {OffsetStorage.ZOOKEEPER: self.zookeeper, OffsetStorage.KAFKA: self.kafka}
         yield SimpleNamespace(
@@ -47,15 +47,15 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     """A world, and an empty directory to work in."""
     world = World()
-    monkeypatch.setattr(offsets, "open_places", world.open)
+    monkeypatch.setattr(offsets, "open_stores", world.open)
     monkeypatch.chdir(tmp_path)
     return world
 
 
 def migrate(*flags: str) -> int:
     """To Kafka, with these flags; gives the exit status."""
-    places = ("--zookeeper", "zk:2181", "--group", "g", "--from", "zookeeper", "--to", "kafka")
-    return main(["offsets", "migrate", *places, "--wait-ms", "0", *flags])
+    storages = ("--zookeeper", "zk:2181", "--group", "g", "--from", "zookeeper", "--to", "kafka")
+    return main(["offsets", "migrate", *storages, "--wait-ms", "0", *flags])
 
 
 def test_a_table_says_what_was_done(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,10 +170,10 @@ def test_members_refuse_it(world: World, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_member_that_comes_late_leaves_no_file_behind(world: World) -> None:
     """Nothing was written, so there is nothing to undo."""
-    looks = iter([[], ["m-1"]])
+    snapshots = iter([[], ["m-1"]])
 
     def look() -> None:
-        world.zookeeper.present = next(looks)
+        world.zookeeper.present = next(snapshots)
 
     world.zookeeper.on_members = look
     assert migrate() == 2
@@ -278,8 +278,8 @@ def test_the_exit_status_counts_where_nobody_reads_the_table(
 
     world.kafka.fail_after = 1
     with monkeypatch.context() as patch:
-        for place in ("offsets.migrate", "main"):
-            patch.setattr(f"zkconsumer.cli.{place}.discard_standard_output", lambda: None)
+        for storage in ("offsets.migrate", "main"):
+            patch.setattr(f"zkconsumer.cli.{storage}.discard_standard_output", lambda: None)
         patch.setattr("sys.stdout", Closed())
         status = migrate()
     assert status == 1

@@ -68,9 +68,9 @@ def test_a_group_is_set(
 def test_a_time_is_asked_for_as_it_was_meant(cluster: MemoryCluster) -> None:
     """As an instant, or so long ago; what brokers of segments know is told."""
     assert set_offsets("--to-datetime", "1795293000500", "--dry-run") == 0
-    assert cluster.asked_ms == 1_795_293_000_500
+    assert cluster.sent_ms == 1_795_293_000_500
     assert set_offsets("--by-duration", "P99999D", "--dry-run") == 0
-    assert cluster.asked_ms == 0
+    assert cluster.sent_ms == 0
     assert set_offsets("--to-time", "yesterday") == 2
     assert set_offsets("--to-time", "1795293000") == 2, "these are seconds"
 
@@ -80,8 +80,8 @@ def test_the_way_back_is_on_the_disk_before_anything_is_written(
 ) -> None:
     """Synced, and its folder, too: whatever happens to us in the first write, it is there."""
     events: list[str] = []
-    place = cluster.kept["g"][ZK]
-    fsync, write = os.fsync, place.write
+    storage = cluster.kept["g"][ZK]
+    fsync, write = os.fsync, storage.write
 
     def synced(descriptor: int) -> None:
         events.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
@@ -94,7 +94,7 @@ def test_the_way_back_is_on_the_disk_before_anything_is_written(
         return write(offsets)
 
     monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(place, "write", writing)
+    monkeypatch.setattr(storage, "write", writing)
     assert set_offsets("--to-latest", "--roll-back-file", "back.json") == 0
     assert events == ["back.json", Path.cwd().name, "write"]
 
@@ -162,9 +162,9 @@ def test_a_member_that_comes_late_refuses_it(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing was written, so there is nothing to undo."""
-    place = cluster.kept["g"][ZK]
-    looks = iter([[], ["m-1"]])
-    place.on_members = lambda: place.present.__setitem__(slice(None), next(looks, ["m-1"]))
+    storage = cluster.kept["g"][ZK]
+    snapshots = iter([[], ["m-1"]])
+    storage.on_members = lambda: storage.present.__setitem__(slice(None), next(snapshots, ["m-1"]))
     assert set_offsets("--to-latest") == 2
     assert "m-1" in capsys.readouterr().err
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
@@ -274,8 +274,8 @@ def test_a_member_that_comes_between_two_places_is_told(
 ) -> None:
     """The file stays: the first place was written."""
     cluster.hold("g", KAFKA, {A: 40})
-    place = cluster.kept["g"][ZK]
-    place.on_write = lambda: place.present.append("late")
+    storage = cluster.kept["g"][ZK]
+    storage.on_write = lambda: storage.present.append("late")
     assert set_offsets("--to-latest", "--roll-back-file", "back.json") == 1
     assert "doubtful: a member came meanwhile: late" in capsys.readouterr().out
     assert Path("back.json").exists()
@@ -317,7 +317,7 @@ def test_a_file_says_where_to(cluster: MemoryCluster, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "reported"),
     [
         (["--to-latest", "--topic", "nope"], "no topic 'nope'"),
         (["--to-latest", "--topic", "t:x"], "is not TOPIC or TOPIC:PARTITION"),
@@ -330,7 +330,7 @@ def test_a_file_says_where_to(cluster: MemoryCluster, capsys: pytest.CaptureFixt
     ],
 )
 def test_wrong_wishes_are_told(
-    cluster: MemoryCluster, capsys: pytest.CaptureFixture[str], flags: list[str], told: str
+    cluster: MemoryCluster, capsys: pytest.CaptureFixture[str], flags: list[str], reported: str
 ) -> None:
     """Exit status 2, in one line; nothing is written."""
     Path("empty").touch()
@@ -338,7 +338,7 @@ def test_wrong_wishes_are_told(
     cluster.hold("g", ZK, {A: 30, B: 5})
     capsys.readouterr()
     assert set_offsets(*flags) == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
 
 

@@ -56,14 +56,14 @@ def test_everything_is_counted_once(
     ends = list(range(interval, len(every) + 1, interval))
     assert [one.until.message_count for one in reports] == ends
     assert [one.until.byte_count for one in reports] == [sum(every[:end]) for end in ends]
-    told = [*reports, counted.final_interval(10**9)]
-    assert told[0].since == PerfCount()
-    for one, after in pairwise(told):
+    reported = [*reports, counted.final_interval(10**9)]
+    assert reported[0].since == PerfCount()
+    for one, after in pairwise(reported):
         assert after.since == one.until
     for one, after in pairwise(reports):
         assert after.since_ms == one.until_ms < after.until_ms
-    assert told[-1].until == counted.count
-    assert told[-1].since_ms == 0
+    assert reported[-1].until == counted.count
+    assert reported[-1].since_ms == 0
 
 
 @given(values=st.lists(st.integers(0, 50), max_size=20), percent=st.integers(1, 100))
@@ -167,23 +167,23 @@ def test_the_originals_rows() -> None:
         "2026-11-18 11:06:40:000, 2026-11-18 11:06:44:000, 1048576, 4.0000, 1.0000, 80000, "
         "20000.0000\n"
     )
-    told = Interval(
+    reported = Interval(
         stream=2,
         since=PerfCount(byte_count=1 << 20, message_count=500),
         until=PerfCount(byte_count=3 << 20, message_count=1_500),
         since_ms=1_000,
         until_ms=1_500,
     )
-    assert scala_detail(told, START_MS, style) == (
+    assert scala_detail(reported, START_MS, style) == (
         "2026-11-18 11:06:41:500, 2, 1048576, 3.0000, 4.0000, 1500, 2000.0000\n"
     )
-    assert detail(told) == "stream 2: 1.5 s, 1500 messages, 2000 messages/s, 4.00 MB/s\n"
+    assert detail(reported) == "stream 2: 1.5 s, 1500 messages, 2000 messages/s, 4.00 MB/s\n"
 
 
 @pytest.mark.parametrize("until_ms", [1_000, 1_001])
 def test_rows_within_a_millisecond(until_ms: int) -> None:
     """The original ends with an error there; here it counts as one."""
     count = PerfCount(byte_count=1 << 20, message_count=7)
-    told = Interval(stream=0, since=PerfCount(), until=count, since_ms=1_000, until_ms=until_ms)
-    row = scala_detail(told, START_MS, PerfStyle(fetch_size=1))
+    reported = Interval(stream=0, since=PerfCount(), until=count, since_ms=1_000, until_ms=until_ms)
+    row = scala_detail(reported, START_MS, PerfStyle(fetch_size=1))
     assert row.endswith(", 1.0000, 1000.0000, 7, 7000.0000\n")

@@ -64,13 +64,13 @@ def run(
     source: Endless, *, messages: int | None = None, stop: StopSignals | None = None
 ) -> tuple[Measurement, list[Interval]]:
     """Measure, with a report of every third message."""
-    told: list[Interval] = []
+    reported: list[Interval] = []
     limits = PerfLimits(
-        messages=messages, interval=3, report=lambda one, _: told.append(one), last_too=True
+        messages=messages, interval=3, report=lambda one, _: reported.append(one), last_too=True
     )
     found = measure(source.opening, limits, stop or Quiet(), terminal=io.StringIO())
     assert (source.opened, source.closed) == (1, 1)
-    return found, told
+    return found, reported
 
 
 @pytest.mark.parametrize("messages", [[], FIVE])
@@ -97,11 +97,11 @@ class Quiet(StopSignals):
 
 def test_all_streams_are_read_to_their_end() -> None:
     """Empty lists are no end."""
-    found, told = run(Endless([FIVE, [], FIVE], [], [FIVE]))
+    found, reported = run(Endless([FIVE, [], FIVE], [], [FIVE]))
     counts = [(one.stream, one.count.message_count, one.count.byte_count) for one in found.streams]
     assert counts == [(0, 10, 50), (1, 0, 0), (2, 5, 25)]
     assert (found.end, found.message_count, found.byte_count) == (End.IDLE, 15, 75)
-    assert [one.until.message_count for one in told if one.stream == 0] == [3, 6, 9, 10]
+    assert [one.until.message_count for one in reported if one.stream == 0] == [3, 6, 9, 10]
 
 
 def test_waiting_at_the_end_is_no_reading() -> None:

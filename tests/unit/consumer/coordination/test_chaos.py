@@ -73,9 +73,9 @@ class Reader:
         share = self.test.has
         if share:
             offsets = dict.fromkeys(share, OffsetAndMetadata(self._offset))
-            self.test.member.commit_async(offsets, self._heard)
+            self.test.member.commit_async(offsets, self._received)
 
-    def _heard(self, offsets: Offsets, error: Exception | None) -> None:
+    def _received(self, offsets: Offsets, error: Exception | None) -> None:
         if error is None:
             self.done.append(offsets)
         else:

@@ -72,13 +72,13 @@ class LineOfCommits(RuleBasedStateMachine):
         self.batch = self.line.batch(self.me, self.claims, self.now_ms)
 
     @precondition(lambda self: self.batch is not None)
-    @rule(code=st.sampled_from([ErrorCode.NONE, *WRONG]), odd=st.sampled_from(TPS))
-    def answer(self, code: ErrorCode, odd: TopicPartition) -> None:
+    @rule(code=st.sampled_from([ErrorCode.NONE, *WRONG]), unsupported=st.sampled_from(TPS))
+    def response(self, code: ErrorCode, unsupported: TopicPartition) -> None:
         """The coordinator answers; one partition may have an answer of its own."""
         assert self.batch is not None
-        codes = {tp: int(code) if tp == odd else 0 for tp in self.batch.offsets}
+        codes = {tp: int(code) if tp == unsupported else 0 for tp in self.batch.offsets}
         self._store(codes)
-        self.line.answered(codes, self.me, self.now_ms)
+        self.line.on_response(codes, self.me, self.now_ms)
         self.batch = None
 
     @precondition(lambda self: self.batch is not None)
@@ -189,7 +189,7 @@ def test_a_job_in_flight_whose_caller_is_gone_is_in_doubt() -> None:
     line.give_up(job)
     assert isinstance(job.error, OffsetCommitFailed)
     assert "not known" in str(job.error)
-    line.answered({TPS[0]: 0}, Signature("m", 1), 200)
+    line.on_response({TPS[0]: 0}, Signature("m", 1), 200)
     assert isinstance(job.error, OffsetCommitFailed)
     assert line.ended(200) == [job]
 
@@ -202,7 +202,7 @@ def test_an_answer_that_leaves_a_partition_out_is_no_commit() -> None:
     job = CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=100)
     line.add(job)
     line.batch(Signature("m", 1), claims, 0)
-    line.answered({TPS[0]: 0}, Signature("m", 1), 0)
+    line.on_response({TPS[0]: 0}, Signature("m", 1), 0)
     assert isinstance(job.error, OffsetCommitFailed)
     assert job.error.failed.keys() == {TPS[1]}
 
@@ -222,7 +222,7 @@ def test_a_position_in_doubt_is_not_overwritten_by_an_older_one() -> None:
     again = line.batch(Signature("m", 1), claims, 100)
     assert again is not None
     assert (again.jobs, again.offsets) == ((jobs[0],), {TPS[0]: OffsetAndMetadata(2)})
-    line.answered({TPS[0]: 0}, Signature("m", 1), 100)
+    line.on_response({TPS[0]: 0}, Signature("m", 1), 100)
     assert [job.error is None for job in line.ended(100)] == [True, False]
 
 
@@ -233,11 +233,11 @@ def test_a_refusal_of_an_old_generation_says_nothing_of_the_new_one() -> None:
     offsets = {TPS[0]: OffsetAndMetadata(1)}
     line.add(CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=1_000))
     line.batch(Signature("m", 1), claims, 0)
-    line.answered({TPS[0]: int(ErrorCode.ILLEGAL_GENERATION)}, Signature("m", 2), 0)
+    line.on_response({TPS[0]: int(ErrorCode.ILLEGAL_GENERATION)}, Signature("m", 2), 0)
     again = line.batch(Signature("m", 2), claims, 500)
     assert again is not None
     assert again.signature.generation == 2
-    line.answered({TPS[0]: int(ErrorCode.ILLEGAL_GENERATION)}, Signature("m", -1), 500)
+    line.on_response({TPS[0]: int(ErrorCode.ILLEGAL_GENERATION)}, Signature("m", -1), 500)
     assert [type(job.error) for job in line.ended(500)] == [CommitFailed]
 
 
@@ -250,11 +250,11 @@ def test_metadata_that_is_too_large_fails_its_own_commit_only() -> None:
         offsets = {TPS[0]: position}
         line.add(CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=1_000))
     line.batch(Signature("m", 1), claims, 0)
-    line.answered({TPS[0]: int(ErrorCode.OFFSET_METADATA_TOO_LARGE)}, Signature("m", 1), 0)
+    line.on_response({TPS[0]: int(ErrorCode.OFFSET_METADATA_TOO_LARGE)}, Signature("m", 1), 0)
     again = line.batch(Signature("m", 1), claims, 0)
     assert again is not None
     assert again.offsets == {TPS[0]: good}
-    line.answered({TPS[0]: 0}, Signature("m", 1), 0)
+    line.on_response({TPS[0]: 0}, Signature("m", 1), 0)
     first, second = line.ended(0)
     assert first.error is None
     assert isinstance(second.error, OffsetCommitFailed)
@@ -271,6 +271,6 @@ def test_what_may_be_stored_already_is_not_overwritten_after_a_refusal() -> None
     line.batch(Signature("m", 1), claims, 0)
     line.unanswered("it broke", 0, sent=True)
     assert line.batch(Signature("m", 1), claims, 100) is not None
-    line.answered({TPS[0]: int(ErrorCode.OFFSET_METADATA_TOO_LARGE)}, Signature("m", 1), 100)
+    line.on_response({TPS[0]: int(ErrorCode.OFFSET_METADATA_TOO_LARGE)}, Signature("m", 1), 100)
     assert line.batch(Signature("m", 1), claims, 100) is None
     assert all(isinstance(job.error, OffsetCommitFailed) for job in line.ended(100))

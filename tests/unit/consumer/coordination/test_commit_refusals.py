@@ -55,12 +55,12 @@ def test_refusals_have_their_own_errors(
     with pytest.raises(error):
         member.member.commit(at(7), timeout_ms=5_000)
     member.poll_until("all", lambda: member.has == ALL)
-    told = Told()
+    reported = Told()
     broker.refuse(OffsetCommitRequest, code)
-    member.member.commit_async(at(7), told)
-    member.poll_until("told", lambda: told.notes)
-    assert isinstance(told.notes[0][1], error)
-    assert isinstance(told.notes[0][1], theirs)
+    member.member.commit_async(at(7), reported)
+    member.poll_until("told", lambda: reported.notes)
+    assert isinstance(reported.notes[0][1], error)
+    assert isinstance(reported.notes[0][1], theirs)
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_the_coordinator_is_found_again_for_a_commit(
 
 def test_close_finishes_what_was_asked_for(broker: CoordinatorDouble, member: MemberInTest) -> None:
     """And runs the callbacks."""
-    told = Told()
+    reported = Told()
     for offset in range(1, 20):
-        member.member.commit_async(at(offset), told)
+        member.member.commit_async(at(offset), reported)
     member.close()
-    assert told.notes == [(offset, None) for offset in range(1, 20)]
+    assert reported.notes == [(offset, None) for offset in range(1, 20)]
     assert broker.offsets == at(19)
 
 
@@ -145,13 +145,13 @@ def test_close_says_of_every_commit_what_became_of_it(
 ) -> None:
     """None is left without a word, and none is said to be done."""
     broker.silent |= {OffsetCommitRequest}
-    told = Told()
+    reported = Told()
     for offset in range(1, 4):
-        member.member.commit_async(at(offset), told)
+        member.member.commit_async(at(offset), reported)
     started = SystemClock().now_ms()
     member.close(timeout_ms=200)
     assert SystemClock().now_ms() - started < 1_500
-    assert [type(error) for _, error in told.notes] == [OffsetCommitTimedOut] * 3
+    assert [type(error) for _, error in reported.notes] == [OffsetCommitTimedOut] * 3
 
 
 def test_close_ends_a_question_in_another_thread(
@@ -161,13 +161,13 @@ def test_close_ends_a_question_in_another_thread(
     broker.silent |= {OffsetFetchRequest}
     ended: list[Exception] = []
 
-    def ask() -> None:
+    def request() -> None:
         with pytest.raises(ConsumerClosed) as caught:
             member.member.committed([ONE], timeout_ms=60_000)
         ended.append(caught.value)
 
     scope = ThreadScope("asking")
-    scope.spawn("thread", ask, stop=lambda: None)
+    scope.spawn("thread", request, stop=lambda: None)
     wait_until(lambda: broker.attempts.get(OffsetFetchRequest), what="it asks")
     member.close(timeout_ms=200)
     assert scope.close(5_000) == []

@@ -58,59 +58,59 @@ def test_nothing_to_commit_and_nothing_to_read(
 
 def test_callbacks_run_in_order_and_in_the_callers_thread(member: MemberInTest) -> None:
     """All before the next synchronous commit returns."""
-    told = Told()
+    reported = Told()
     for offset in range(1, 200):
-        member.member.commit_async(at(offset), told)
+        member.member.commit_async(at(offset), reported)
     member.member.commit(at(1_000), timeout_ms=5_000)
-    assert told.notes == [(offset, None) for offset in range(1, 200)]
-    assert told.threads == {threading.get_ident()}
+    assert reported.notes == [(offset, None) for offset in range(1, 200)]
+    assert reported.threads == {threading.get_ident()}
 
 
 def test_what_waits_goes_out_together(broker: CoordinatorDouble, member: MemberInTest) -> None:
     """One request a commit would be slower than the work."""
-    told = Told()
+    reported = Told()
     broker.silent |= {HeartbeatRequest}
     beats = broker.attempts.get(HeartbeatRequest, 0)
     wait_until(lambda: broker.attempts.get(HeartbeatRequest, 0) > beats, what="the line is busy")
     for offset in range(1, 1_000):
-        member.member.commit_async(at(offset, ONE if offset % 2 else OTHER), told)
+        member.member.commit_async(at(offset, ONE if offset % 2 else OTHER), reported)
     broker.silent.clear()
     broker.break_lines()
-    member.poll_until("all are done", lambda: len(told.notes) == 999)
+    member.poll_until("all are done", lambda: len(reported.notes) == 999)
     assert broker.offsets == {**at(999), **at(998, OTHER)}
     assert len(broker.kinds(OffsetCommitRequest)) < 100
-    assert all(error is None for _, error in told.notes)
+    assert all(error is None for _, error in reported.notes)
 
 
 def test_a_callback_that_raises_is_logged(
     member: MemberInTest, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The others are told all the same."""
-    told = Told()
+    reported = Told()
 
     def fail(_offsets: Offsets, _error: Exception | None) -> None:
         raise ValueError("the caller's own")
 
     member.member.commit_async(at(1), fail)
-    member.member.commit_async(at(2), told)
+    member.member.commit_async(at(2), reported)
     member.member.commit(at(3), timeout_ms=5_000)
-    assert told.notes == [(2, None)]
+    assert reported.notes == [(2, None)]
     assert "callback of a commit failed" in caplog.text
 
 
 def test_a_callback_may_commit_again(broker: CoordinatorDouble, member: MemberInTest) -> None:
     """And the next callback is not run inside of it."""
-    told = Told()
+    reported = Told()
     inside: list[int] = []
 
     def again(_offsets: Offsets, _error: Exception | None) -> None:
         member.member.commit(at(6), timeout_ms=5_000)
-        inside.append(len(told.notes))
+        inside.append(len(reported.notes))
 
     member.member.commit_async(at(4), again)
-    member.member.commit_async(at(5), told)
-    member.poll_until("both", lambda: told.notes)
-    assert (inside, told.notes) == ([0], [(5, None)])
+    member.member.commit_async(at(5), reported)
+    member.poll_until("both", lambda: reported.notes)
+    assert (inside, reported.notes) == ([0], [(5, None)])
     assert broker.offsets == at(6)
 
 
@@ -159,13 +159,13 @@ def test_a_connection_that_breaks_under_a_commit(
 ) -> None:
     """It is sent again, to wherever the coordinator is."""
     broker.silent |= {OffsetCommitRequest}
-    told = Told()
-    member.member.commit_async(at(7), told)
+    reported = Told()
+    member.member.commit_async(at(7), reported)
     wait_until(lambda: broker.attempts.get(OffsetCommitRequest), what="it is sent")
     broker.silent.clear()
     broker.break_lines()
-    member.poll_until("done", lambda: told.notes)
-    assert told.notes == [(7, None)]
+    member.poll_until("done", lambda: reported.notes)
+    assert reported.notes == [(7, None)]
     assert broker.offsets == at(7)
 
 
@@ -202,10 +202,10 @@ def test_who_was_thrown_out_commits_nothing(
     broker.throw_out(member.member.member_id)
     with pytest.raises(CommitFailed, match="Poll"):
         member.member.commit(at(7), timeout_ms=5_000)
-    asked = len(broker.kinds(OffsetCommitRequest))
+    requested = len(broker.kinds(OffsetCommitRequest))
     with pytest.raises(CommitFailed, match="t-0 is not this member's now"):
         member.member.commit(at(7), timeout_ms=5_000)
-    assert (broker.offsets, len(broker.kinds(OffsetCommitRequest))) == ({}, asked)
+    assert (broker.offsets, len(broker.kinds(OffsetCommitRequest))) == ({}, requested)
 
 
 def test_nothing_is_committed_for_others(broker: CoordinatorDouble, make: MakeMember) -> None:
@@ -234,15 +234,15 @@ def test_a_commit_from_before_a_loss_does_not_go_out_after_it(
     broker: CoordinatorDouble, member: MemberInTest
 ) -> None:
     """Although the partition came back in the meantime: others may have gone on from there."""
-    told = Told()
+    reported = Told()
     broker.refuse(OffsetCommitRequest, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 1_000)
-    member.member.commit_async(at(7), told)
+    member.member.commit_async(at(7), reported)
     wait_until(lambda: broker.kinds(OffsetCommitRequest), what="it is tried")
     broker.throw_out(member.member.member_id)
     member.poll_until("all again", lambda: ("lost", ALL) in member.handler.notes and member.has)
     broker.codes.clear()
-    member.poll_until("it is refused", lambda: told.notes)
-    assert isinstance(told.notes[0][1], CommitFailed)
+    member.poll_until("it is refused", lambda: reported.notes)
+    assert isinstance(reported.notes[0][1], CommitFailed)
     assert broker.offsets == {}
 
 
@@ -252,15 +252,15 @@ def test_a_commit_of_what_stays_survives_a_rebalance(
     """A cooperative member goes out under its new generation where the old one was refused."""
     member = make(broker, "t", settings=replace(QUICK, strategies=("cooperative-sticky",)))
     member.poll_until("all", lambda: member.has == ALL)
-    told = Told()
+    reported = Told()
     broker.refuse(OffsetCommitRequest, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 1_000)
-    member.member.commit_async(at(7), told)
+    member.member.commit_async(at(7), reported)
     generation = member.member.generation
     member.member.rejoin()
     member.poll_until("a new generation", lambda: member.member.generation > generation)
     broker.codes.clear()
-    member.poll_until("done", lambda: told.notes)
-    assert told.notes == [(7, None)]
+    member.poll_until("done", lambda: reported.notes)
+    assert reported.notes == [(7, None)]
     assert broker.offsets == at(7)
 
 

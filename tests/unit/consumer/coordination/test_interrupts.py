@@ -33,7 +33,7 @@ def test_a_poll_that_is_broken_off_leaves_no_member_without_records(
     member = make(broker, "t", settings=replace(QUICK, strategies=(strategy,)))
     member.poll_until("all", lambda: member.has == ALL)
     unheard = 0
-    for place in count(step=5):
+    for address in count(step=5):
         member.member.rejoin()
         generation = member.member.generation
 
@@ -44,11 +44,11 @@ def test_a_poll_that_is_broken_off_leaves_no_member_without_records(
 
         try:
             if not interrupt_at_check(
-                place, interrupt, lambda: member.poll_until("another round", again)
+                address, interrupt, lambda: member.poll_until("another round", again)
             ):
                 unheard += 1
         except Interrupted:
             member.poll_until("all again", again)
-        member.member.commit({FIRST: OffsetAndMetadata(place)}, timeout_ms=5_000)
-        if unheard == 2 or place > 600:
+        member.member.commit({FIRST: OffsetAndMetadata(address)}, timeout_ms=5_000)
+        if unheard == 2 or address > 600:
             return

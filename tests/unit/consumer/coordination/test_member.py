@@ -312,7 +312,7 @@ def test_commits_on_the_way_out(broker: CoordinatorDouble, make: MakeMember) -> 
     member.handler.on_give_up = commit
     member.close()
     assert broker.offsets == {tp: OffsetAndMetadata(5) for tp in ALL}
-    kinds = [type(one) for one, _ in broker.asked]
+    kinds = [type(one) for one, _ in broker.requested]
     assert kinds[-1] is LeaveGroupRequest
 
 

@@ -61,9 +61,9 @@ def test_a_coordinator_killed_in_the_middle_of_a_rebalance(
     first = make(broker, "t", name="first")
     first.poll_until("all", lambda: first.has == ALL)
     broker.silent |= {kind}
-    asked = _asked(broker, kind)
+    requested = _requested(broker, kind)
     first.member.rejoin()
-    first.poll_until("it asks", lambda: _asked(broker, kind) > asked)
+    first.poll_until("it asks", lambda: _requested(broker, kind) > requested)
     broker.break_lines()
     with broker.lock:
         broker.group.move(broker.now_ms())
@@ -71,7 +71,7 @@ def test_a_coordinator_killed_in_the_middle_of_a_rebalance(
     first.poll_until("all again", lambda: first.has == ALL and first.member.state == "stable")
 
 
-def _asked(broker: CoordinatorDouble, kind: type[object]) -> int:
+def _requested(broker: CoordinatorDouble, kind: type[object]) -> int:
     return broker.attempts.get(kind, 0)
 
 
@@ -114,7 +114,7 @@ def test_a_join_that_hangs_does_not_hold_up_the_next(
     """Another subscription begins while the first one's JoinGroup is not answered."""
     member = make(broker, "t", request_timeout_ms=60_000)
     broker.silent |= {JoinGroupRequest}
-    member.poll_until("it joins", lambda: _asked(broker, JoinGroupRequest))
+    member.poll_until("it joins", lambda: _requested(broker, JoinGroupRequest))
     member.member.unsubscribe(1_000)
     broker.silent.clear()
     member.subscribe("t")
@@ -176,7 +176,7 @@ def test_close_is_prompt_when_the_coordinator_hangs(
     """Whatever it does not answer."""
     broker.silent |= {kind, LeaveGroupRequest}
     member = make(broker, "t", request_timeout_ms=60_000)
-    member.poll_until("it asks", lambda: _asked(broker, kind))
+    member.poll_until("it asks", lambda: _requested(broker, kind))
     started = SystemClock().now_ms()
     member.close(timeout_ms=300)
     assert SystemClock().now_ms() - started < 2_000

@@ -26,12 +26,12 @@ def test_offsets_of_who_chose_his_partitions(
     found = member.member.committed([ONE, OTHER], timeout_ms=5_000)
     assert found[ONE] == OffsetAndMetadata(7, "note")
     assert found[OTHER] is None
-    asked = [
+    requested = [
         number
-        for one, number in broker.asked
+        for one, number in broker.requested
         if isinstance(one, OffsetCommitRequest | OffsetFetchRequest)
     ]
-    assert set(asked) == {version}
+    assert set(requested) == {version}
     assert {one.generation_id for one in broker.kinds(OffsetCommitRequest)} == {-1}
 
 

@@ -49,7 +49,7 @@ def join_request() -> JoinGroupRequest:
     return requests.join_request(TERMS, JOIN, session_timeout_ms=10, rebalance_timeout_ms=20)
 
 
-def answer(protocol: str, *members: JoinGroupMember) -> JoinGroupResponse:
+def result(protocol: str, *members: JoinGroupMember) -> JoinGroupResponse:
     """A leader's."""
     return JoinGroupResponse(
         error_code=0,
@@ -106,7 +106,7 @@ def test_sync_goes_out_in_every_version(version: int) -> None:
 
 def test_the_leader_reads_claims_as_the_strategy_wants_them() -> None:
     """``sticky`` from its own data, the others from the subscription."""
-    told = ConsumerSubscription(
+    reported = ConsumerSubscription(
         topics=("t",),
         user_data=sticky_data(tps("t", 3), 2),
         owned_partitions=to_wire(tps("t", 1)),
@@ -117,8 +117,8 @@ def test_the_leader_reads_claims_as_the_strategy_wants_them() -> None:
         ("sticky", tps("t", 3), 2),
         ("cooperative-sticky", tps("t", 1), 4),
     ):
-        read, unreadable = requests.join_answer(
-            JOIN, answer(protocol, member("m", told, version=2))
+        read, unreadable = requests.join_completed(
+            JOIN, result(protocol, member("m", reported, version=2))
         )
         assert unreadable == {}
         assert read.members == (ev.JoinedMember("m", frozenset({"t"}), owned, generation),)
@@ -126,10 +126,12 @@ def test_the_leader_reads_claims_as_the_strategy_wants_them() -> None:
 
 def test_a_cooperative_member_of_before_tells_its_generation_in_its_data() -> None:
     """Subscriptions before version 2 have no place for it."""
-    told = ConsumerSubscription(
+    reported = ConsumerSubscription(
         topics=("t",), user_data=cooperative_data(6), owned_partitions=to_wire(tps("t", 1))
     )
-    read, _ = requests.join_answer(JOIN, answer("cooperative-sticky", member("m", told, version=1)))
+    read, _ = requests.join_completed(
+        JOIN, result("cooperative-sticky", member("m", reported, version=1))
+    )
     assert read.members[0].generation == 6
 
 
@@ -137,7 +139,7 @@ def test_a_member_that_cannot_be_read_gets_nothing() -> None:
     """The rest of the group is not to wait for it."""
     good = member("m", ConsumerSubscription(topics=("t",)), version=0)
     bad = JoinGroupMember(member_id="n", metadata=b"\x00\x00\x00\x00\x00\x09")
-    read, unreadable = requests.join_answer(JOIN, answer("range", good, bad))
+    read, unreadable = requests.join_completed(JOIN, result("range", good, bad))
     assert list(unreadable) == ["n"]
     assign = ev.Assign(1, "range", read.members)
     assert requests.topics_of(assign) == frozenset({"t"})
@@ -152,12 +154,12 @@ def test_a_share_that_cannot_be_read() -> None:
     sync = ev.SendSync(round=3, member_id="m", generation=5, protocol="range", shares={})
     response = SyncGroupResponse(error_code=0, assignment=b"\x00\x00\xff")
     with pytest.raises(DecodeError):
-        requests.sync_answer(sync, response)
-    assert requests.sync_answer(sync, SyncGroupResponse(error_code=0, assignment=b"")) == (
+        requests.sync_completed(sync, response)
+    assert requests.sync_completed(sync, SyncGroupResponse(error_code=0, assignment=b"")) == (
         ev.SyncCompleted(3, 0)
     )
     refused = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS, assignment=b"\x01")
-    assert requests.sync_answer(sync, refused).code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert requests.sync_completed(sync, refused).code == ErrorCode.REBALANCE_IN_PROGRESS
 
 
 def test_names_of_strategies() -> None:

@@ -87,8 +87,8 @@ def test_traffic_is_counted_by_broker_and_in_all() -> None:
     for broker, size in ((ONE, 100), (ONE, 300), (FIRST, 50)):
         one.opened(broker)
         one.sent(broker, size)
-        one.answered(broker, ApiKey.HEARTBEAT, 10 * size, size // 10, 0)
-    one.answered(ONE, ApiKey.OFFSET_COMMIT, 40, 8, 5)
+        one.on_response(broker, ApiKey.HEARTBEAT, 10 * size, size // 10, 0)
+    one.on_response(ONE, ApiKey.OFFSET_COMMIT, 40, 8, 5)
     one.closed(FIRST)
     one.fetched(2_000, 20, 30)
     one.fetched(1_000, 0, 10)

@@ -21,11 +21,11 @@ class Played:
         self.clock = ManualClock()
         self.rung = 0
         self.deadlines: list[int] = []
-        self.meanwhile: Callable[[PartitionsRequested], None] = lambda _hand_over: None
-        self.bridge = Bridge(self.ring, grace_ms=500, clock=self.clock)
+        self.meanwhile: Callable[[PartitionsRequested], None] = lambda _transfer: None
+        self.bridge = Bridge(self.signal, grace_ms=500, clock=self.clock)
         self.bridge.control = self
 
-    def ring(self) -> None:
+    def signal(self) -> None:
         """The caller's bell."""
         self.rung += 1
 
@@ -37,7 +37,7 @@ class Played:
         assert isinstance(notice, PartitionsRequested)
         self.meanwhile(notice)
 
-    def hand_over(self) -> PartitionsRequested:
+    def transfer(self) -> PartitionsRequested:
         """Have partitions taken away."""
         self.bridge.before_releasing_partitions({"t": frozenset({0, 1})})
         notice = self.bridge.notices.pop()
@@ -56,14 +56,14 @@ def test_a_caller_in_time_is_not_interrupted(
 ) -> None:
     """He begins once, and nothing expires behind his back."""
 
-    def finish(hand_over: PartitionsRequested) -> None:
-        assert hand_over.begin()
-        hand_over.done = True
+    def finish(transfer: PartitionsRequested) -> None:
+        assert transfer.begin()
+        transfer.done = True
 
     played.meanwhile = finish
-    hand_over = played.hand_over()
-    assert hand_over.partitions == {T0, T1}
-    assert not hand_over.begin()
+    transfer = played.transfer()
+    assert transfer.partitions == {T0, T1}
+    assert not transfer.begin()
     assert (played.rung, played.deadlines) == (1, [played.clock.now_ms() + 500])
     assert caplog.messages == []
 
@@ -72,8 +72,8 @@ def test_a_caller_who_comes_too_late_does_not_begin(
     played: Played, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The log says why."""
-    hand_over = played.hand_over()
-    assert not hand_over.begin()
+    transfer = played.transfer()
+    assert not transfer.begin()
     assert caplog.messages == [
         "no poll within 500 ms: handed over without a commit of what it was at work on: t-0, t-1"
     ]
@@ -83,8 +83,8 @@ def test_a_caller_who_is_not_through_is_not_waited_for(
     played: Played, caplog: pytest.LogCaptureFixture
 ) -> None:
     """He began in time, so he hears no second word."""
-    played.meanwhile = lambda hand_over: None if hand_over.begin() else pytest.fail("too late")
-    played.hand_over()
+    played.meanwhile = lambda transfer: None if transfer.begin() else pytest.fail("too late")
+    played.transfer()
     assert caplog.messages == [
         "a listener takes longer than 500 ms: handed over without waiting for it: t-0, t-1"
     ]

@@ -49,7 +49,7 @@ class Program(PolledMember):
         try:
             self.membership.commit(offsets, timeout_ms=TIMEOUT_MS)
         except CommitFailed:
-            assert "lost" in str(self.heard) or not partitions <= self.membership.deliverable()
+            assert "lost" in str(self.received) or not partitions <= self.membership.deliverable()
 
     def turn(self) -> None:
         """One round of its loop."""
@@ -100,7 +100,7 @@ def churn(group: Group, seed: int, *, rough: bool) -> tuple[list[tuple[TopicPart
     wait_until(owned, what="all partitions to be read in the end")
     for one in programs:
         one.membership.close(TIMEOUT_MS)
-    return read, str([one.heard for one in (*programs, *gone)])
+    return read, str([one.received for one in (*programs, *gone)])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -108,8 +108,8 @@ def test_in_an_orderly_group_every_offset_is_read_once(seed: int) -> None:
     """Members that come and go hand over to the offset, whoever is at work just then."""
     group = in_memory()
     group.set_topic("t", PARTITIONS)
-    read, heard = churn(group, seed, rough=False)
-    assert "lost" not in heard
+    read, received = churn(group, seed, rough=False)
+    assert "lost" not in received
     assert len(read) == len(set(read))
     assert sorted(read) == [
         (tp, offset) for tp, end in final_offsets(group).items() for offset in range(end)

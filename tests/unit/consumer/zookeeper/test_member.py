@@ -47,7 +47,7 @@ def test_it_joins_while_it_polls_and_hears_its_share(group: Group, member: Polle
     """It is registered as a Scala member would be; and gone when it closed, with a last word."""
     assert (member.membership.member_id, member.membership.generation) == ("", -1)
     member.joined()
-    assert member.heard == [("assigned", frozenset({0, 1}))]
+    assert member.received == [("assigned", frozenset({0, 1}))]
     assert member.membership.deliverable() == BOTH
     assert group.ids() == [member.membership.member_id]
     registration = group.text(f"/consumers/{GROUP}/ids/{group.ids()[0]}")
@@ -56,16 +56,16 @@ def test_it_joins_while_it_polls_and_hears_its_share(group: Group, member: Polle
     assert set(group.owners()) == {0, 1}
     assert (member.membership.generation, member.membership.state) == (1, "owning")
     member.membership.close(TIMEOUT_MS)
-    assert member.heard[1:] == [("revoked", frozenset({0, 1}))]
+    assert member.received[1:] == [("revoked", frozenset({0, 1}))]
     assert (group.ids(), group.owners()) == ([], {})
 
 
 def test_what_is_subscribed_amid_a_poll_is_joined_in_it(member: PolledMember) -> None:
     """As the topics of a pattern are: the caller is woken to come once more."""
-    member.bell.wait(0)
-    assert not member.bell._rung
+    member.wakeup.wait(0)
+    assert not member.wakeup._rung
     member.membership.subscribe(frozenset("t"), open_ended=True)
-    assert member.bell._rung
+    assert member.wakeup._rung
 
 
 def test_two_members_share_and_only_what_moves_is_given_up(
@@ -82,7 +82,7 @@ def test_two_members_share_and_only_what_moves_is_given_up(
     with PolledMember(group) as other:
         other.membership.subscribe(frozenset("t"), open_ended=False)
         other.poll_until(lambda: other.owned and len(member.owned) == 1, "both", member)
-        (kind, gone), (_, none) = member.heard[1:]
+        (kind, gone), (_, none) = member.received[1:]
         assert (kind, none) == ("revoked", frozenset())
         (moved,) = other.owned
         assert gone == {moved.partition}
@@ -106,8 +106,8 @@ def test_a_caller_who_does_not_poll_in_time_has_lost_them(group: Group) -> None:
         (stays,) = BOTH - {moved}
         assert group.offset(stays.partition) == "9"
         assert group.offset(moved.partition) is None
-        busy.poll_until(lambda: len(busy.heard) > 1, "the news")
-        assert busy.heard[1] == ("lost", numbers(frozenset({moved})))
+        busy.poll_until(lambda: len(busy.received) > 1, "the news")
+        assert busy.received[1] == ("lost", numbers(frozenset({moved})))
 
 
 def test_a_slow_listener_is_not_waited_for_for_ever(group: Group) -> None:
@@ -141,7 +141,7 @@ def test_a_commit_is_served_while_a_rebalance_waits(group: Group, member: Polled
         found = member.membership.committed(BOTH, timeout_ms=TIMEOUT_MS)
         assert found == offsets(5)
         other.poll_until(lambda: other.owned, "the share", member)
-        assert member.heard[1] == ("revoked", numbers(frozenset({going})))
+        assert member.received[1] == ("revoked", numbers(frozenset({going})))
 
 
 def test_the_end_of_the_session_takes_all_at_once(group: Group, member: PolledMember) -> None:
@@ -149,8 +149,8 @@ def test_the_end_of_the_session_takes_all_at_once(group: Group, member: PolledMe
     member.joined()
     group.server.expire(member.store.session_id)
     assert member.membership.deliverable() <= BOTH
-    member.poll_until(lambda: len(member.heard) == 3, "the news")
-    assert member.heard[1:] == [("lost", frozenset({0, 1})), ("assigned", frozenset({0, 1}))]
+    member.poll_until(lambda: len(member.received) == 3, "the news")
+    assert member.received[1:] == [("lost", frozenset({0, 1})), ("assigned", frozenset({0, 1}))]
     assert member.membership.deliverable() == BOTH
 
 
@@ -159,11 +159,11 @@ def test_silence_of_zookeeper_stops_delivery_for_its_length(group: Group) -> Non
     with PolledMember(group, zookeeper_silence_percent=0).joined() as member:
         group.server.disconnect(member.store.session_id)
         assert member.membership.deliverable() == frozenset()
-        member.bell.wait(0)
+        member.wakeup.wait(0)
         group.server.reconnect(member.store.session_id)
         assert member.membership.deliverable() == BOTH
         member.poll_until(lambda: member.membership.state == "owning", "rest")
-        assert len(member.heard) == 1
+        assert len(member.received) == 1
 
 
 def test_what_happens_is_counted(group: Group, member: PolledMember) -> None:
@@ -171,7 +171,7 @@ def test_what_happens_is_counted(group: Group, member: PolledMember) -> None:
     member.joined()
     member.membership.commit(offsets(1), timeout_ms=TIMEOUT_MS)
     group.server.expire(member.store.session_id)
-    member.poll_until(lambda: len(member.heard) == 3, "the loss")
+    member.poll_until(lambda: len(member.received) == 3, "the loss")
     wait_until(lambda: member.membership.counts.joined >= 2, what="two rebalances")
     found = member.membership.numbers()
     assert (found["commit-total"], found["lost-total"]) == (1, 1)
@@ -197,10 +197,10 @@ def test_asynchronous_commits_are_answered_in_order_by_polls(
 ) -> None:
     """A synchronous one comes after them, their callbacks before it; what they raise is logged."""
     member.joined()
-    told: list[tuple[int, str]] = []
+    reported: list[tuple[int, str]] = []
 
     def done(given: Offsets, error: Exception | None) -> None:
-        told.append((given[T0].offset, type(error).__name__))
+        reported.append((given[T0].offset, type(error).__name__))
         if given[T0].offset == 1:
             raise ValueError("the caller's")
 
@@ -209,10 +209,10 @@ def test_asynchronous_commits_are_answered_in_order_by_polls(
     member.membership.commit_async(offsets(3, T0, TopicPartition("t", 9)), done)
     member.membership.commit_async(offsets(4, T0), None)
     member.membership.commit(offsets(2, T0), timeout_ms=TIMEOUT_MS)
-    assert told == [(0, "NoneType"), (1, "NoneType"), (2, "NoneType"), (3, "CommitFailedError")]
+    assert reported == [(0, "NoneType"), (1, "NoneType"), (2, "NoneType"), (3, "CommitFailedError")]
     assert group.offset(0) == "2"
     member.membership.commit_async(offsets(8, T0), done)
-    member.poll_until(lambda: len(told) == 5, "the callback")
+    member.poll_until(lambda: len(reported) == 5, "the callback")
 
 
 def test_without_a_subscription_anything_can_be_committed(
@@ -235,7 +235,7 @@ def test_other_topics_mean_leaving_and_joining(group: Group, member: PolledMembe
     member.joined()
     member.membership.subscribe(frozenset("tu"), open_ended=True)
     member.poll_until(lambda: len(member.owned) == 3, "more topics")
-    assert member.heard[1] == ("revoked", frozenset({0, 1}))
+    assert member.received[1] == ("revoked", frozenset({0, 1}))
     member.membership.subscribe(frozenset(), open_ended=True)
     member.poll_until(lambda: not member.owned, "no topics")
     wait_until(lambda: not group.ids(), what="leaving")
@@ -243,7 +243,7 @@ def test_other_topics_mean_leaving_and_joining(group: Group, member: PolledMembe
         member.membership.commit(offsets(1), timeout_ms=TIMEOUT_MS)
     member.joined("u", count=1)
     member.membership.unsubscribe(TIMEOUT_MS)
-    assert member.heard[-1] == ("revoked", frozenset({0}))
+    assert member.received[-1] == ("revoked", frozenset({0}))
     assert group.ids() == []
     member.joined()
 
@@ -253,7 +253,7 @@ def test_new_partitions_come_by_themselves(group: Group, member: PolledMember) -
     member.joined()
     group.set_topic("t", 3)
     member.poll_until(lambda: len(member.owned) == 3, "the third one")
-    assert member.heard[1:] == [("assigned", frozenset({2}))]
+    assert member.received[1:] == [("assigned", frozenset({2}))]
 
 
 def test_a_handler_that_fails_does_not_hold_up_the_group(
@@ -306,13 +306,13 @@ def test_a_close_without_zookeeper_is_quick_and_says_lost(group: Group) -> None:
     member = PolledMember(group).joined()
     group.server.disconnect(member.store.session_id)
     member.membership.close(1_000)
-    assert member.heard[1:] == [("lost", frozenset({0, 1}))]
+    assert member.received[1:] == [("lost", frozenset({0, 1}))]
     with pytest.raises(ConsumerClosed):
         member.membership.commit(offsets(1), timeout_ms=TIMEOUT_MS)
-    told: list[Exception | None] = []
-    member.membership.commit_async(offsets(1), lambda _offsets, error: told.append(error))
+    reported: list[Exception | None] = []
+    member.membership.commit_async(offsets(1), lambda _offsets, error: reported.append(error))
     member.membership.unsubscribe(TIMEOUT_MS)
-    assert [type(one) for one in told] == [ConsumerClosed]
+    assert [type(one) for one in reported] == [ConsumerClosed]
     member.membership.close(1_000)
 
 
@@ -321,8 +321,8 @@ def test_asking_for_a_rebalance_is_one(group: Group, member: PolledMember) -> No
     member.joined()
     group.admin.delete_many([f"/consumers/{GROUP}/owners/t/1"])
     member.membership.rejoin()
-    member.poll_until(lambda: len(member.heard) == 3, "what was lost and taken again")
-    assert member.heard[1:] == [("lost", frozenset({1})), ("assigned", frozenset({1}))]
+    member.poll_until(lambda: len(member.received) == 3, "what was lost and taken again")
+    assert member.received[1:] == [("lost", frozenset({1})), ("assigned", frozenset({1}))]
     member.membership.topics_changed()
 
 
@@ -336,8 +336,8 @@ def test_a_caller_who_is_gone_leaves_the_group(
         assert member.membership.deliverable() == frozenset()
         with pytest.raises(CommitFailed):
             member.membership.commit(offsets(1), timeout_ms=TIMEOUT_MS)
-        member.poll_until(lambda: len(member.heard) == 3, "coming back")
-        assert member.heard[1:] == [("lost", frozenset({0, 1})), ("assigned", frozenset({0, 1}))]
+        member.poll_until(lambda: len(member.received) == 3, "coming back")
+        assert member.received[1:] == [("lost", frozenset({0, 1})), ("assigned", frozenset({0, 1}))]
         assert "no poll came for 1000 ms" in caplog.text
         wait_until(lambda: not group.ids(), what="leaving again")
 
@@ -351,7 +351,7 @@ def test_who_left_while_zookeeper_was_away_has_lost_what_he_had(group: Group) ->
         group.server.reconnect(session_id)
         wait_until(lambda: not group.ids(), what="what was left undone")
         member.poll_until(lambda: member.membership.deliverable() == BOTH, "coming back")
-        assert member.heard[1:] == [("lost", frozenset({0, 1})), ("assigned", frozenset({0, 1}))]
+        assert member.received[1:] == [("lost", frozenset({0, 1})), ("assigned", frozenset({0, 1}))]
 
 
 @pytest.mark.parametrize("leave", ["unsubscribe", "close"])
@@ -367,7 +367,7 @@ def test_a_last_commit_is_that_of_a_member(group: Group, leave: str) -> None:
 
     member.on_give_up = commit
     getattr(member.membership, leave)(TIMEOUT_MS)
-    assert member.heard[-1] == ("revoked", frozenset({0, 1}))
+    assert member.received[-1] == ("revoked", frozenset({0, 1}))
     assert (group.offset(0), group.offset(9)) == ("2", None)
     if leave == "unsubscribe":
         member.membership.commit(offsets(3, foreign), timeout_ms=TIMEOUT_MS)

@@ -4,7 +4,7 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
 
 
-def looked(watch: PollWatch, clock: ManualClock) -> tuple[int | None, bool]:
+def on_snapshot(watch: PollWatch, clock: ManualClock) -> tuple[int | None, bool]:
     """When to look next, and whether to leave now."""
     return watch.due_ms, watch.take(clock.now_ms())
 
@@ -14,7 +14,7 @@ def test_only_a_joined_member_falls_silent_and_once() -> None:
     clock = ManualClock()
     watch = PollWatch(100, clock)
     clock.advance(1_000)
-    assert looked(watch, clock) == (None, False)
+    assert on_snapshot(watch, clock) == (None, False)
     watch.polled()
     watch.watch(joined=True)
     clock.advance(99)
@@ -26,7 +26,7 @@ def test_only_a_joined_member_falls_silent_and_once() -> None:
     clock.advance(1)
     assert watch.take(clock.now_ms())
     assert watch.fell_silent
-    assert looked(watch, clock) == (None, False)
+    assert on_snapshot(watch, clock) == (None, False)
     watch.watch(joined=True)
     watch.watch(joined=False)
     assert not watch.take(clock.now_ms())

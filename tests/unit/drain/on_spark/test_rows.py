@@ -20,7 +20,7 @@ class PaperSession:
     defaultParallelism = 2  # noqa: N815 - Spark's
 
     def __init__(self) -> None:
-        self.asked: dict[str, str] = {}
+        self.requested: dict[str, str] = {}
 
     def __getattr__(self, name: str) -> Any:
         assert name in {"read", "sparkContext"}
@@ -36,7 +36,7 @@ class PaperSession:
 
     def options(self, **options: object) -> Self:
         """See ``DataFrameReader``."""
-        self.asked |= {name.lower(): str(value) for name, value in options.items()}
+        self.requested |= {name.lower(): str(value) for name, value in options.items()}
         return self
 
     def load(self) -> None:
@@ -49,10 +49,10 @@ def test_what_must_be_in_order_is_read_by_one_task_a_range(*, divided: bool) -> 
     session = PaperSession()
     rows = RangeRows(cast("SparkSession", session), DIVIDING)
     rows.read([WANTED], divided=divided)
-    assert session.asked["startingoffsets"] == '{"clicks": {"0": 5}}'
-    assert session.asked["kafka.client.id"] == "d"
+    assert session.requested["startingoffsets"] == '{"clicks": {"0": 5}}'
+    assert session.requested["kafka.client.id"] == "d"
     dividing = {
-        name: session.asked.get(name) for name in ("minpartitions", "maxrecordsperpartition")
+        name: session.requested.get(name) for name in ("minpartitions", "maxrecordsperpartition")
     }
     assert dividing == (
         {"minpartitions": "7", "maxrecordsperpartition": "1000"}

@@ -118,13 +118,13 @@ def test_holes_that_were_too_many_to_note_excuse_no_more_than_their_number() -> 
 def test_everything_once_and_unchanged_is_proven() -> None:
     """The good case, in words and as an exit status."""
     proof = _whole(_proof(Run(0, 10)))
-    assert proof.verdict is ProofOutcome.PROVEN
-    assert proof.verdict.value == 0
+    assert proof.outcome is ProofOutcome.PROVEN
+    assert proof.outcome.value == 0
     assert as_text(proof).splitlines()[-1].startswith("PROVEN")
 
 
 @pytest.mark.parametrize(
-    ("runs", "said"),
+    ("runs", "message"),
     [
         ([Run(0, 4), Run(5, 10)], "clicks-0: 1 offset is missing: [4, 5)"),
         (
@@ -134,18 +134,18 @@ def test_everything_once_and_unchanged_is_proven() -> None:
         ([Run(0, 12)], "clicks-0: 2 offsets are there that were never to be landed: [10, 12)"),
     ],
 )
-def test_what_is_not_there_once_is_not_proven(runs: list[Run], said: str) -> None:
+def test_what_is_not_there_once_is_not_proven(runs: list[Run], message: str) -> None:
     """Each kind of damage alone is enough, and is named with its offsets."""
     proof = _whole(_proof(*runs))
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
-    assert proof.problems == [said]
-    assert f"wrong: {said}" in as_text(proof)
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
+    assert proof.problems == [message]
+    assert f"wrong: {message}" in as_text(proof)
 
 
 def test_changed_contents_are_not_proven() -> None:
     """The right offsets with other bytes."""
     one = replace(_proof(Run(0, 10)), landed=_contents(10, 77))
-    assert _whole(one).verdict is ProofOutcome.NOT_PROVEN
+    assert _whole(one).outcome is ProofOutcome.NOT_PROVEN
     assert "000000000000004d" in _whole(one).problems[0]
 
 
@@ -155,7 +155,7 @@ def test_what_the_cluster_lost_since_is_no_fault() -> None:
         compared=Run(4, 10), log_end=12, differing={Difference.ONLY_LANDED: Differing(2, 5, 6)}
     )
     proof = _whole(replace(_proof(Run(0, 10)), cluster=check))
-    assert proof.verdict is ProofOutcome.PROVEN
+    assert proof.outcome is ProofOutcome.PROVEN
     assert "same in [4, 10), 2 to come\n" in as_text(proof)
 
 
@@ -164,15 +164,15 @@ def test_what_the_cluster_has_otherwise_is_a_fault(kind: Difference) -> None:
     """Both say that the landing is not a copy of the log."""
     check = ClusterCheck(compared=Run(0, 10), differing={kind: Differing(1, 5, 5)})
     proof = _whole(replace(_proof(Run(0, 10)), cluster=check))
-    assert proof.verdict is ProofOutcome.NOT_PROVEN
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
 
 
 def test_what_could_not_be_compared_leaves_it_open() -> None:
     """No fault was found, and no proof either; a fault elsewhere still wins."""
     check = ClusterCheck(compared=Run(10, 10), obstacle="the cluster does not have it")
     doubtful = replace(_proof(Run(0, 10)), cluster=check)
-    assert _whole(doubtful).verdict is ProofOutcome.UNKNOWN
-    assert _whole(doubtful, _proof(Run(0, 9))).verdict is ProofOutcome.NOT_PROVEN
+    assert _whole(doubtful).outcome is ProofOutcome.UNKNOWN
+    assert _whole(doubtful, _proof(Run(0, 9))).outcome is ProofOutcome.NOT_PROVEN
 
 
 def test_json_tells_all_that_the_table_tells() -> None:

@@ -8,12 +8,12 @@ from tests.support.polled import (
     BROKER,
     OTHER,
     TP,
-    answer,
     batch,
     board_of,
     fetched,
     part,
     plan,
+    response,
     view,
 )
 from zkconsumer.cluster.epoch_ends import EpochEnd
@@ -23,7 +23,7 @@ from zkconsumer.errors import LogTruncated, MessageTooLarge, OffsetOutOfRange, P
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.fetch.polled.partition_state import Phase
 from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.planning import plan_questions
+from zkconsumer.fetch.polled.planning import plan_lookups
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import (
     EARLIEST,
@@ -43,108 +43,108 @@ def board_with(policy: ResetPolicy | None, *, offset: int = 0) -> PartitionState
     return board_of(TP, settings=PollFetchSettings(reset=policy), offset=offset)
 
 
-def refuse(board: PartitionStates, code: int, now_ms: int = 0) -> None:
+def refuse(states: PartitionStates, code: int, now_ms: int = 0) -> None:
     """The leader answers with an error."""
-    answer(board, plan(board, now_ms), {TP: part(TP, error_code=code)}, now_ms)
+    response(states, plan(states, now_ms), {TP: part(TP, error_code=code)}, now_ms)
 
 
-def say_edges(board: PartitionStates, start: int, end: int, now_ms: int = 0) -> None:
+def say_edges(states: PartitionStates, start: int, end: int, now_ms: int = 0) -> None:
     """Answer the question where the log begins and ends."""
-    (question,) = plan_questions(board, now_ms).edges
-    board.answer_edges(question, start, end, now_ms)
+    (lookup,) = plan_lookups(states, now_ms).edges
+    states.on_edges(lookup, start, end, now_ms)
 
 
-def read(board: PartitionStates, count: int) -> None:
+def read(states: PartitionStates, count: int) -> None:
     """Read records of epoch 1 up to an offset."""
-    fetched(board, {TP: batch(0, count, epoch=1)})
-    collect(board, count, 0, None)
+    fetched(states, {TP: batch(0, count, epoch=1)})
+    collect(states, count, 0, None)
 
 
-def judged(board: PartitionStates, end: EpochEnd | int | None) -> Any:
+def judged(states: PartitionStates, end: EpochEnd | int | None) -> Any:
     """A new leader says where epoch 1 ended."""
-    board.see(view({TP: OTHER}, epoch=2))
-    (question,) = plan_questions(board, 10_000).epochs
-    board.answer_epoch(question, end, 10_000)
-    return board.states[TP]
+    states.see(view({TP: OTHER}, epoch=2))
+    (lookup,) = plan_lookups(states, 10_000).epochs
+    states.on_epoch_end(lookup, end, 10_000)
+    return states.states[TP]
 
 
 def test_a_policy_gives_the_position() -> None:
     """With the epoch that came with it."""
-    board = board_with(None)
-    board.seek(TP, Reset(LATEST))
-    assert board.states[TP].position is None
-    ((question, _),) = plan_questions(board, 0).resets
-    board.answer_reset(question, TimedOffset(42, -1, 3), 0)
-    assert board.states[TP].position == PositionView(42, 3)
-    assert plan(board).wanted[TP].start == PositionView(42, 3)
+    states = board_with(None)
+    states.seek(TP, Reset(LATEST))
+    assert states.states[TP].position is None
+    ((lookup, _),) = plan_lookups(states, 0).resets
+    states.on_reset(lookup, TimedOffset(42, -1, 3), 0)
+    assert states.states[TP].position == PositionView(42, 3)
+    assert plan(states).wanted[TP].start == PositionView(42, 3)
 
 
 def test_an_answer_to_a_question_of_before_the_seek_does_not_count() -> None:
     """The caller's word is newer."""
-    board = board_with(None)
-    board.seek(TP, Reset(LATEST))
-    ((question, _),) = plan_questions(board, 0).resets
-    board.seek(TP, AtOffset(5))
-    board.answer_reset(question, TimedOffset(42), 0)
-    assert board.states[TP].position == PositionView(5)
+    states = board_with(None)
+    states.seek(TP, Reset(LATEST))
+    ((lookup, _),) = plan_lookups(states, 0).resets
+    states.seek(TP, AtOffset(5))
+    states.on_reset(lookup, TimedOffset(42), 0)
+    assert states.states[TP].position == PositionView(5)
 
 
 def test_out_of_range_is_told_where_no_policy_is_set() -> None:
     """With what the log has; behind what waits."""
-    board = board_with(None)
-    fetched(board, {TP: batch(0, 2)})
-    refuse(board, OUT)
-    say_edges(board, 50, 90)
-    assert len(collect(board, 9, 0, None)[TP]) == 2
-    with pytest.raises(OffsetOutOfRange) as told:
-        collect(board, 9, 0, None)
-    error = told.value
+    states = board_with(None)
+    fetched(states, {TP: batch(0, 2)})
+    refuse(states, OUT)
+    say_edges(states, 50, 90)
+    assert len(collect(states, 9, 0, None)[TP]) == 2
+    with pytest.raises(OffsetOutOfRange) as reported:
+        collect(states, 9, 0, None)
+    error = reported.value
     assert (error.offset, error.log_start, error.log_end) == (2, 50, 90)
 
 
 def test_a_policy_waits_for_what_waits() -> None:
     """What was fetched in front of the hole is handed out first."""
-    board = board_with(LATEST)
-    fetched(board, {TP: batch(0, 2)})
-    refuse(board, OUT)
-    say_edges(board, 50, 90)
-    assert board.states[TP].phase is Phase.OUTSIDE
-    assert not plan_questions(board, 0).all()
-    collect(board, 9, 0, None)
-    ((_, policy),) = plan_questions(board, 0).resets
+    states = board_with(LATEST)
+    fetched(states, {TP: batch(0, 2)})
+    refuse(states, OUT)
+    say_edges(states, 50, 90)
+    assert states.states[TP].phase is Phase.OUTSIDE
+    assert not plan_lookups(states, 0).all()
+    collect(states, 9, 0, None)
+    ((_, policy),) = plan_lookups(states, 0).resets
     assert policy is LATEST
 
 
 def test_out_of_range_that_is_none_is_tried_again() -> None:
     """By a leader that is behind, say; if it insists, it is believed."""
-    board = board_with(None, offset=60)
+    states = board_with(None, offset=60)
     now_ms = 0
     for _ in range(3):
-        refuse(board, OUT, now_ms)
-        say_edges(board, 50, 90, now_ms)
-        assert board.states[TP].phase is Phase.FETCHING
+        refuse(states, OUT, now_ms)
+        say_edges(states, 50, 90, now_ms)
+        assert states.states[TP].phase is Phase.FETCHING
         now_ms += 10_000
-    refuse(board, OUT, now_ms)
-    say_edges(board, 50, 90, now_ms)
+    refuse(states, OUT, now_ms)
+    say_edges(states, 50, 90, now_ms)
     with pytest.raises(OffsetOutOfRange):
-        collect(board, 9, now_ms, None)
+        collect(states, 9, now_ms, None)
 
 
 def test_a_damaged_set_is_asked_for_once_more() -> None:
     """A second time it is believed, and told behind the sound records, with what to do."""
-    board = board_with(None)
+    states = board_with(None)
     sound, damaged = batch(0, 2), bytearray(batch(2, 1) + batch(3, 1))
     damaged[40] ^= 1
-    fetched(board, {TP: sound + damaged})
-    assert len(collect(board, 9, 0, None)[TP]) == 2
-    assert collect(board, 9, 0, None) == {}
-    fetched(board, {TP: bytes(damaged)}, now_ms=1_000)
-    with pytest.raises(PartitionFailed, match="seek to 3") as told:
-        collect(board, 9, 0, None)
-    assert told.value.offset == 2
-    board.seek(TP, AtOffset(3))
-    fetched(board, {TP: bytes(damaged)}, now_ms=2_000)
-    assert len(collect(board, 9, 0, None)[TP]) == 1
+    fetched(states, {TP: sound + damaged})
+    assert len(collect(states, 9, 0, None)[TP]) == 2
+    assert collect(states, 9, 0, None) == {}
+    fetched(states, {TP: bytes(damaged)}, now_ms=1_000)
+    with pytest.raises(PartitionFailed, match="seek to 3") as reported:
+        collect(states, 9, 0, None)
+    assert reported.value.offset == 2
+    states.seek(TP, AtOffset(3))
+    fetched(states, {TP: bytes(damaged)}, now_ms=2_000)
+    assert len(collect(states, 9, 0, None)[TP]) == 1
 
 
 def misplaced(data: bytes, offset: int) -> bytes:
@@ -154,89 +154,89 @@ def misplaced(data: bytes, offset: int) -> bytes:
 
 def test_an_offset_that_cant_be_is_asked_for_once_more() -> None:
     """As damage is, where it contradicts what lies around it; what lies in front counts."""
-    board = board_with(None)
+    states = board_with(None)
     found = batch(0, 2) + misplaced(batch(2, 1), 50) + batch(3, 1)
-    fetched(board, {TP: found})
-    assert collect(board, 9, 0, None)[TP].next_offset == 2
-    assert plan(board).wanted == {}  # after a pause
-    fetched(board, {TP: batch(2, 1) + batch(3, 1)}, now_ms=1_000)
-    assert collect(board, 9, 0, None)[TP].next_offset == 4
+    fetched(states, {TP: found})
+    assert collect(states, 9, 0, None)[TP].next_offset == 2
+    assert plan(states).wanted == {}  # after a pause
+    fetched(states, {TP: batch(2, 1) + batch(3, 1)}, now_ms=1_000)
+    assert collect(states, 9, 0, None)[TP].next_offset == 4
 
 
 def test_what_stays_behind_the_end_of_the_log_is_told() -> None:
     """At once asked again, since a busy log has the same for a moment; then it stops there."""
-    board = board_with(None)
+    states = board_with(None)
     damaged = misplaced(batch(2, 1), 2 + (1 << 36)) + batch(3, 1)
-    fetched(board, {TP: batch(0, 2) + damaged})
-    assert collect(board, 9, 0, None)[TP].next_offset == 2
-    assert board.take_effects().notes == []
-    planned = plan(board)
+    fetched(states, {TP: batch(0, 2) + damaged})
+    assert collect(states, 9, 0, None)[TP].next_offset == 2
+    assert states.take_effects().notes == []
+    planned = plan(states)
     assert planned.wanted[TP].is_again
-    answer(board, planned, {TP: part(TP, damaged)})
+    response(states, planned, {TP: part(TP, damaged)})
     with pytest.raises(PartitionFailed, match=r"but the log ends at 100.*seek to 3"):
-        collect(board, 9, 0, None)
-    board.seek(TP, AtOffset(3))
-    fetched(board, {TP: damaged})  # the broker looks for it by the same headers
-    assert collect(board, 9, 0, None) == {}
-    fetched(board, {TP: damaged})
-    assert collect(board, 9, 0, None)[TP].next_offset == 4
+        collect(states, 9, 0, None)
+    states.seek(TP, AtOffset(3))
+    fetched(states, {TP: damaged})  # the broker looks for it by the same headers
+    assert collect(states, 9, 0, None) == {}
+    fetched(states, {TP: damaged})
+    assert collect(states, 9, 0, None)[TP].next_offset == 4
 
 
 def test_a_busy_log_goes_beyond_what_its_broker_noted_before() -> None:
     """Nothing of it is lost, repeated or called damaged."""
-    board = board_with(None)
+    states = board_with(None)
     log = batch(0, 2) + batch(2, 2) + batch(4, 2)
-    answer(board, plan(board), {TP: part(TP, log, high_watermark=4)})
-    assert collect(board, 9, 0, None)[TP].next_offset == 4
-    answer(board, plan(board), {TP: part(TP, batch(4, 2), high_watermark=6)})
-    assert collect(board, 9, 0, None)[TP].next_offset == 6
+    response(states, plan(states), {TP: part(TP, log, high_watermark=4)})
+    assert collect(states, 9, 0, None)[TP].next_offset == 4
+    response(states, plan(states), {TP: part(TP, batch(4, 2), high_watermark=6)})
+    assert collect(states, 9, 0, None)[TP].next_offset == 6
 
 
 def test_a_leader_of_the_same_log_is_proved() -> None:
     """And asked from where the last one stopped."""
-    board = board_with(None)
-    read(board, 5)
-    judged(board, EpochEnd(1, 8))
-    assert plan(board, broker=OTHER).wanted[TP].start == PositionView(5, 1)
+    states = board_with(None)
+    read(states, 5)
+    judged(states, EpochEnd(1, 8))
+    assert plan(states, broker=OTHER).wanted[TP].start == PositionView(5, 1)
 
 
 def test_nobody_can_say_is_as_good_as_proved() -> None:
     """Brokers before 2.3."""
-    board = board_with(None)
-    read(board, 5)
-    judged(board, None)
-    assert plan(board, broker=OTHER).wanted
+    states = board_with(None)
+    read(states, 5)
+    judged(states, None)
+    assert plan(states, broker=OTHER).wanted
 
 
 def test_what_was_fetched_ahead_and_is_gone_is_fetched_anew() -> None:
     """The caller has none of it: nobody needs to know. The new place is proved, too."""
-    board = board_with(None)
-    fetched(board, {TP: batch(0, 5, epoch=1)})
-    collect(board, 2, 0, None)
-    state = judged(board, EpochEnd(1, 3))
+    states = board_with(None)
+    fetched(states, {TP: batch(0, 5, epoch=1)})
+    collect(states, 2, 0, None)
+    state = judged(states, EpochEnd(1, 3))
     assert not state.waiting
     assert state.position == PositionView(2, 1)
-    (question,) = plan_questions(board, 10_000).epochs
-    board.answer_epoch(question, EpochEnd(1, 3), 10_000)
-    assert plan(board, broker=OTHER).wanted[TP].start == PositionView(2, 1)
+    (lookup,) = plan_lookups(states, 10_000).epochs
+    states.on_epoch_end(lookup, EpochEnd(1, 3), 10_000)
+    assert plan(states, broker=OTHER).wanted[TP].start == PositionView(2, 1)
 
 
 def test_what_the_caller_has_and_is_gone_is_told() -> None:
     """With the first offset that may differ."""
-    board = board_with(None)
-    read(board, 5)
-    judged(board, EpochEnd(0, 3))
-    with pytest.raises(LogTruncated) as told:
-        collect(board, 9, 0, None)
-    assert (told.value.position, told.value.diverged_at) == (5, 3)
-    assert told.value.leader_epoch == 0
+    states = board_with(None)
+    read(states, 5)
+    judged(states, EpochEnd(0, 3))
+    with pytest.raises(LogTruncated) as reported:
+        collect(states, 9, 0, None)
+    assert (reported.value.position, reported.value.diverged_at) == (5, 3)
+    assert reported.value.leader_epoch == 0
 
 
 def test_with_a_policy_the_position_steps_back() -> None:
     """To where the logs part, whatever the policy: nothing in front of it is lost."""
-    board = board_with(LATEST)
-    read(board, 5)
-    state = judged(board, EpochEnd(0, 3))
+    states = board_with(LATEST)
+    read(states, 5)
+    state = judged(states, EpochEnd(0, 3))
     assert state.position == PositionView(3, 0)
 
 
@@ -245,79 +245,79 @@ def test_a_log_that_grew_to_the_position_again_is_asked_before_anything_is_fetch
     policy: ResetPolicy | None,
 ) -> None:
     """By its offsets nothing is amiss; that the epoch is over is what its leader says."""
-    board = board_with(policy)
-    read(board, 20)
-    refuse(board, ErrorCode.FENCED_LEADER_EPOCH)
-    assert board.take_effects().refresh_metadata
-    board.see(view({TP: BROKER}, epoch=2))
-    assert not plan(board, 10_000).wanted
-    (question,) = plan_questions(board, 10_000).epochs
-    assert (question.fetched, question.leader_epoch) == (PositionView(20, 1), 2)
-    board.answer_epoch(question, EpochEnd(1, 13), 10_000)
+    states = board_with(policy)
+    read(states, 20)
+    refuse(states, ErrorCode.FENCED_LEADER_EPOCH)
+    assert states.take_effects().refresh_metadata
+    states.see(view({TP: BROKER}, epoch=2))
+    assert not plan(states, 10_000).wanted
+    (lookup,) = plan_lookups(states, 10_000).epochs
+    assert (lookup.fetched, lookup.leader_epoch) == (PositionView(20, 1), 2)
+    states.on_epoch_end(lookup, EpochEnd(1, 13), 10_000)
     if policy is None:
-        with pytest.raises(LogTruncated) as told:
-            collect(board, 9, 10_000, None)
-        assert (told.value.position, told.value.diverged_at) == (20, 13)
+        with pytest.raises(LogTruncated) as reported:
+            collect(states, 9, 10_000, None)
+        assert (reported.value.position, reported.value.diverged_at) == (20, 13)
     else:
-        assert board.states[TP].position == PositionView(13, 1)
+        assert states.states[TP].position == PositionView(13, 1)
 
 
 def test_the_broker_may_say_it_with_a_fetch() -> None:
     """From version 12 on."""
-    board = board_with(LATEST)
-    read(board, 5)
+    states = board_with(LATEST)
+    read(states, 5)
     diverging = part(TP, diverging_epoch=DivergingEpoch(epoch=0, end_offset=3))
-    answer(board, plan(board), {TP: diverging})
-    assert board.states[TP].position == PositionView(3, 0)
+    response(states, plan(states), {TP: diverging})
+    assert states.states[TP].position == PositionView(3, 0)
 
 
 def test_the_nearest_replica_is_asked_until_it_fails() -> None:
     """Then the leader again, who may name it anew."""
-    board = board_of(TP)
-    answer(board, plan(board), {TP: part(TP, preferred_read_replica=OTHER.id)})
-    assert not plan(board).wanted
-    planned = plan(board, broker=OTHER)
-    answer(board, planned, {TP: part(TP, batch(0, 1))})
-    assert len(collect(board, 9, 0, None)[TP]) == 1
-    planned = plan(board, broker=OTHER)
-    answer(board, planned, {TP: part(TP, error_code=OUT)})
-    assert board.states[TP].phase is Phase.FETCHING
-    assert list(plan(board, 1_000).wanted) == [TP]
+    states = board_of(TP)
+    response(states, plan(states), {TP: part(TP, preferred_read_replica=OTHER.id)})
+    assert not plan(states).wanted
+    planned = plan(states, broker=OTHER)
+    response(states, planned, {TP: part(TP, batch(0, 1))})
+    assert len(collect(states, 9, 0, None)[TP]) == 1
+    planned = plan(states, broker=OTHER)
+    response(states, planned, {TP: part(TP, error_code=OUT)})
+    assert states.states[TP].phase is Phase.FETCHING
+    assert list(plan(states, 1_000).wanted) == [TP]
 
 
 def test_the_leader_is_asked_again_after_a_while() -> None:
     """Another replica may be nearer by now."""
-    board = board_of(TP)
-    answer(board, plan(board), {TP: part(TP, preferred_read_replica=OTHER.id)})
-    assert not plan(board, 400_000, OTHER).wanted
-    assert plan(board, 400_000).wanted
+    states = board_of(TP)
+    response(states, plan(states), {TP: part(TP, preferred_read_replica=OTHER.id)})
+    assert not plan(states, 400_000, OTHER).wanted
+    assert plan(states, 400_000).wanted
 
 
 def test_a_replica_that_nobody_knows_is_not_asked() -> None:
     """Nor is the leader asked again at once: it would name that one again."""
-    board = board_of(TP)
-    answer(board, plan(board), {TP: part(TP, preferred_read_replica=99)})
-    assert board.effects.refresh_metadata
-    assert not plan(board).wanted
-    assert plan(board, 2_000).wanted
+    states = board_of(TP)
+    response(states, plan(states), {TP: part(TP, preferred_read_replica=99)})
+    assert states.effects.refresh_metadata
+    assert not plan(states).wanted
+    assert plan(states, 2_000).wanted
 
 
 def test_no_permission_in_the_metadata_is_told() -> None:
     """Nobody leads the partition, for us."""
-    board = board_of(TP)
+    states = board_of(TP)
     errors = {"t": int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
-    board.see(view({}, errors=errors))
+    states.see(view({}, errors=errors))
     with pytest.raises(Exception, match="permission"):
-        collect(board, 9, 0, None)
-    board.see(view({TP: BROKER}))
-    assert plan(board, 10_000).wanted
+        collect(states, 9, 0, None)
+    states.see(view({TP: BROKER}))
+    assert plan(states, 10_000).wanted
 
 
 def test_a_leader_that_knows_nothing_of_the_epoch_has_another_log() -> None:
     """What the two share is not known: the policy says where to go on."""
-    board = board_with(LATEST)
-    read(board, 5)
-    state = judged(board, EpochEnd(-1, -1))
+    states = board_with(LATEST)
+    read(states, 5)
+    state = judged(states, EpochEnd(-1, -1))
     assert (state.phase, state.policy, state.position) == (Phase.RESETTING, LATEST, None)
 
 
@@ -326,32 +326,32 @@ def test_a_leader_that_knows_nothing_of_the_epoch_has_another_log() -> None:
 )
 def test_a_leader_that_can_not_say_yet_where_an_epoch_ended_proves_nothing(code: int) -> None:
     """Until then nothing is read: the log may have been cut back below what was."""
-    board = board_with(LATEST)
-    read(board, 5)
-    assert judged(board, int(code)).unproven
+    states = board_with(LATEST)
+    read(states, 5)
+    assert judged(states, int(code)).unproven
 
 
 def test_one_that_moved_is_asked_again_with_the_next_view() -> None:
     """And then what was read holds, or not."""
-    board = board_with(LATEST)
-    read(board, 5)
-    state = judged(board, int(ErrorCode.NOT_LEADER_FOR_PARTITION))
-    board.see(view({TP: OTHER}, epoch=2))
-    (question,) = plan_questions(board, 60_000).epochs
-    board.answer_epoch(question, EpochEnd(1, 5), 60_000)
+    states = board_with(LATEST)
+    read(states, 5)
+    state = judged(states, int(ErrorCode.NOT_LEADER_FOR_PARTITION))
+    states.see(view({TP: OTHER}, epoch=2))
+    (lookup,) = plan_lookups(states, 60_000).epochs
+    states.on_epoch_end(lookup, EpochEnd(1, 5), 60_000)
     assert not state.unproven
     assert state.phase is Phase.FETCHING
 
 
 def test_without_a_policy_that_is_told() -> None:
     """With the place where the caller stood."""
-    board = board_with(None)
-    read(board, 5)
-    judged(board, EpochEnd(-1, -1))
-    with pytest.raises(LogTruncated) as told:
-        collect(board, 9, 0, None)
-    assert (told.value.position, told.value.diverged_at) == (5, None)
-    assert told.value.leader_epoch == -1
+    states = board_with(None)
+    read(states, 5)
+    judged(states, EpochEnd(-1, -1))
+    with pytest.raises(LogTruncated) as reported:
+        collect(states, 9, 0, None)
+    assert (reported.value.position, reported.value.diverged_at) == (5, None)
+    assert reported.value.leader_epoch == -1
 
 
 @pytest.mark.parametrize("policy", [EARLIEST, LATEST, None], ids=["earliest", "latest", "none"])
@@ -360,71 +360,71 @@ def test_a_topic_that_was_made_again_is_read_from_its_start(policy: ResetPolicy 
 
     The log says it once, with the position.
     """
-    board = board_with(policy)
-    board.see(view({TP: BROKER}, topic_id=b"1"))
-    read(board, 5)
-    board.see(view({TP: BROKER}, topic_id=b"1"))
-    board.see(view({TP: BROKER}))
-    assert board.states[TP].position == PositionView(5, 1)
-    board.take_effects()
-    board.see(view({TP: BROKER}, topic_id=b"2"))
+    states = board_with(policy)
+    states.see(view({TP: BROKER}, topic_id=b"1"))
+    read(states, 5)
+    states.see(view({TP: BROKER}, topic_id=b"1"))
+    states.see(view({TP: BROKER}))
+    assert states.states[TP].position == PositionView(5, 1)
+    states.take_effects()
+    states.see(view({TP: BROKER}, topic_id=b"2"))
     follows = "reading it from its start"
     if policy is None:
         follows = "it is the caller's to say where to go on"
-    assert board.take_effects().notes == [
+    assert states.take_effects().notes == [
         "consumer: topic t was deleted and created again since it was read, so what is known of it "
         f"is of the former topic (partition 0: 5): {follows}"
     ]
     if policy is None:
         with pytest.raises(LogTruncated):
-            collect(board, 9, 0, None)
+            collect(states, 9, 0, None)
     else:
-        ((question, asked),) = plan_questions(board, 0).resets
-        assert asked is EARLIEST
-        board.answer_reset(question, TimedOffset(0), 0)
-        board.see(view({TP: BROKER}, topic_id=b"1"))  # by a broker that is behind
-        board.see(view({TP: BROKER}, topic_id=b"2"))
-        assert board.states[TP].phase is Phase.FETCHING
+        ((lookup, requested),) = plan_lookups(states, 0).resets
+        assert requested is EARLIEST
+        states.on_reset(lookup, TimedOffset(0), 0)
+        states.see(view({TP: BROKER}, topic_id=b"1"))  # by a broker that is behind
+        states.see(view({TP: BROKER}, topic_id=b"2"))
+        assert states.states[TP].phase is Phase.FETCHING
 
 
 def test_a_doubt_about_the_leader_has_the_cluster_looked_at() -> None:
     """Another one may lead by now."""
-    board = board_with(None, offset=60)
-    refuse(board, OUT)
-    board.take_effects()
-    say_edges(board, 50, 90)
-    effects = board.take_effects()
+    states = board_with(None, offset=60)
+    refuse(states, OUT)
+    states.take_effects()
+    say_edges(states, 50, 90)
+    effects = states.take_effects()
     assert effects.refresh_metadata
     assert any("t-0" in note and "60" in note for note in effects.notes)
 
 
 def test_where_nothing_waits_the_policy_is_followed_at_once() -> None:
     """And it is said, with what the log had."""
-    board = board_with(LATEST)
-    refuse(board, OUT)
-    say_edges(board, 50, 90)
-    ((_, policy),) = plan_questions(board, 0).resets
+    states = board_with(LATEST)
+    refuse(states, OUT)
+    say_edges(states, 50, 90)
+    ((_, policy),) = plan_lookups(states, 0).resets
     assert policy is LATEST
-    effects = board.take_effects()
-    assert effects.ask_positions
+    effects = states.take_effects()
+    assert effects.resolve_positions
     assert any("[50, 90)" in note for note in effects.notes)
     assert any("t-0: going on at" in note and "LATEST" in note for note in effects.notes)
 
 
 def test_a_message_that_is_too_large_wakes_the_caller() -> None:
     """It is the caller's to raise the limit, or to seek."""
-    board = board_of(TP, settings=PollFetchSettings(reset=None, growth_max_bytes=100))
-    board.take_effects()
-    fetched(board, {TP: batch(0, 1, size=5_000)[:80]})
-    assert board.take_effects().tell_caller
+    states = board_of(TP, settings=PollFetchSettings(reset=None, growth_max_bytes=100))
+    states.take_effects()
+    fetched(states, {TP: batch(0, 1, size=5_000)[:80]})
+    assert states.take_effects().notify_caller
     with pytest.raises(MessageTooLarge):
-        collect(board, 9, 0, None)
+        collect(states, 9, 0, None)
 
 
 def test_what_is_sound_is_compared_by_an_epoch_that_the_leader_knows_from_then_on() -> None:
     """It has nothing of ours, but what is in front of us."""
-    board = board_with(None)
-    read(board, 3)
-    state = judged(board, EpochEnd(0, 3))
+    states = board_with(None)
+    read(states, 3)
+    state = judged(states, EpochEnd(0, 3))
     assert state.fetched == PositionView(3, 0)
     assert state.position.offset == 3

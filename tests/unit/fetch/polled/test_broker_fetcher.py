@@ -29,10 +29,10 @@ class Line:
 def test_one_without_partitions_ends_when_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a long rest, and unless partitions are on their way to it."""
     monkeypatch.setattr(broker_fetcher, "_IDLE_MS", 1)
-    line, answers = Line(None), [False, False, True]
-    fetcher = BrokerFetcher(cast("FetchConnection", line), SystemClock(), lambda: answers.pop(0))
+    line, responses = Line(None), [False, False, True]
+    fetcher = BrokerFetcher(cast("FetchConnection", line), SystemClock(), lambda: responses.pop(0))
     fetcher.run()
-    assert (answers, line.turns, line.closed) == ([], 3, 1)
+    assert (responses, line.turns, line.closed) == ([], 3, 1)
 
 
 def test_one_that_is_woken_does_not_ask_whether_to_end(monkeypatch: pytest.MonkeyPatch) -> None:

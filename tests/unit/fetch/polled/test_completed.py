@@ -21,14 +21,14 @@ def unpacked(
     data: bytes,
     *,
     offset: int = 0,
-    asked_bytes: int = 64,
+    requested_bytes: int = 64,
     limit: int = LIMIT,
     is_again: bool = False,
 ) -> Unpacked:
     """What so much of a log comes to for who asked from there."""
-    asked = replace(asked_of(TP, offset, asked_bytes), is_again=is_again)
+    requested = replace(asked_of(TP, offset, requested_bytes), is_again=is_again)
     settings = PollFetchSettings(growth_max_bytes=limit)
-    return unpack(asked, memoryview(data), None, settings, 1 << 20, 1_000)
+    return unpack(requested, memoryview(data), None, settings, 1 << 20, 1_000)
 
 
 def chunk_of(found: Unpacked) -> BufferedChunk:
@@ -54,15 +54,15 @@ def test_what_lies_in_front_of_it_comes_again() -> None:
 def test_a_need_is_never_less_than_what_was_asked() -> None:
     """Where an answer was shorter than that."""
     whole = batch(0, 1, size=500)
-    assert unpacked(whole[:64], asked_bytes=4_000).needed_bytes == 4_000
+    assert unpacked(whole[:64], requested_bytes=4_000).needed_bytes == 4_000
 
 
-@pytest.mark.parametrize(("asked_bytes", "needed"), [(100, 200), (700, 1_000), (999, 1_000)])
+@pytest.mark.parametrize(("requested_bytes", "needed"), [(100, 200), (700, 1_000), (999, 1_000)])
 def test_where_not_even_the_size_is_there_twice_as_much_is_asked_for(
-    asked_bytes: int, needed: int
+    requested_bytes: int, needed: int
 ) -> None:
     """Up to the limit."""
-    found = unpacked(b"\0" * 7, asked_bytes=asked_bytes, limit=1_000)
+    found = unpacked(b"\0" * 7, requested_bytes=requested_bytes, limit=1_000)
     assert (found.needed_bytes, found.too_large, found.wire_bytes) == (needed, None, 7)
 
 
@@ -80,7 +80,7 @@ def test_what_will_never_fit_is_told_with_its_size() -> None:
 
 def test_at_the_limit_an_entry_without_a_size_is_too_large() -> None:
     """There is nothing more to ask for."""
-    assert unpacked(b"\0" * 7, asked_bytes=1_000, limit=1_000).too_large is not None
+    assert unpacked(b"\0" * 7, requested_bytes=1_000, limit=1_000).too_large is not None
 
 
 def test_the_next_request_brings_at_least_the_entry_that_this_one_ended_in() -> None:
@@ -148,17 +148,17 @@ def test_a_large_part_of_an_answer_is_not_copied() -> None:
     """It keeps the whole answer in memory; little of it must not, and is copied."""
     data = batch(0, 4)
     for times, is_shared in ((1, True), (8, True), (9, False)):
-        answer = bytearray(data * times)
+        response = bytearray(data * times)
         found = unpack(
-            asked_of(), memoryview(answer)[: len(data)], None, PollFetchSettings(), 1 << 20, 1_000
+            asked_of(), memoryview(response)[: len(data)], None, PollFetchSettings(), 1 << 20, 1_000
         )
         frame = chunk_of(found).frame
         assert (frame is not None) is is_shared
         if frame is not None:
-            assert frame.size_bytes == len(answer)
+            assert frame.size_bytes == len(response)
         if RUNS_NATIVE and is_shared:
             with pytest.raises(BufferError):
-                answer.append(0)
+                response.append(0)
         else:
-            answer.append(0)
+            response.append(0)
         assert len(chunk_of(found).records.take(9)) == 4

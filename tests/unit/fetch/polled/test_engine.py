@@ -165,16 +165,16 @@ def test_positions_are_asked_for_where_one_is_missing_and_only_then(fakes: Fakes
     """The thread that asks starts with the first question: known offsets need no broker's word."""
     known, missing = PARTITIONS[0], PARTITIONS[1]
 
-    def asks() -> bool:
+    def requests() -> bool:
         return any(thread.name == "poll-rig/positions" for thread in threading.enumerate())
 
     with fakes.rig() as rig:
-        wait_until(lambda: set(PARTITIONS) <= set(rig.keeper.view.leaders), what="the leaders")
+        wait_until(lambda: set(PARTITIONS) <= set(rig.metadata.view.leaders), what="the leaders")
         rig.start({known: AtOffset(0)})
         rig.poll_until(lambda: len(rig.offsets(known)) == 30, "all records")
-        assert not asks()
+        assert not requests()
         rig.start({missing: Reset(LATEST)})
-        assert asks()
+        assert requests()
         wait_until(lambda: rig.engine.position(missing) == PositionView(30), what="the end")
 
 
@@ -239,19 +239,19 @@ def test_who_was_to_be_woken_is_woken_though_an_interrupt_came_between() -> None
         if len(followed) == 1:
             raise KeyboardInterrupt
 
-    desk = SharedFetchState(QUICK, ManualClock(), follow)
+    shared = SharedFetchState(QUICK, ManualClock(), follow)
     with pytest.raises(KeyboardInterrupt):
-        desk.change(lambda board, _: board.broker_lost(BROKER))
-    desk.change(lambda _board, _now_ms: None)
-    desk.change(lambda _board, _now_ms: None)
+        shared.change(lambda states, _: states.broker_lost(BROKER))
+    shared.change(lambda _states, _now_ms: None)
+    shared.change(lambda _states, _now_ms: None)
     assert [one.refresh_metadata for one in followed] == [True, True, False]
 
 
 class Paper:
     """A dialer, and the connection that it gives, which answer what they are told."""
 
-    def __init__(self, *answers: object) -> None:
-        self.answers: list[Any] = list(answers)
+    def __init__(self, *responses: object) -> None:
+        self.responses: list[Any] = list(responses)
         self.requests: list[FetchRequest] = []
         self.is_idle = True
         self.refusal: ZkConsumerError | None = None
@@ -276,16 +276,16 @@ class Paper:
         self.requests.append(request)
         return InFlight(request, 12, 1)
 
-    def hear(self, _: object, **__: object) -> Received:
+    def receive(self, _: object, **__: object) -> Received:
         """Have the next answer at hand, or fail."""
-        if isinstance(self.answers[0], Exception):
+        if isinstance(self.responses[0], Exception):
             self.is_idle = False
-            raise self.answers.pop(0)
+            raise self.responses.pop(0)
         return Received.ALL
 
     def finish(self, _: object, **__: object) -> Any:
         """Answer."""
-        return self.answers.pop(0)
+        return self.responses.pop(0)
 
 
 def response(*records: bytes, **fields: Any) -> FetchResponse:
@@ -298,22 +298,22 @@ def response(*records: bytes, **fields: Any) -> FetchResponse:
 class Line:
     """A line on a paper connection."""
 
-    def __init__(self, *answers: object) -> None:
-        self.paper = Paper(*answers)
+    def __init__(self, *responses: object) -> None:
+        self.paper = Paper(*responses)
         self.clock = ManualClock()
         self.effects: list[Effects] = []
         settings = PollFetchSettings()
-        self.desk = SharedFetchState(settings, self.clock, self.effects.append)
+        self.shared = SharedFetchState(settings, self.clock, self.effects.append)
         self.line = FetchConnection(
             BROKER,
-            self.desk,
+            self.shared,
             dialer=cast("Any", self.paper),
             settings=settings,
             clock=self.clock,
         )
-        self.desk.change(lambda board, _: board.see(view({TP: BROKER})))
-        self.desk.change(lambda board, _: board.add([TP]))
-        self.desk.change(lambda board, _: board.seek(TP, AtOffset(0)))
+        self.shared.change(lambda states, _: states.see(view({TP: BROKER})))
+        self.shared.change(lambda states, _: states.add([TP]))
+        self.shared.change(lambda states, _: states.seek(TP, AtOffset(0)))
 
 
 def test_a_line_connects_and_then_fetches() -> None:
@@ -325,7 +325,7 @@ def test_a_line_connects_and_then_fetches() -> None:
     first, second = one.paper.requests
     assert (first.session_epoch, second.session_id, second.session_epoch) == (0, 5, 1)
     assert second.topics[0].partitions[0].fetch_offset == 2
-    counters = one.desk.counters
+    counters = one.shared.counters
     assert (counters.fetches, counters.fetched_records, counters.in_flight) == (2, 2, 0)
 
 
@@ -345,13 +345,13 @@ def test_what_follows_is_asked_for_before_what_came_is_unpacked(
     one.line.turn()
     one.line.turn()
     assert sent == [2]
-    assert one.desk.counters.in_flight == 1
+    assert one.shared.counters.in_flight == 1
     assert one.line.turn() == AT_ONCE
     _, early, third = one.paper.requests
     assert (early.session_epoch, third.session_epoch) == (1, 2)
     assert early.topics[0].partitions[0].fetch_offset == 2
     assert early.max_wait_ms == third.max_wait_ms == 500
-    assert one.desk.look(lambda board: board.states[TP].fetched) == PositionView(3, 0)
+    assert one.shared.look(lambda states: states.states[TP].fetched) == PositionView(3, 0)
 
 
 @needs_native_engine
@@ -365,10 +365,10 @@ def test_what_was_asked_for_early_in_vain_is_asked_for_where_reading_goes_on() -
         one.line.turn()
         one.line.turn()
         if back:
-            one.desk.change(lambda board, _: board.seek(TP, AtOffset(1)))
+            one.shared.change(lambda states, _: states.seek(TP, AtOffset(1)))
         one.clock.advance(1_000)
         assert one.line.turn() == AT_ONCE
-        assert one.desk.counters.fetched_records == (2 if back else 0)
+        assert one.shared.counters.fetched_records == (2 if back else 0)
         one.line.turn()
         again = one.paper.requests[-1].topics[0].partitions[0]
         assert again.fetch_offset == (1 if back else 0)
@@ -380,20 +380,20 @@ def test_what_was_asked_for_early_over_a_connection_that_ends_is_asked_for_again
     one = Line(response(batch(0, 2)), ConnectionLost("gone"), response(batch(2, 1)))
     for _ in range(5):
         one.line.turn()
-    counters = one.desk.counters
+    counters = one.shared.counters
     assert (counters.failed_fetches, counters.in_flight) == (1, 1)
-    assert one.desk.look(lambda board: board.states[TP].fetched) == PositionView(3, 0)
+    assert one.shared.look(lambda states: states.states[TP].fetched) == PositionView(3, 0)
     one.line.close()
     assert (counters.failed_fetches, counters.in_flight) == (2, 0)
-    assert one.desk.look(lambda board: board.states[TP].asked) is None
+    assert one.shared.look(lambda states: states.states[TP].requested) is None
 
 
 @needs_native_engine
 def test_nothing_is_asked_for_early_while_a_quota_wants_rest() -> None:
     """Nor where the headers claim more than the log has."""
     throttled = response(batch(0, 1), throttle_time_ms=700)
-    for told in (throttled, response(batch(0, 101))):
-        one = Line(told)
+    for reported in (throttled, response(batch(0, 101))):
+        one = Line(reported)
         one.line.turn()
         one.line.turn()
         assert len(one.paper.requests) == 1
@@ -405,7 +405,7 @@ def test_a_quota_makes_it_rest() -> None:
     one.line.turn()
     one.line.turn()
     assert one.line.turn() == Rest(700, can_wake=False)
-    assert one.desk.counters.throttle_time_ms == 700
+    assert one.shared.counters.throttle_time_ms == 700
 
 
 def test_a_closed_connection_is_made_anew_at_once() -> None:
@@ -421,7 +421,7 @@ def test_a_closed_connection_is_made_anew_at_once() -> None:
     one.clock.advance(200)
     assert one.line.turn() == AT_ONCE
     one.line.turn()
-    assert one.desk.look(lambda board: len(board.states[TP].waiting)) == 1
+    assert one.shared.look(lambda states: len(states.states[TP].waiting)) == 1
 
 
 def test_an_outage_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -429,7 +429,7 @@ def test_an_outage_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     lost = ConnectionLost("gone")
     one = Line(*[lost] * 4, response(batch(0, 1)), *[lost] * 3)
     with caplog.at_level(logging.INFO, "zkconsumer.fetch.polled.fetch_connection"):
-        while one.paper.answers:
+        while one.paper.responses:
             one.line.turn()
             one.clock.advance(10_000)
     info, warning = logging.INFO, logging.WARNING
@@ -444,12 +444,12 @@ def test_a_refusal_is_told_before_the_next_try() -> None:
     one.clock.advance(5_000)
     assert one.line.turn() == Rest(1_000)
     with pytest.raises(AuthenticationFailed):
-        one.desk.change(lambda board, now_ms: collect(board, 1, now_ms, None))
+        one.shared.change(lambda states, now_ms: collect(states, 1, now_ms, None))
     one.paper.refusal = None
-    one.paper.answers.append(response(batch(0, 1)))
+    one.paper.responses.append(response(batch(0, 1)))
     one.line.turn()
     one.line.turn()
-    assert one.desk.look(lambda board: len(board.states[TP].waiting)) == 1
+    assert one.shared.look(lambda states: len(states.states[TP].waiting)) == 1
 
 
 def test_an_error_of_the_whole_answer_is_no_answer() -> None:
@@ -462,7 +462,7 @@ def test_an_error_of_the_whole_answer_is_no_answer() -> None:
     assert one.line.turn() == AT_ONCE
     one.line.turn()
     assert one.line.turn() == Rest(100, can_wake=False)
-    assert one.desk.look(lambda board: len(board.states[TP].waiting)) == 0
+    assert one.shared.look(lambda states: len(states.states[TP].waiting)) == 0
 
 
 def _has_requests(fakes: Fakes, count: int) -> bool:
@@ -482,9 +482,9 @@ def test_an_answer_that_never_comes_is_asked_for_once_more(fakes: Fakes, *, sess
         rig.start({tp: AtOffset(0)})
         rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "what is there")
         for _ in range(3):
-            asked, count = len(fakes.brokers[0].requests), len(rig.offsets(tp)) + 1
+            requested, count = len(fakes.brokers[0].requests), len(rig.offsets(tp)) + 1
             fakes.brokers[0].script(ApiKey.FETCH, Hang())
-            wait_until(partial(_has_requests, fakes, asked + 2), what="silence")
+            wait_until(partial(_has_requests, fakes, requested + 2), what="silence")
             fakes.write(tp, 1)
             rig.poll_until(partial(_has_offsets, rig, tp, count), "one more", timeout_s=4)
         assert rig.offsets(tp) == list(range(33))
@@ -497,7 +497,7 @@ def test_a_view_that_nobody_told_of_is_seen_all_the_same(
     """At the next call of whoever reads: the keeper may have had it before the engine was there."""
     monkeypatch.setattr(PollRig, "_changed", lambda _rig, _view: None)
     with fakes.rig() as rig:
-        wait_until(lambda: bool(rig.keeper.view.leaders), what="a view")
+        wait_until(lambda: bool(rig.metadata.view.leaders), what="a view")
         rig.start({tp: AtOffset(0) for tp in PARTITIONS})
         check(rig)
 

@@ -9,12 +9,12 @@ from tests.support.polled import (
     OTHER,
     TP,
     TP1,
-    answer,
     batch,
     board_of,
     fetched,
     part,
     plan,
+    response,
     view,
 )
 from zkconsumer.cluster.epoch_ends import EpochEnd
@@ -23,7 +23,7 @@ from zkconsumer.fetch.ahead import Ahead
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.fetch.polled.completed import Frame
 from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch, plan_questions
+from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch, plan_lookups
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, AtOffset, PositionView, Reset
 from zkconsumer.model import TopicPartition
@@ -33,208 +33,208 @@ SMALL = PollFetchSettings(max_partition_bytes=100, max_bytes=10_000)
 
 def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
     """And again once the caller has taken enough of it."""
-    board = board_of(TP, settings=SMALL)
-    fetched(board, {TP: batch(0, 4)})
-    assert board.states[TP].unread_bytes > 100
-    assert not plan(board).wanted
-    board.take_effects()
-    collect(board, 3, 0, None)
-    assert board.take_effects().wake == {BROKER}
-    assert plan(board).wanted[TP].start.offset == 4
+    states = board_of(TP, settings=SMALL)
+    fetched(states, {TP: batch(0, 4)})
+    assert states.states[TP].unread_bytes > 100
+    assert not plan(states).wanted
+    states.take_effects()
+    collect(states, 3, 0, None)
+    assert states.take_effects().wake == {BROKER}
+    assert plan(states).wanted[TP].start.offset == 4
 
 
 def arriving(
-    board: PartitionStates, planned: FetchPlan, came: dict[TopicPartition, Ahead | None]
+    states: PartitionStates, planned: FetchPlan, came: dict[TopicPartition, Ahead | None]
 ) -> Any:
     """The plan while these are unpacked, 60 bytes of each."""
     sets = [Arriving(planned.wanted[tp], 60, ahead) for tp, ahead in came.items()]
     others = [one for tp, one in planned.wanted.items() if tp not in came]
-    board.unanswered(others)
-    return plan_fetch(board, BROKER, 0, arriving=sets)
+    states.unanswered(others)
+    return plan_fetch(states, BROKER, 0, arriving=sets)
 
 
 def test_what_follows_a_set_is_asked_for_while_that_is_unpacked() -> None:
     """Behind the others, whose turn it is; with room for the entry that was cut off."""
-    board = board_of(TP, TP1)
-    planned = plan(board)
-    early = arriving(board, planned, {TP: Ahead(7, 3, 2 << 20, 60)})
+    states = board_of(TP, TP1)
+    planned = plan(states)
+    early = arriving(states, planned, {TP: Ahead(7, 3, 2 << 20, 60)})
     assert list(early.wanted) == [TP1, TP]
-    asked = early.wanted[TP]
-    assert (asked.start, asked.max_bytes) == (PositionView(7, 3), 2 << 20)
-    assert board.states[TP].asked is planned.wanted[TP]
-    assert board.states[TP].early is asked
-    assert board.states[TP1].asked is early.wanted[TP1]
+    requested = early.wanted[TP]
+    assert (requested.start, requested.max_bytes) == (PositionView(7, 3), 2 << 20)
+    assert states.states[TP].requested is planned.wanted[TP]
+    assert states.states[TP].early is requested
+    assert states.states[TP1].requested is early.wanted[TP1]
     assert early.max_wait_ms == 500
 
 
 def test_where_nothing_can_be_asked_early_nobody_is() -> None:
     """Odd headers, no room for another one, too much of all, a seek meanwhile."""
-    odd, sound = None, Ahead(7, 3, 0, 60)
+    unsupported, sound = None, Ahead(7, 3, 0, 60)
     for ahead, settings, seeks in (
-        (odd, PollFetchSettings(), False),
+        (unsupported, PollFetchSettings(), False),
         (sound, PollFetchSettings(max_partition_bytes=59), False),
         (sound, PollFetchSettings(max_bytes=60), False),
         (sound, PollFetchSettings(), True),
     ):
-        board = board_of(TP, TP1, settings=settings)
-        planned = plan(board)
+        states = board_of(TP, TP1, settings=settings)
+        planned = plan(states)
         if seeks:
-            board.seek(TP, AtOffset(3))
-        assert not arriving(board, planned, {TP: ahead}).wanted
-        assert board.states[TP1].asked is None
+            states.seek(TP, AtOffset(3))
+        assert not arriving(states, planned, {TP: ahead}).wanted
+        assert states.states[TP1].requested is None
 
 
 def test_a_partition_that_has_to_wait_for_its_set_lets_the_others_not_wait() -> None:
     """The answer to the early request comes at once, so that it can be asked for behind it."""
-    board = board_of(TP, TP1)
-    early = arriving(board, plan(board), {TP: Ahead(7, 3, 0, 60), TP1: None})
+    states = board_of(TP, TP1)
+    early = arriving(states, plan(states), {TP: Ahead(7, 3, 0, 60), TP1: None})
     assert list(early.wanted) == [TP]
     assert early.max_wait_ms == 0
 
 
 def test_where_too_much_waits_only_what_has_nothing_waiting_is_asked() -> None:
     """Paused partitions' data must not keep the others from coming."""
-    board = board_of(TP, TP1, settings=PollFetchSettings(max_bytes=50))
-    fetched(board, {TP: batch(0, 1)})
-    board.pause([TP])
-    assert list(plan(board).wanted) == [TP1]
+    states = board_of(TP, TP1, settings=PollFetchSettings(max_bytes=50))
+    fetched(states, {TP: batch(0, 1)})
+    states.pause([TP])
+    assert list(plan(states).wanted) == [TP1]
 
 
 def test_paused_partitions_and_those_without_position_are_not_asked() -> None:
     """Nor those that were removed."""
-    board = board_of(TP, TP1)
-    board.pause([TP])
-    board.remove([TP1])
-    board.add([TP1])
-    assert not plan(board).wanted
+    states = board_of(TP, TP1)
+    states.pause([TP])
+    states.remove([TP1])
+    states.add([TP1])
+    assert not plan(states).wanted
 
 
 def test_nobody_is_asked_twice_at_a_time() -> None:
     """What is in flight is in flight."""
-    board = board_of(TP)
-    assert plan(board).wanted
-    assert not plan(board).wanted
+    states = board_of(TP)
+    assert plan(states).wanted
+    assert not plan(states).wanted
 
 
 def test_a_broker_is_not_to_wait_while_a_partition_is_held_back() -> None:
     """Else the answer for the idle one would hold up the busy one; we wait here instead."""
-    board = board_of(TP, TP1, settings=SMALL)
-    fetched(board, {TP: batch(0, 4)})
-    planned = plan(board)
+    states = board_of(TP, TP1, settings=SMALL)
+    fetched(states, {TP: batch(0, 4)})
+    planned = plan(states)
     assert list(planned.wanted) == [TP1]
     assert (planned.max_wait_ms, planned.rest_ms) == (0, 500)
 
 
 def test_a_broker_waits_shortly_while_a_position_is_being_asked_for() -> None:
     """The partition is about to be fetched as well."""
-    board = board_of(TP, TP1)
-    board.seek(TP1, Reset(EARLIEST))
-    assert 0 < plan(board).max_wait_ms < 500
+    states = board_of(TP, TP1)
+    states.seek(TP1, Reset(EARLIEST))
+    assert 0 < plan(states).max_wait_ms < 500
 
 
 def test_a_failed_partition_rests() -> None:
     """The request for the others ends when it is due."""
-    board = board_of(TP, TP1)
+    states = board_of(TP, TP1)
     refused = part(TP, error_code=ErrorCode.NOT_LEADER_FOR_PARTITION)
-    answer(board, plan(board), {TP: refused})
-    assert board.effects.refresh_metadata
-    planned = plan(board)
+    response(states, plan(states), {TP: refused})
+    assert states.effects.refresh_metadata
+    planned = plan(states)
     assert list(planned.wanted) == [TP1]
     assert planned.max_wait_ms == 100
-    board.unanswered(planned.wanted.values())
-    assert list(plan(board, 100).wanted) == [TP, TP1]
+    states.unanswered(planned.wanted.values())
+    assert list(plan(states, 100).wanted) == [TP, TP1]
 
 
 def test_who_was_served_goes_last() -> None:
     """So that a bounded answer comes round."""
-    board = board_of(TP, TP1)
-    fetched(board, {TP: batch(0, 1)})
-    assert list(plan(board).wanted) == [TP1, TP]
+    states = board_of(TP, TP1)
+    fetched(states, {TP: batch(0, 1)})
+    assert list(plan(states).wanted) == [TP1, TP]
 
 
 def test_old_brokers_are_asked_for_no_more_than_the_bound() -> None:
     """Before version 3 they know no bound for the whole answer."""
     partitions = [TopicPartition("t", number) for number in range(10)]
-    board = board_of(*partitions, settings=PollFetchSettings(max_bytes=100_000))
-    planned = plan_fetch(board, BROKER, 0, has_hard_bounds=True)
+    states = board_of(*partitions, settings=PollFetchSettings(max_bytes=100_000))
+    planned = plan_fetch(states, BROKER, 0, has_hard_bounds=True)
     assert {one.max_bytes for one in planned.wanted.values()} == {10_000}
 
 
 def test_larger_messages_take_turns_where_bounds_are_hard() -> None:
     """The first comes whatever its size; the next one with the next request, which is near."""
-    board = board_of(TP, TP1, settings=PollFetchSettings(max_bytes=8_192))
+    states = board_of(TP, TP1, settings=PollFetchSettings(max_bytes=8_192))
     for tp in (TP, TP1):
-        board.states[tp].needed_bytes = 20_000
-    planned = plan_fetch(board, BROKER, 0, has_hard_bounds=True)
+        states.states[tp].needed_bytes = 20_000
+    planned = plan_fetch(states, BROKER, 0, has_hard_bounds=True)
     assert {tp: one.max_bytes for tp, one in planned.wanted.items()} == {TP: 20_000}
     assert (planned.max_wait_ms, planned.rest_ms) == (0, 0)
 
 
 def test_another_leader_is_asked_at_once() -> None:
     """What the old one has in flight counts no more: it may never answer."""
-    board = board_of(TP)
-    old = plan(board)
-    board.see(view({TP: OTHER}))
-    assert board.effects.wake >= {OTHER}
-    assert plan(board, broker=OTHER).wanted
-    answer(board, old, {TP: part(TP, batch(0, 1))})
-    assert not board.states[TP].waiting
+    states = board_of(TP)
+    old = plan(states)
+    states.see(view({TP: OTHER}))
+    assert states.effects.wake >= {OTHER}
+    assert plan(states, broker=OTHER).wanted
+    response(states, old, {TP: part(TP, batch(0, 1))})
+    assert not states.states[TP].waiting
 
 
 def test_a_new_leader_is_asked_for_its_epochs_first() -> None:
     """As long as it is not proved, nothing is fetched; that takes an epoch that was read."""
-    board = board_of(TP)
-    fetched(board, {TP: batch(0, 1, epoch=4)})
-    board.see(view({TP: OTHER}, epoch=5))
-    assert not plan(board, broker=OTHER).wanted
-    questions = plan_questions(board, 0)
-    assert [one.topic_partition for one in questions.epochs] == [TP]
-    assert not plan_questions(board, 0).all()
+    states = board_of(TP)
+    fetched(states, {TP: batch(0, 1, epoch=4)})
+    states.see(view({TP: OTHER}, epoch=5))
+    assert not plan(states, broker=OTHER).wanted
+    lookups = plan_lookups(states, 0)
+    assert [one.topic_partition for one in lookups.epochs] == [TP]
+    assert not plan_lookups(states, 0).all()
 
 
 @pytest.mark.parametrize(("exact", "named"), [(True, 5), (False, -1)])
 def test_an_epoch_that_brokers_may_not_have_heard_of_is_not_named(exact: bool, named: int) -> None:
     """Another one has the leader asked about its log all the same."""
-    board = board_of(TP)
-    fetched(board, {TP: batch(0, 3, epoch=4)})
-    board.see(view({TP: OTHER}, epoch=5, has_exact_epochs=exact))
-    (question,) = plan_questions(board, 0).epochs
-    assert question.leader_epoch == named
-    board.answer_epoch(question, EpochEnd(4, 3), 0)
-    assert plan(board, broker=OTHER).wanted[TP].leader_epoch == named
+    states = board_of(TP)
+    fetched(states, {TP: batch(0, 3, epoch=4)})
+    states.see(view({TP: OTHER}, epoch=5, has_exact_epochs=exact))
+    (lookup,) = plan_lookups(states, 0).epochs
+    assert lookup.leader_epoch == named
+    states.on_epoch_end(lookup, EpochEnd(4, 3), 0)
+    assert plan(states, broker=OTHER).wanted[TP].leader_epoch == named
 
 
 def test_a_position_with_an_epoch_is_proved_before_it_is_used() -> None:
     """It may come from a commit of long ago."""
-    board = board_of(TP)
-    board.seek(TP, AtOffset(7, leader_epoch=3))
-    assert not plan(board).wanted
-    assert len(plan_questions(board, 0).epochs) == 1
+    states = board_of(TP)
+    states.seek(TP, AtOffset(7, leader_epoch=3))
+    assert not plan(states).wanted
+    assert len(plan_lookups(states, 0).epochs) == 1
 
 
 def test_questions_wait_for_a_leader_and_for_their_pause() -> None:
     """And are asked once."""
-    board = board_of(TP)
-    board.seek(TP, Reset(EARLIEST))
-    board.see(view({}))
-    assert not plan_questions(board, 0).all()
-    assert board.lacks_leaders()
-    board.see(view({TP: BROKER}))
-    questions = plan_questions(board, 0)
-    ((question, policy),) = questions.resets
+    states = board_of(TP)
+    states.seek(TP, Reset(EARLIEST))
+    states.see(view({}))
+    assert not plan_lookups(states, 0).all()
+    assert states.lacks_leaders()
+    states.see(view({TP: BROKER}))
+    lookups = plan_lookups(states, 0)
+    ((lookup, policy),) = lookups.resets
     assert policy is EARLIEST
-    board.answer_code(question, ErrorCode.NOT_LEADER_FOR_PARTITION, 0)
-    assert plan_questions(board, 0).due_ms == 100
-    assert plan_questions(board, 100).resets
+    states.on_error_code(lookup, ErrorCode.NOT_LEADER_FOR_PARTITION, 0)
+    assert plan_lookups(states, 0).due_ms == 100
+    assert plan_lookups(states, 100).resets
 
 
 def test_an_answer_counts_as_a_whole_as_long_as_any_of_it_waits() -> None:
     """Once for all partitions of which it has records; what is unpacked elsewhere counts, too."""
     settings = PollFetchSettings(max_bytes=900)
     for size_bytes, memory_bytes, may in ((899, 60, True), (901, 60, False), (500, 500, False)):
-        board = board_of(TP, TP1, settings=settings)
-        fetched(board, {TP: batch(0, 1), TP1: batch(0, 1)})
-        for state in board.states.values():
+        states = board_of(TP, TP1, settings=settings)
+        fetched(states, {TP: batch(0, 1), TP1: batch(0, 1)})
+        for state in states.states.values():
             state.waiting[0].frame = Frame(1, size_bytes)
             state.waiting[0].memory_bytes = memory_bytes
-        assert bool(plan(board).wanted) is may
+        assert bool(plan(states).wanted) is may

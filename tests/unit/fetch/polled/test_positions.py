@@ -51,11 +51,11 @@ class Client:
         return {tp: self.offsets(tp, time) for tp, time in times.items()}
 
     def epoch_ends(
-        self, asked: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
+        self, requested: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
     ) -> dict[TopicPartition, EpochEnd | int | None]:
         """See ``ClusterClient``."""
-        self.epochs.append((dict(asked), timeout_ms))
-        return dict.fromkeys(asked, self.end)
+        self.epochs.append((dict(requested), timeout_ms))
+        return dict.fromkeys(requested, self.end)
 
 
 class Keeper:
@@ -73,7 +73,7 @@ class Bench:
     """An asker for partitions that broker 1 leads, each turn of which a test takes."""
 
     def __init__(self, *partitions: TopicPartition, **settings: int) -> None:
-        self.clock, self.client, self.keeper = ManualClock(), Client(), Keeper()
+        self.clock, self.client, self.metadata = ManualClock(), Client(), Keeper()
         self.effects = Effects()
         fetching = PollFetchSettings(
             isolation=COMMITTED,
@@ -82,28 +82,28 @@ class Bench:
             retry_backoff_max_ms=1_000,
             request_timeout_ms=settings.get("request_timeout_ms", 30_000),
         )
-        self.desk = SharedFetchState(fetching, self.clock, self.effects.add)
+        self.shared = SharedFetchState(fetching, self.clock, self.effects.add)
         self.asker = PositionResolver(
-            self.desk,
+            self.shared,
             cast("ClusterClient", self.client),
-            cast("MetadataManager", self.keeper),
+            cast("MetadataManager", self.metadata),
             fetching,
             self.clock,
         )
 
-        def begin(board: PartitionStates, _now_ms: int) -> None:
-            board.see(view(dict.fromkeys(partitions, BROKER)))
-            board.add(partitions)
+        def begin(states: PartitionStates, _now_ms: int) -> None:
+            states.see(view(dict.fromkeys(partitions, BROKER)))
+            states.add(partitions)
 
-        self.desk.change(begin)
+        self.shared.change(begin)
 
     def seek(self, tp: TopicPartition, start: AtOffset | Reset) -> None:
         """As the caller does."""
-        self.desk.change(lambda board, _: board.seek(tp, start))
+        self.shared.change(lambda states, _: states.seek(tp, start))
 
     def state(self, tp: TopicPartition = TP) -> PartitionState:
         """How a partition stands."""
-        return self.desk.look(lambda board: board.states[tp])
+        return self.shared.look(lambda states: states.states[tp])
 
     def doubt(self, tp: TopicPartition = TP) -> None:
         """A broker said that the offset is out of range."""
@@ -129,7 +129,7 @@ def test_what_has_an_answer_is_asked_once() -> None:
     assert bench.client.listed == [({TP: -2, TP1: -1}, 3_000, COMMITTED)]
     assert bench.state().position == bench.state(TP1).position == PositionView(7)
     assert bench.asker.turn() is None
-    assert (len(bench.client.listed), bench.keeper.updates) == (1, 0)
+    assert (len(bench.client.listed), bench.metadata.updates) == (1, 0)
 
 
 @pytest.mark.parametrize("time_ms", [0, 1, 1_400_000_000_000])
@@ -197,7 +197,7 @@ def test_patience_grows_while_nobody_answers_and_begins_anew_when_somebody_does(
     turn()
     bench.seek(TP, Reset(EARLIEST))
     turn()
-    assert [patience for _, patience, _ in bench.client.listed] == [
+    assert [deadline for _, deadline, _ in bench.client.listed] == [
         3_000,
         6_000,
         10_000,
@@ -212,7 +212,7 @@ def test_patience_is_never_longer_than_a_request_may_take() -> None:
     for _ in range(2):
         bench.seek(TP, Reset(EARLIEST))
         bench.asker.turn()
-    assert [patience for _, patience, _ in bench.client.listed] == [500, 500]
+    assert [deadline for _, deadline, _ in bench.client.listed] == [500, 500]
 
 
 def test_without_an_answer_leaders_are_looked_for(caplog: pytest.LogCaptureFixture) -> None:
@@ -242,15 +242,15 @@ def test_the_keeper_is_reminded_of_what_nobody_leads() -> None:
     """As often as the longest pause; sooner where something else is due."""
     bench = Bench(TP)
     third = TopicPartition("t", 2)
-    bench.desk.change(lambda board, _: board.add([third]))
+    bench.shared.change(lambda states, _: states.add([third]))
     bench.seek(third, AtOffset(0))
     assert bench.asker.turn() == 1_000
-    assert bench.keeper.updates == 1
+    assert bench.metadata.updates == 1
     bench.client.offsets = failing(ConnectionLost("gone"))
     bench.seek(TP, Reset(EARLIEST))
     assert bench.asker.turn() == 0
     assert bench.asker.turn() == 100
-    assert bench.keeper.updates == 2
+    assert bench.metadata.updates == 2
 
 
 def test_the_ends_of_a_log_are_asked_for_whatever_is_committed() -> None:
@@ -283,7 +283,7 @@ def test_one_end_of_a_log_that_is_not_told_is_asked_for_again(
     assert "t-0: ListOffsets: NOT_LEADER_FOR_PARTITION" in caplog.text
     bench.clock.advance(100)
     bench.asker.turn()
-    assert [patience for _, patience, _ in bench.client.listed] == [3_000] * 2 + [6_000] * 2
+    assert [deadline for _, deadline, _ in bench.client.listed] == [3_000] * 2 + [6_000] * 2
 
 
 @pytest.mark.parametrize("missing", [-2, -1])
@@ -301,8 +301,8 @@ def test_the_end_of_an_epoch_is_asked_for_when_another_one_leads() -> None:
     """Of what was fetched last, by the epoch that leads now; what is well goes on."""
     bench = Bench(TP)
     bench.seek(TP, AtOffset(0))
-    bench.desk.change(lambda board, now_ms: fetched(board, {TP: batch(0, 3, epoch=1)}, now_ms))
-    bench.desk.change(lambda board, _: board.see(view({TP: OTHER}, epoch=2)))
+    bench.shared.change(lambda states, now_ms: fetched(states, {TP: batch(0, 3, epoch=1)}, now_ms))
+    bench.shared.change(lambda states, _: states.see(view({TP: OTHER}, epoch=2)))
     bench.client.end = EpochEnd(1, 3)
     assert bench.asker.turn() == 0
     assert bench.client.epochs == [({TP: (2, 1)}, 3_000)]

@@ -55,23 +55,23 @@ class Script:
 
     Attributes:
         found: what looking for the coordinator gives, the last one for ever.
-        answers: what it says to one request after the other; the last one for ever.
-        asked: what it was asked about the group.
+        responses: what it says to one request after the other; the last one for ever.
+        requested: what it was asked about the group.
     """
 
-    def __init__(self, versions: dict[ApiKey, VersionRange], *answers: Said) -> None:
+    def __init__(self, versions: dict[ApiKey, VersionRange], *responses: Said) -> None:
         self.found = [0]
-        self.answers = list(answers)
-        self.asked: list[Any] = []
+        self.responses = list(responses)
+        self.requested: list[Any] = []
         self._network = MemoryNetwork()
         served = {key: VersionRange(0, 0) for key in (ApiKey.METADATA, ApiKey.FIND_COORDINATOR)}
-        broker = SpokenBroker(COORDINATOR, {**MODERN, **served, **versions}, answer=self._say)
+        broker = SpokenBroker(COORDINATOR, {**MODERN, **served, **versions}, response=self._write)
         if versions is OLD:
             broker.generation = BrokerGeneration.V0_8_2
             broker.serves = {**served, **OLD}
         broker.listen(self._network)
 
-    def place(self, settings: ChannelSettings = BRIEF) -> KafkaGroupOffsets:
+    def storage(self, settings: ChannelSettings = BRIEF) -> KafkaGroupOffsets:
         """What is under test."""
         dialer = BrokerDialer(
             self._network, client_id="test", connect_timeout_ms=500, request_timeout_ms=5_000
@@ -87,10 +87,10 @@ class Script:
 
     def says(self, frame: RequestFrame) -> Said:
         """The next answer."""
-        self.asked.append(frame.request)
-        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        self.requested.append(frame.request)
+        return self.responses.pop(0) if len(self.responses) > 1 else self.responses[0]
 
-    def _say(self, frame: RequestFrame) -> Said | None:
+    def _write(self, frame: RequestFrame) -> Said | None:
         request = frame.request
         if isinstance(request, md.MetadataRequest):
             return CLUSTER
@@ -151,19 +151,19 @@ def group(state: str, *members: str, error_code: int = 0) -> dg.DescribeGroupsRe
 def test_a_new_broker_is_asked_for_everything_and_for_stable_offsets() -> None:
     """An offset that is not there (-1) is none."""
     script = Script(NEW, held((0, 5, 0), (1, -1, 0)))
-    assert script.place().stored(None) == {A: FetchedOffset(5)}
-    (request,) = script.asked
+    assert script.storage().stored(None) == {A: FetchedOffset(5)}
+    (request,) = script.requested
     assert (request.topics, request.require_stable) == (None, True)
 
 
 def test_an_old_one_is_asked_for_every_partition_of_the_cluster() -> None:
     """It can't list what it has."""
     script = Script(OLD, held((0, 5, 0), (1, -1, 0)))
-    assert script.place().stored({"t"}) == {A: FetchedOffset(5)}
-    (request,) = script.asked
+    assert script.storage().stored({"t"}) == {A: FetchedOffset(5)}
+    (request,) = script.requested
     assert request.topics == (of.OffsetFetchTopic(topic="t", partitions=(0, 1)),)
     assert not request.require_stable
-    assert script.place().stored({"other"}) == {}
+    assert script.storage().stored({"other"}) == {}
 
 
 @pytest.mark.parametrize(
@@ -180,27 +180,27 @@ def test_an_old_one_is_asked_for_every_partition_of_the_cluster() -> None:
 def test_what_passes_is_asked_again(first: Said) -> None:
     """And is never taken for "no offset"."""
     script = Script(NEW, first, held((0, 5, 0)))
-    assert script.place().fetch([A]) == {A: FetchedOffset(5)}
+    assert script.storage().fetch([A]) == {A: FetchedOffset(5)}
 
 
 def test_a_coordinator_that_is_not_there_yet_is_looked_for_again() -> None:
     """As long as the topic of offsets is being made."""
     script = Script(NEW, held((0, 5, 0)))
     script.found = [ErrorCode.COORDINATOR_NOT_AVAILABLE, 0]
-    assert script.place().fetch([A]) == {A: FetchedOffset(5)}
+    assert script.storage().fetch([A]) == {A: FetchedOffset(5)}
 
 
 def test_what_does_not_pass_is_an_error_that_says_so() -> None:
     """In time, or at once where waiting would not help; of one partition its own."""
     with pytest.raises(RequestTimedOut, match="COORDINATOR_LOAD_IN_PROGRESS"):
-        Script(NEW, held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))).place().fetch([A])
+        Script(NEW, held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))).storage().fetch([A])
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
-        Script(NEW, held(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)).place().fetch([A])
+        Script(NEW, held(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)).storage().fetch([A])
     forbidden = Script(NEW, held())
     forbidden.found = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
-        forbidden.place().fetch([A])
-    found = Script(NEW, held((0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED))).place().fetch([A, B])
+        forbidden.storage().fetch([A])
+    found = Script(NEW, held((0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED))).storage().fetch([A, B])
     assert found[A].error is not None
     assert found[B].error == "its offset in Kafka: the coordinator's answer leaves it out"
 
@@ -208,8 +208,8 @@ def test_what_does_not_pass_is_an_error_that_says_so() -> None:
 def test_offsets_are_written_by_nobodys_member() -> None:
     """Where there shall be none, -1 is written, which all take for none."""
     script = Script(NEW, taken(0, 0))
-    assert script.place().write({A: OffsetAndMetadata(5, "note"), B: None}) == {A: None, B: None}
-    (request,) = script.asked
+    assert script.storage().write({A: OffsetAndMetadata(5, "note"), B: None}) == {A: None, B: None}
+    (request,) = script.requested
     assert (request.generation_id, request.member_id) == (-1, "")
     (topic,) = request.topics
     assert [(one.offset, one.metadata) for one in topic.partitions] == [(5, "note"), (-1, "")]
@@ -218,12 +218,12 @@ def test_offsets_are_written_by_nobodys_member() -> None:
 def test_a_write_that_is_refused_says_why() -> None:
     """A group with members first of all; and what passes is tried again."""
     script = Script(NEW, taken(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), taken(25, 12))
-    outcome = script.place().write({A: OffsetAndMetadata(5), B: OffsetAndMetadata(6)})
+    outcome = script.storage().write({A: OffsetAndMetadata(5), B: OffsetAndMetadata(6)})
     assert outcome == {
         A: "UNKNOWN_MEMBER_ID (25): the group has members: stop them",
         B: "OFFSET_METADATA_TOO_LARGE (12): the metadata of a committed offset is too large",
     }
-    assert script.place().write({}) == {}
+    assert script.storage().write({}) == {}
 
 
 def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
@@ -231,7 +231,7 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
 
     class Accepting(Script):
         def says(self, frame: RequestFrame) -> Said:
-            self.asked.append(frame.request)
+            self.requested.append(frame.request)
             assert isinstance(frame.request, oc.OffsetCommitRequest)
             (topic,) = frame.request.topics
             codes = tuple(
@@ -245,14 +245,14 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
     name = "t" * 200
     script = Accepting(NEW)
     offsets = {TopicPartition(name, at): OffsetAndMetadata(at, "m" * 100) for at in range(10_000)}
-    assert script.place(PATIENCE).write(offsets) == dict.fromkeys(offsets)
-    written = [one for request in script.asked for one in request.topics[0].partitions]
+    assert script.storage(PATIENCE).write(offsets) == dict.fromkeys(offsets)
+    written = [one for request in script.requested for one in request.topics[0].partitions]
     assert [one.offset for one in written] == list(range(10_000))
-    assert max(len(request.topics[0].partitions) for request in script.asked) * 300 < 500_000
+    assert max(len(request.topics[0].partitions) for request in script.requested) * 300 < 500_000
 
 
 @pytest.mark.parametrize(
-    ("answer", "members"),
+    ("response", "members"),
     [
         (group("Empty"), []),
         (group("Dead"), []),
@@ -269,14 +269,14 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
     ],
 )
 def test_members_are_those_that_the_coordinator_tells(
-    answer: dg.DescribeGroupsResponse, members: Sequence[str]
+    response: dg.DescribeGroupsResponse, members: Sequence[str]
 ) -> None:
     """What it does not tell is not taken for nobody."""
-    assert Script(NEW, answer).place().members() == members
+    assert Script(NEW, response).storage().members() == members
 
 
 def test_before_0_9_there_are_no_members_in_kafka() -> None:
     """Nobody is asked."""
     script = Script(OLD)
-    assert script.place().members() == []
-    assert script.asked == []
+    assert script.storage().members() == []
+    assert script.requested == []

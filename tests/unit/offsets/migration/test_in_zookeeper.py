@@ -18,9 +18,9 @@ def store() -> MemoryZkStore:
 
 def test_a_group_that_nobody_used_holds_nothing(store: MemoryZkStore) -> None:
     """And has no members."""
-    place = ZookeeperGroupOffsets(store, "g")
-    assert place.stored(None) == {}
-    assert place.members() == []
+    storage = ZookeeperGroupOffsets(store, "g")
+    assert storage.stored(None) == {}
+    assert storage.members() == []
 
 
 def test_every_offset_is_found_and_what_is_none_is_passed_over(store: MemoryZkStore) -> None:
@@ -34,25 +34,25 @@ def test_every_offset_is_found_and_what_is_none_is_passed_over(store: MemoryZkSt
             "/consumers/g/offsets/u/10": b"bad",
         }
     )
-    place = ZookeeperGroupOffsets(store, "g")
-    found = place.stored(None)
+    storage = ZookeeperGroupOffsets(store, "g")
+    found = storage.stored(None)
     bad = TopicPartition("u", 10)
     assert found[A] == FetchedOffset(7)
     assert found[B] == FetchedOffset(None)
     assert "correct or delete the node" in str(found[bad].error)
     assert set(found) == {A, B, bad}
-    assert set(place.stored({"t"})) == {A, B}
+    assert set(storage.stored({"t"})) == {A, B}
 
 
 def test_offsets_are_written_and_taken_away(store: MemoryZkStore) -> None:
     """Metadata has no place there."""
-    place = ZookeeperGroupOffsets(store, "g")
-    assert place.write({A: OffsetAndMetadata(3, "note"), B: OffsetAndMetadata(4)}) == {
+    storage = ZookeeperGroupOffsets(store, "g")
+    assert storage.write({A: OffsetAndMetadata(3, "note"), B: OffsetAndMetadata(4)}) == {
         A: None,
         B: None,
     }
-    assert place.write({A: None, B: OffsetAndMetadata(1)}) == {A: None, B: None}
-    assert place.fetch([A, B]) == {A: FetchedOffset(None), B: FetchedOffset(1)}
+    assert storage.write({A: None, B: OffsetAndMetadata(1)}) == {A: None, B: None}
+    assert storage.fetch([A, B]) == {A: FetchedOffset(None), B: FetchedOffset(1)}
     assert store.exists_many(["/consumers/g/offsets/t/0"]) == [None]
 
 
@@ -71,12 +71,12 @@ def test_members_are_those_that_are_registered_or_own_something(store: MemoryZkS
 
 def test_partitions_are_those_of_the_cluster(store: MemoryZkStore) -> None:
     """What is malformed is passed over: the brokers may know it."""
-    place = ZookeeperGroupOffsets(store, "g")
-    assert place.partitions() == frozenset()
+    storage = ZookeeperGroupOffsets(store, "g")
+    assert storage.partitions() == frozenset()
     store.set_or_create_many(
         {
             "/brokers/topics/t": b'{"version":1,"partitions":{"1":[2],"0":[1]}}',
             "/brokers/topics/bad": b"bad",
         }
     )
-    assert place.partitions() == {A, B}
+    assert storage.partitions() == {A, B}

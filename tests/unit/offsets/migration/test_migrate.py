@@ -32,9 +32,9 @@ def world() -> World:
     return World()
 
 
-def numbers(place: MemoryPlace) -> dict[TopicPartition, int | None]:
+def numbers(storage: MemoryPlace) -> dict[TopicPartition, int | None]:
     """What it holds."""
-    return {tp: None if it is None else it.offset for tp, it in place.held.items()}
+    return {tp: None if it is None else it.offset for tp, it in storage.held.items()}
 
 
 def test_offsets_are_carried_and_found_there(world: World) -> None:
@@ -66,18 +66,18 @@ def test_only_the_topics_asked_for(world: World) -> None:
 @pytest.mark.parametrize("where", [OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA])
 def test_members_keep_it_from_beginning(world: World, where: OffsetStorage) -> None:
     """Whichever place knows of them; the message names them."""
-    place = world.source if where is OffsetStorage.ZOOKEEPER else world.target
-    place.present = ["g_host-1"]
+    storage = world.source if where is OffsetStorage.ZOOKEEPER else world.target
+    storage.present = ["g_host-1"]
     with pytest.raises(MigrationRefused, match="g_host-1: stop them first"):
         world.migration.plan(MigrationRequest(wait_limit_ms=0))
 
 
 def test_members_that_leave_are_waited_for(world: World) -> None:
     """No longer than it takes them."""
-    looks = iter([["g_host-1"], ["g_host-1"], []])
+    snapshots = iter([["g_host-1"], ["g_host-1"], []])
 
     def look() -> None:
-        world.source.present = next(looks, [])
+        world.source.present = next(snapshots, [])
 
     world.source.on_members = look
     assert set(world.migration.plan(MigrationRequest(wait_limit_ms=60_000)).writes) == {A, B}

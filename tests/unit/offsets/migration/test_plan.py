@@ -110,9 +110,9 @@ def test_no_offset_goes_back_unasked_and_every_one_is_accounted_for(
         )
 
 
-def before(place: dict[TopicPartition, FetchedOffset], tp: TopicPartition) -> int:
+def before(storage: dict[TopicPartition, FetchedOffset], tp: TopicPartition) -> int:
     """What it holds, 0 for nothing."""
-    return (place[tp].offset or 0) if tp in place else 0
+    return (storage[tp].offset or 0) if tp in storage else 0
 
 
 @given(PLACES, PLACES)

@@ -63,9 +63,9 @@ def test_what_somebody_wrote_meanwhile_is_left_alone(store: MemoryZkStore, chang
     else:
         store.set_or_create_many({path(culprit): b"90"})
     before = texts(store)
-    told = nodes.write({A: to(5), B: to(6), C: to(7)})
+    reported = nodes.write({A: to(5), B: to(6), C: to(7)})
     others = f"{culprit} could not be written: {LEFT_ALONE}"
-    assert told == {**dict.fromkeys((A, B, C), others), culprit: LEFT_ALONE}
+    assert reported == {**dict.fromkeys((A, B, C), others), culprit: LEFT_ALONE}
     assert texts(store) == before
     nodes.read([A, B, C])
     assert nodes.write({A: to(5), B: to(6), C: to(7)}) == {A: None, B: None, C: None}
@@ -95,9 +95,9 @@ def test_many_go_out_in_transactions_that_zookeeper_takes(
     partitions = [TopicPartition("t", number) for number in range(6)]
     nodes.read(partitions)
     store.set_or_create_many({path(partitions[2]): b"90"})
-    told = nodes.write({tp: to(5) for tp in partitions})
+    reported = nodes.write({tp: to(5) for tp in partitions})
     assert sent == [[path(A), path(B)], [path(partitions[2]), path(partitions[3])]]
-    assert [told[tp] for tp in partitions] == [
+    assert [reported[tp] for tp in partitions] == [
         *(None, None, LEFT_ALONE, f"t-2 could not be written: {LEFT_ALONE}"),
         *[f"not tried: t-2 could not be written: {LEFT_ALONE}"] * 2,
     ]

@@ -20,7 +20,7 @@ from zkconsumer.status.model import (
 FAILURE = PartFailure(part="log ends of broker 1", reason="no answer", since_ms=NOW_MS - 7000)
 
 
-def said(snapshot: ClusterSnapshot) -> list[Diagnosis]:
+def message(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     """What the doctor says."""
     return list(examine(snapshot, Circumstances()))
 
@@ -36,7 +36,7 @@ def with_partition(**fields: object) -> ClusterSnapshot:
 
 def test_what_was_not_read_is_told() -> None:
     """Silence about it must not pass for health."""
-    (found,) = said(replace(healthy().snapshot(), failures=(FAILURE,)))
+    (found,) = message(replace(healthy().snapshot(), failures=(FAILURE,)))
     assert found.code is Code.NOT_LOOKED_AT
     assert found.severity is Severity.WARNING
     assert found.evidence == ("log ends of broker 1: no answer, for 7 s",)
@@ -45,21 +45,21 @@ def test_what_was_not_read_is_told() -> None:
 def test_a_cluster_without_brokers() -> None:
     """Mostly a wrong chroot; nothing is said where brokers were not read."""
     empty = replace(SickWorld().snapshot(), brokers=())
-    (found,) = said(empty)
+    (found,) = message(empty)
     assert found.code is Code.NO_BROKERS
     assert found.severity is Severity.ERROR
     assert "zk:2181/kafka" in found.evidence[0]
-    assert codes(said(replace(empty, failures=(FAILURE,)))) == ["not-looked-at"]
+    assert codes(message(replace(empty, failures=(FAILURE,)))) == ["not-looked-at"]
 
 
 def test_a_cluster_without_a_controller() -> None:
     """And none where that may not have been read."""
     broker = BrokerStatus(broker=Broker(7, "h", 9092), seen_ms=NOW_MS)
     headless = replace(SickWorld().snapshot(), brokers=(broker,))
-    assert [(one.code, one.severity) for one in said(headless)] == [
+    assert [(one.code, one.severity) for one in message(headless)] == [
         (Code.NO_CONTROLLER, Severity.ERROR)
     ]
-    assert codes(said(replace(headless, failures=(FAILURE,)))) == ["not-looked-at"]
+    assert codes(message(replace(headless, failures=(FAILURE,)))) == ["not-looked-at"]
 
 
 def test_a_broker_that_cant_be_used() -> None:
@@ -67,7 +67,7 @@ def test_a_broker_that_cant_be_used() -> None:
     broker = BrokerStatus(
         broker=Broker(7, "", -1), seen_ms=NOW_MS, is_controller=True, problem="no PLAINTEXT"
     )
-    (found,) = said(replace(SickWorld().snapshot(), brokers=(broker,)))
+    (found,) = message(replace(SickWorld().snapshot(), brokers=(broker,)))
     assert found.code is Code.BROKER_UNUSABLE
     assert found.severity is Severity.ERROR
     assert found.evidence == ("broker 7: no PLAINTEXT",)
@@ -83,14 +83,14 @@ def test_topics_that_cant_be_read() -> None:
     assert found[Code.TOPIC_WITHOUT_PARTITIONS].evidence == ("none, which group g would read",)
     snapshot = world.snapshot()
     broken = replace(snapshot.topics[0], problem="not JSON")
-    codes_now = codes(said(replace(snapshot, topics=(broken, snapshot.topics[1]))))
+    codes_now = codes(message(replace(snapshot, topics=(broken, snapshot.topics[1]))))
     assert "topic-unreadable" in codes_now
     assert codes_now.count("topic-without-partitions") == 0
 
 
 def test_a_partition_without_a_leader() -> None:
     """With its replicas, and the groups that wait for it."""
-    (found,) = said(with_partition(leader=None, replicas=(0, 5), in_sync=(5,)))
+    (found,) = message(with_partition(leader=None, replicas=(0, 5), in_sync=(5,)))
     assert found.code is Code.LEADER_MISSING
     assert found.severity is Severity.ERROR
     assert "which group g would read" in found.what
@@ -100,22 +100,22 @@ def test_a_partition_without_a_leader() -> None:
 def test_a_leader_that_is_not_registered() -> None:
     """Nobody has written another one's name yet, or nobody is left to; it is told once."""
     snapshot = with_partition(leader=5, replicas=(5, 0), in_sync=(5,))
-    (found,) = said(snapshot)
+    (found,) = message(snapshot)
     assert found.code is Code.LEADER_MISSING
     assert found.evidence == ("t-0: replicas 5 (is gone, in sync), 0 (runs)",)
-    assert codes(said(replace(snapshot, brokers=()))) == ["no-brokers", "under-replicated"]
+    assert codes(message(replace(snapshot, brokers=()))) == ["no-brokers", "under-replicated"]
 
 
 def test_a_topic_that_is_being_deleted_may_be_headless() -> None:
     """Leaders go first."""
     snapshot = with_partition(leader=None)
     deleting = replace(snapshot.topics[0], deleting=True)
-    assert said(replace(snapshot, topics=(deleting, *snapshot.topics[1:]))) == []
+    assert message(replace(snapshot, topics=(deleting, *snapshot.topics[1:]))) == []
 
 
 def test_replicas_that_are_behind() -> None:
     """By broker first, then by partition."""
-    (found,) = said(with_partition(replicas=(0, 1, 5), in_sync=(0,)))
+    (found,) = message(with_partition(replicas=(0, 1, 5), in_sync=(0,)))
     assert found.code is Code.UNDER_REPLICATED
     assert found.severity is Severity.WARNING
     assert found.what.endswith("1 of them depend on one broker alone.")
@@ -129,10 +129,12 @@ def test_replicas_that_are_behind() -> None:
 def test_clocks_that_differ() -> None:
     """Ours, and those of brokers, from ZooKeeper's; a minute is nothing."""
     snapshot = SickWorld().snapshot()
-    assert said(replace(snapshot, clock_skew_ms=Seen(-60_000, NOW_MS))) == []
+    assert message(replace(snapshot, clock_skew_ms=Seen(-60_000, NOW_MS))) == []
     late = replace(snapshot.brokers[1], registered_ms=NOW_MS - 90_000, created_ms=NOW_MS)
-    odd = replace(snapshot, clock_skew_ms=Seen(61_000, NOW_MS), brokers=(snapshot.brokers[0], late))
-    (found,) = said(odd)
+    unsupported = replace(
+        snapshot, clock_skew_ms=Seen(61_000, NOW_MS), brokers=(snapshot.brokers[0], late)
+    )
+    (found,) = message(unsupported)
     assert found.code is Code.CLOCK_SKEW
     assert found.severity is Severity.WARNING
     assert found.evidence == (
@@ -153,22 +155,22 @@ def alone(*, no_zookeeper: bool | None, **fields: object) -> ClusterSnapshot:
 
 def test_a_zookeeper_that_was_not_given_is_a_note() -> None:
     """No alarm; and no word of it where there is none, nor of a controller that nobody names."""
-    [found] = said(alone(no_zookeeper=False))
+    [found] = message(alone(no_zookeeper=False))
     assert (found.code, found.severity) == (Code.ZOOKEEPER_UNKNOWN, Severity.NOTE)
     assert "b:9092" in found.evidence[0]
-    assert said(alone(no_zookeeper=True)) == []
+    assert message(alone(no_zookeeper=True)) == []
 
 
 def test_brokers_that_could_not_be_asked_are_a_part_that_was_not_read() -> None:
     """Not a chroot that is wrong."""
     unread = alone(no_zookeeper=None, brokers=(), failures=(FAILURE,))
-    assert codes(said(unread)) == ["not-looked-at"]
-    assert said(alone(no_zookeeper=None, brokers=())) == []
+    assert codes(message(unread)) == ["not-looked-at"]
+    assert message(alone(no_zookeeper=None, brokers=())) == []
 
 
 def test_what_brokers_say_of_a_topic_is_no_matter_of_nodes() -> None:
     """Nobody is sent to look at what is not there."""
     topic = TopicStatus(name="t", seen_ms=NOW_MS, config=None, deleting=None, problem="denied")
-    [found] = said(alone(no_zookeeper=True, topics=(topic,)))
+    [found] = message(alone(no_zookeeper=True, topics=(topic,)))
     assert found.code is Code.TOPIC_UNREADABLE
     assert "/brokers" not in found.repair

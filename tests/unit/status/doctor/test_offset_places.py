@@ -73,7 +73,7 @@ def test_one_of_two_places_is_no_longer_written() -> None:
 def test_without_times_an_earlier_look_tells_which_place_is_left_behind() -> None:
     """The one that did not move; nothing is said if both did, or neither, or it was just now."""
 
-    def said(then: tuple[int, int], apart_ms: int = 600_000) -> list[str]:
+    def message(then: tuple[int, int], apart_ms: int = 600_000) -> list[str]:
         world = SickWorld(t=1)
         world.commit(T0, 1)
         snapshots = []
@@ -85,9 +85,11 @@ def test_without_times_an_earlier_look_tells_which_place_is_left_behind() -> Non
         found = examine(snapshots[1], Circumstances(earlier=earlier))
         return [line for one in found for line in one.evidence]
 
-    assert said((5, 7)) == ["t-0: 5 in ZooKeeper, 8 in Kafka; ZooKeeper's did not move for 600 s"]
-    assert said((4, 8)) == ["t-0: 5 in ZooKeeper, 8 in Kafka; Kafka's did not move for 600 s"]
-    assert said((4, 7)) == said((5, 8)) == said((5, 7), apart_ms=60_000) == []
+    assert message((5, 7)) == [
+        "t-0: 5 in ZooKeeper, 8 in Kafka; ZooKeeper's did not move for 600 s"
+    ]
+    assert message((4, 8)) == ["t-0: 5 in ZooKeeper, 8 in Kafka; Kafka's did not move for 600 s"]
+    assert message((4, 7)) == message((5, 8)) == message((5, 7), apart_ms=60_000) == []
 
 
 def test_what_new_consumers_commit_is_not_the_old_groups() -> None:

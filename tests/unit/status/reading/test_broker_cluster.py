@@ -36,7 +36,7 @@ def read(
     *topics: TopicMetadata, last: int = 12, controller: int = 2, no_zookeeper: bool = False
 ) -> ClusterRead:
     """What a broker says that serves Metadata up to this version."""
-    answer = MetadataResponse(
+    response = MetadataResponse(
         brokers=(
             MetadataBroker(id=2, host="b2", port=9092),
             MetadataBroker(id=1, host="b1", port=9092),
@@ -47,7 +47,9 @@ def read(
     versions = BrokerVersions(
         common={ApiKey.METADATA: VersionRange(0, last)}, release=(3, 9), no_zookeeper=no_zookeeper
     )
-    return cluster_read(Described(answer, from_metadata(answer, version=last), versions), NOW_MS)
+    return cluster_read(
+        Described(response, from_metadata(response, version=last), versions), NOW_MS
+    )
 
 
 def test_brokers_come_in_order_with_their_controller() -> None:
@@ -90,9 +92,9 @@ def test_a_topic_has_leaders_and_replicas_and_nothing_that_is_guessed() -> None:
 def test_what_is_wrong_with_a_topic_or_a_partition_is_in_words() -> None:
     """By the codes that the broker gives."""
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    odd = TopicMetadata(error_code=0, topic="t", partitions=(partition(0, 1, denied),))
+    unsupported = TopicMetadata(error_code=0, topic="t", partitions=(partition(0, 1, denied),))
     closed = TopicMetadata(error_code=denied, topic="u", partitions=())
-    first, second = read(odd, closed).topics
+    first, second = read(unsupported, closed).topics
     assert "TOPIC_AUTHORIZATION_FAILED" in (first.partitions[0].problem or "")
     assert "TOPIC_AUTHORIZATION_FAILED" in (second.problem or "")
 
@@ -120,7 +122,7 @@ def test_a_broker_that_knows_of_none_is_not_believed() -> None:
     empty = MetadataResponse(brokers=(), topics=())
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_9)
-        broker.answer = lambda frame: empty if frame.api_key is ApiKey.METADATA else None
+        broker.response = lambda frame: empty if frame.api_key is ApiKey.METADATA else None
     client = cluster.client()
     source = BrokerSource(client, SystemClock(), end=client.stop)
     try:

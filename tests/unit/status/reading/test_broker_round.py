@@ -35,11 +35,11 @@ def test_all_are_asked_at_once(brokers: BrokerRound) -> None:
     """Each answer comes only when both were asked."""
     both = threading.Barrier(2, timeout=LONG_MS / 1000)
 
-    def ask(connection: NegotiatedConnection) -> int:
+    def request(connection: NegotiatedConnection) -> int:
         both.wait()
         return connection.broker.id
 
-    assert brokers.ask({B0: ask, B1: ask}, deadline()) == {B0: 0, B1: 1}
+    assert brokers.request({B0: request, B1: request}, deadline()) == {B0: 0, B1: 1}
 
 
 def test_who_is_late_is_left_behind_and_not_asked_again_meanwhile(brokers: BrokerRound) -> None:
@@ -50,15 +50,17 @@ def test_who_is_late_is_left_behind_and_not_asked_again_meanwhile(brokers: Broke
         go_on.wait(LONG_MS / 1000)
         return connection.broker.id
 
-    def ask(connection: NegotiatedConnection) -> int:
+    def request(connection: NegotiatedConnection) -> int:
         return 10 + connection.broker.id
 
-    late = brokers.ask({B0: hang}, deadline(SHORT_MS))
+    late = brokers.request({B0: hang}, deadline(SHORT_MS))
     assert late == {B0: Unanswered("broker 0 (b0:9092) gave no answer within 50 ms")}
-    busy = brokers.ask({B0: ask, B1: ask}, deadline())
+    busy = brokers.request({B0: request, B1: request}, deadline())
     assert busy == {B0: Unanswered("broker 0 (b0:9092) still owes its last answer"), B1: 11}
     go_on.set()
-    wait_until(lambda: brokers.ask({B0: ask}, deadline()) == {B0: 10}, what="its next answer")
+    wait_until(
+        lambda: brokers.request({B0: request}, deadline()) == {B0: 10}, what="its next answer"
+    )
 
 
 def test_what_goes_wrong_is_told(brokers: BrokerRound) -> None:
@@ -70,8 +72,8 @@ def test_what_goes_wrong_is_told(brokers: BrokerRound) -> None:
     def fall(_: NegotiatedConnection) -> int:
         raise ValueError("oops")
 
-    answers = brokers.ask({B0: refuse, B1: fall}, deadline())
-    assert answers == {
+    responses = brokers.request({B0: refuse, B1: fall}, deadline())
+    assert responses == {
         B0: Unanswered("broker 0 (b0:9092): not allowed"),
         B1: Unanswered("broker 1 (b1:9092): ValueError: oops"),
     }
@@ -80,5 +82,5 @@ def test_what_goes_wrong_is_told(brokers: BrokerRound) -> None:
 def test_after_the_end_nobody_is_asked(brokers: BrokerRound) -> None:
     """It says so."""
     brokers.close(LONG_MS)
-    [answer] = brokers.ask({B0: lambda connection: connection.broker.id}, deadline()).values()
-    assert isinstance(answer, Unanswered)
+    [response] = brokers.request({B0: lambda connection: connection.broker.id}, deadline()).values()
+    assert isinstance(response, Unanswered)

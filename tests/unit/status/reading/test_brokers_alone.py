@@ -124,12 +124,12 @@ def test_brokers_that_list_no_groups_are_said_to_fail(
 ) -> None:
     """Theirs are all in ZooKeeper, which nobody gave: none seen is not none there."""
 
-    def without(answer: Answer) -> Answer:
-        return lambda frame: Word.CLOSE if frame.api_key is ApiKey.LIST_GROUPS else answer(frame)
+    def without(response: Answer) -> Answer:
+        return lambda frame: Word.CLOSE if frame.api_key is ApiKey.LIST_GROUPS else response(frame)
 
     for broker in world.cluster.brokers:
         broker.become(BrokerGeneration.V0_8_2)
-        broker.answer = without(broker.answer)
+        broker.response = without(broker.response)
     snapshot = reader.read()
     assert {one.part for one in snapshot.failures} == {"groups of broker 0", "groups of broker 1"}
     assert all("only ZooKeeper knows them" in one.reason for one in snapshot.failures)

@@ -72,7 +72,7 @@ def test_every_broker_tells_of_its_own(world: World) -> None:
     world.groups["a"] = SpokenGroup(0, members={"m2": {"t": (1,)}, "m1": {"t": (2, 0)}})
     world.groups["b"] = SpokenGroup(1, state="PreparingRebalance")
     read = world.reader.read_groups(BOTH, deadline())
-    assert read.answered == {0, 1}
+    assert read.responding == {0, 1}
     assert read.failures == {}
     a, b = read.groups["a"], read.groups["b"]
     assert (a.kind, a.reported_state, a.protocol) == (GroupKind.COORDINATOR, "Stable", "range")
@@ -93,7 +93,7 @@ def test_a_group_that_two_brokers_list(world: World, stale: int) -> None:
     """Who has its members knows more than who has just lost it."""
     world.groups["a"] = SpokenGroup(1 - stale, members={"m": {"t": (0,)}})
     other = SpokenGroups(SpokenCluster(), {"a": SpokenGroup(stale, state="Empty")})
-    world.cluster.brokers[stale].answer = other.cluster.brokers[stale].answer
+    world.cluster.brokers[stale].response = other.cluster.brokers[stale].response
     group = world.reader.read_groups(BOTH, deadline()).groups["a"]
     assert (group.coordinator, len(group.members)) == (BOTH[1 - stale], 1)
 
@@ -103,7 +103,7 @@ def test_brokers_of_0_8_have_no_groups(world: World) -> None:
     for broker in world.cluster.brokers:
         broker.become(BrokerGeneration.V0_8_2)
     read = world.reader.read_groups(BOTH, deadline())
-    assert read.answered == {0, 1}
+    assert read.responding == {0, 1}
     assert (read.groups, read.failures) == ({}, {})
 
 
@@ -144,7 +144,7 @@ def test_a_broker_that_hangs_hides_only_its_groups(world: World) -> None:
     world.cluster.words[0] = Word.SILENCE
     read = world.reader.read_groups(BOTH, deadline(SHORT_MS))
     assert read.groups.keys() == {"b"}
-    assert read.answered == {1}
+    assert read.responding == {1}
     assert read.failures.keys() == {0}
 
 
@@ -153,7 +153,7 @@ def test_many_groups(world: World) -> None:
     for number in range(250):
         world.groups[f"g{number}"] = SpokenGroup(0, state="Empty")
     assert world.reader.read_groups(BOTH, deadline()).groups.keys() == world.groups.keys()
-    assert world.cluster.asked(ApiKey.DESCRIBE_GROUPS) == [0, 0, 0]
+    assert world.cluster.requested(ApiKey.DESCRIBE_GROUPS) == [0, 0, 0]
 
 
 # --- Who keeps offsets ----------------------------------------------------------------------------

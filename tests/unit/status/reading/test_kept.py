@@ -9,7 +9,7 @@ KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
 LOOKED_MS = 2_000
 
 
-def looked_at() -> Kept:
+def covered() -> Kept:
     """A look saw that offset 50 was committed, and that the log ends at 60."""
     kept = Kept()
     group = GroupStatus(group_id="g", kind=GroupKind.ZOOKEEPER, seen_ms=LOOKED_MS)
@@ -32,7 +32,7 @@ def take_offsets(kept: Kept, began_ms: int) -> None:
 
 def test_offsets_that_were_asked_for_before_a_look() -> None:
     """They don't go back; what is read after the look counts, also that there are none."""
-    kept = looked_at()
+    kept = covered()
     take_offsets(kept, LOOKED_MS - 1)
     assert kept.offsets["g"][T0] == CommittedOffset(50, "kafka", LOOKED_MS)
     take_offsets(kept, LOOKED_MS)
@@ -41,7 +41,7 @@ def test_offsets_that_were_asked_for_before_a_look() -> None:
 
 def test_logs_that_were_asked_for_before_a_look() -> None:
     """Their ends don't go back, either; unless a log really is shorter."""
-    kept = looked_at()
+    kept = covered()
     for at_ms, end in ((LOOKED_MS - 1, 60), (LOOKED_MS, 55)):
         kept.take_logs(LogsRead(spans={T0: LogSpan(0, 55, at_ms)}, problems={}, failures={}), at_ms)
         assert kept.spans[T0].end == end

@@ -56,7 +56,7 @@ def test_all_leaders_are_asked(cluster: SpokenCluster, brokers: BrokerRound, las
     span = LogSpan(0, END_OFFSET, clock.wall_ms())
     assert read.spans == {T0: span, T1: span, T2: span}
     assert (read.problems, read.failures) == ({}, {})
-    assert cluster.asked(ApiKey.LIST_OFFSETS) == [0, 0, 1, 1]
+    assert cluster.requested(ApiKey.LIST_OFFSETS) == [0, 0, 1, 1]
 
 
 def test_brokers_of_0_8(cluster: SpokenCluster, brokers: BrokerRound) -> None:
@@ -79,17 +79,17 @@ def test_a_partition_that_fails(cluster: SpokenCluster, brokers: BrokerRound) ->
         T0: "NOT_LEADER_FOR_PARTITION",
         T2: "UNKNOWN_TOPIC_OR_PARTITION",
     }
-    assert cluster.asked(ApiKey.LIST_OFFSETS) == [1, 1]
+    assert cluster.requested(ApiKey.LIST_OFFSETS) == [1, 1]
 
 
 def test_a_partition_without_an_offset(cluster: SpokenCluster, brokers: BrokerRound) -> None:
     """An answer that says nothing is a problem, not an offset; and so is none."""
-    said = ListOffsetsResponse(
+    message = ListOffsetsResponse(
         topics=(ListedTopic(topic="t", partitions=(ListedPartition(partition=1, error_code=0),)),)
     )
-    answer = cluster.brokers[1].answer
-    cluster.brokers[1].answer = lambda frame: (
-        said if frame.api_key is ApiKey.LIST_OFFSETS else answer(frame)
+    response = cluster.brokers[1].response
+    cluster.brokers[1].response = lambda frame: (
+        message if frame.api_key is ApiKey.LIST_OFFSETS else response(frame)
     )
     read = LogReader(brokers, SystemClock()).read({T1: B1, T2: B1}, deadline())
     assert read.problems == {
@@ -123,4 +123,4 @@ def test_nothing_to_ask(cluster: SpokenCluster, brokers: BrokerRound) -> None:
     """Nobody is asked."""
     read = LogReader(brokers, SystemClock()).read({}, deadline())
     assert (read.spans, read.problems, read.failures) == ({}, {}, {})
-    assert cluster.asked(ApiKey.LIST_OFFSETS) == []
+    assert cluster.requested(ApiKey.LIST_OFFSETS) == []

@@ -65,7 +65,7 @@ def test_only_what_is_wanted_is_read(world: StatusWorld) -> None:
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
     reader = world.reader()
     before = reader.read()
-    asked = {api: len(world.cluster.asked(api)) for api in ApiKey}
+    requested = {api: len(world.cluster.requested(api)) for api in ApiKey}
     world.clock.advance(1_000)
     world.tree.commit("g", *T0, b"41")
     world.tree.commit("h", *T0, b"41")
@@ -81,7 +81,7 @@ def test_only_what_is_wanted_is_read(world: StatusWorld) -> None:
     assert snapshot.groups[H] == before.groups[H]
     assert snapshot.groups[C] == before.groups[C]
     assert list(snapshot.groups) == list(before.groups)
-    more = {api: len(world.cluster.asked(api)) - number for api, number in asked.items()}
+    more = {api: len(world.cluster.requested(api)) - number for api, number in requested.items()}
     # The start and the end of each log, asked of each of its two leaders.
     assert more[ApiKey.LIST_OFFSETS] == 4
     assert {more[api] for api in (ApiKey.LIST_GROUPS, ApiKey.OFFSET_FETCH, ApiKey.METADATA)} == {0}
@@ -93,7 +93,7 @@ def test_a_group_of_a_coordinator(world: StatusWorld) -> None:
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
     reader = world.reader()
     reader.read()
-    listed = len(world.cluster.asked(ApiKey.LIST_GROUPS))
+    listed = len(world.cluster.requested(ApiKey.LIST_GROUPS))
     world.clock.advance(1_000)
     world.groups["c"] = SpokenGroup(
         1, members={"m": {"t": (0,)}, "n": {"t": (1,)}}, offsets={T0: 1, T1: 8}
@@ -103,7 +103,7 @@ def test_a_group_of_a_coordinator(world: StatusWorld) -> None:
     assert offsets(snapshot, C) == [{"kafka": 1}, {"kafka": 8}]
     assert group.seen_ms == world.clock.wall_ms()
     assert {one.log_end for one in group.partitions} == {END_OFFSET}
-    assert len(world.cluster.asked(ApiKey.LIST_GROUPS)) == listed
+    assert len(world.cluster.requested(ApiKey.LIST_GROUPS)) == listed
 
 
 def test_a_zookeeper_group_with_offsets_in_kafka(world: StatusWorld) -> None:
@@ -176,9 +176,9 @@ def test_a_broker_that_hangs(world: StatusWorld) -> None:
     assert list(failing(snapshot)) == ["group c, looked at again"]
     assert "b1:9092" in str(snapshot.topics[0].partitions[1].problem)
     reader.read()
-    lists = len(world.cluster.brokers[1].asked(ApiKey.LIST_OFFSETS))
+    lists = len(world.cluster.brokers[1].requested(ApiKey.LIST_OFFSETS))
     reader.look([G, C])
-    assert len(world.cluster.brokers[1].asked(ApiKey.LIST_OFFSETS)) == lists
+    assert len(world.cluster.brokers[1].requested(ApiKey.LIST_OFFSETS)) == lists
 
 
 def test_a_coordinator_that_moved(world: StatusWorld) -> None:
@@ -223,15 +223,17 @@ def test_a_look_while_everything_is_read(world: StatusWorld) -> None:
     reader = world.reader()
     reader.read()
     broker = world.cluster.brokers[0]
-    answer = broker.answer
+    response = broker.response
 
     def answer_after_a_look(frame: RequestFrame) -> Said | None:
-        broker.answer = answer
-        wait_until(lambda: not reader._groups._told._queue.empty(), what="the groups to be read")
+        broker.response = response
+        wait_until(
+            lambda: not reader._groups._reported._queue.empty(), what="the groups to be read"
+        )
         look_later(world, reader)
-        return answer(frame)
+        return response(frame)
 
-    broker.answer = answer_after_a_look
+    broker.response = answer_after_a_look
     assert_looked(reader.read(), world)
 
 

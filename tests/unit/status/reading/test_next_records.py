@@ -6,7 +6,7 @@ from tests.support.status import group_of, snapshot_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import TimeLag, group_lag
 from zkconsumer.status.model import CommittedOffset, GroupPartition, GroupStatus
-from zkconsumer.status.reading.next_records import TimesMemory, places_of
+from zkconsumer.status.reading.next_records import TimesMemory, partitions_of
 from zkconsumer.status.series import History
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
@@ -29,8 +29,8 @@ def test_where_there_is_something_to_read() -> None:
     """Not at the end of the log, nor before its beginning, nor where nothing is committed."""
     group = group_at({T0: 40, T1: 100, T2: 9})
     bare = group_of(GroupPartition(T0, log_start=0, log_end=9))
-    assert list(places_of(group)) == [(T0, 40)]
-    assert list(places_of(bare)) == []
+    assert list(partitions_of(group)) == [(T0, 40)]
+    assert list(partitions_of(bare)) == []
 
 
 def test_a_place_is_asked_about_once() -> None:

@@ -60,7 +60,7 @@ class World:
         self.logs: dict[int, Serve] = {}
         self.errors: dict[int, ErrorCode] = {}
         self.leaves_out = False
-        self.broker = SpokenBroker(ADDRESS, answer=self._answer)
+        self.broker = SpokenBroker(ADDRESS, response=self._respond)
         self.times = RecordTimes(dialer_to(self.broker), SystemClock())
 
     def read(self, wanted: dict[int, int], timeout_ms: int = 5_000) -> dict[int, int]:
@@ -69,7 +69,7 @@ class World:
         found = self.times.read(by_tp, dict.fromkeys(by_tp, ADDRESS), timeout_ms=timeout_ms)
         return {tp.partition: at_ms for tp, at_ms in found.items()}
 
-    def _answer(self, frame: RequestFrame) -> Said | None:
+    def _respond(self, frame: RequestFrame) -> Said | None:
         if not isinstance(frame.request, FetchRequest):
             return None
         return FetchResponse(
@@ -85,13 +85,13 @@ class World:
             )
         )
 
-    def _partition(self, asked: FetchPartition, *, whole: bool) -> FetchedPartition:
-        error = self.errors.get(asked.partition, ErrorCode.NONE)
-        data = b"" if error else self.logs[asked.partition](asked)
-        if len(data) > asked.max_bytes and not whole:
-            data = b"" if self.leaves_out else data[: asked.max_bytes]
+    def _partition(self, requested: FetchPartition, *, whole: bool) -> FetchedPartition:
+        error = self.errors.get(requested.partition, ErrorCode.NONE)
+        data = b"" if error else self.logs[requested.partition](requested)
+        if len(data) > requested.max_bytes and not whole:
+            data = b"" if self.leaves_out else data[: requested.max_bytes]
         return FetchedPartition(
-            partition=asked.partition,
+            partition=requested.partition,
             error_code=int(error),
             high_watermark=100,
             records=memoryview(data),
@@ -99,7 +99,7 @@ class World:
 
     def fetches(self) -> list[list[FetchPartition]]:
         """What was asked, request by request."""
-        requests = [one.request for one in self.broker.asked(ApiKey.FETCH)]
+        requests = [one.request for one in self.broker.requested(ApiKey.FETCH)]
         return [list(one.topics[0].partitions) for one in requests if isinstance(one, FetchRequest)]
 
 
@@ -113,14 +113,14 @@ def test_all_formats(world: World, codec: Codec) -> None:
         2: lambda _: build_message_set(some, magic=0, codec=codec),
     }
     assert world.read({0: 5, 1: 6, 2: 5}) == {0: 50, 1: 60}
-    assert len(world.broker.asked(ApiKey.FETCH)) == 1
+    assert len(world.broker.requested(ApiKey.FETCH)) == 1
 
 
 def test_a_record_that_is_not_there_counts_as_the_next(world: World) -> None:
     """Compacted away, or a marker behind which the next batch has to be asked for."""
 
-    def transactions(asked: FetchPartition) -> bytes:
-        if asked.fetch_offset <= 6:
+    def transactions(requested: FetchPartition) -> bytes:
+        if requested.fetch_offset <= 6:
             return build_marker(Marker.COMMIT, 6, timestamp=60, traits=BatchTraits(producer_id=1))
         return build_batch(records(7))
 
@@ -153,12 +153,12 @@ def test_brokers_without_times_are_not_read_from(world: World) -> None:
     world.broker.serves = old(BrokerGeneration.V0_9)
     world.broker.generation = BrokerGeneration.V0_9
     assert world.read({0: 1}) == {}
-    assert world.broker.asked(ApiKey.FETCH) == []
+    assert world.broker.requested(ApiKey.FETCH) == []
 
 
 def test_a_broker_that_hangs_takes_its_time_alone(world: World) -> None:
     """And no more than that."""
-    world.broker.answer = lambda frame: Word.SILENCE if frame.api_key is ApiKey.FETCH else None
+    world.broker.response = lambda frame: Word.SILENCE if frame.api_key is ApiKey.FETCH else None
     assert world.read({0: 1}, timeout_ms=200) == {}
 
 
@@ -180,8 +180,8 @@ def test_what_a_broker_leaves_out_is_asked_for_alone(world: World) -> None:
         for number, size in enumerate(sizes)
     }
     assert world.read(dict.fromkeys(range(5), 4)) == dict.fromkeys(range(5), 40)
-    asked = [[one.partition for one in part] for part in world.fetches()]
-    assert asked == [[0, 1, 2, 3, 4], [1, 2, 3, 4], [3], [4]]
+    requested = [[one.partition for one in part] for part in world.fetches()]
+    assert requested == [[0, 1, 2, 3, 4], [1, 2, 3, 4], [3], [4]]
 
 
 def test_an_end_that_is_one_is_not_asked_again(world: World) -> None:

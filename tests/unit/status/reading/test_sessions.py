@@ -64,26 +64,26 @@ class Server:
 
     def __init__(self, text: str | None) -> None:
         self.text = text
-        self.heard = b""
-        self._told = False
+        self.received = b""
+        self._reported = False
 
     @property
     def is_over(self) -> bool:
         """See ``Conversation``."""
-        return self._told
+        return self._reported
 
     def on_change(self, wake: Callable[[], None]) -> None:
         """See ``Conversation``."""
 
     def receive(self, data: bytes, now_ms: int) -> None:  # noqa: ARG002 - at once
         """See ``Conversation``."""
-        self.heard += data
+        self.received += data
 
     def take_outgoing(self, now_ms: int) -> bytes:  # noqa: ARG002 - at once
         """See ``Conversation``."""
-        if self.text is None or self.heard != b"dump" or self._told:
+        if self.text is None or self.received != b"dump" or self._reported:
             return b""
-        self._told = True
+        self._reported = True
         return self.text.encode()
 
     def next_deadline_ms(self) -> int | None:
@@ -94,14 +94,14 @@ class Server:
         """See ``Conversation``."""
 
 
-def asked(*answers: str | None) -> frozenset[int] | None:
+def requested(*responses: str | None) -> frozenset[int] | None:
     """What is known of an ensemble whose servers answer so; ``down`` is one that is away."""
     network = MemoryNetwork()
-    for number, answer in enumerate(answers):
-        if answer != "down":
-            server = Server(answer)
+    for number, response in enumerate(responses):
+        if response != "down":
+            server = Server(response)
             network.listen(f"zk{number}", 2181, lambda server=server: server)  # type: ignore[misc]
-    servers = [(f"zk{number}", 2181) for number in range(len(answers))]
+    servers = [(f"zk{number}", 2181) for number in range(len(responses))]
     clock = ManualClock()
     ensemble = EnsembleSessions(network, servers, own_session=lambda: OWN, clock=clock)
     return ensemble(Deadline(clock, LIMIT_MS))
@@ -125,12 +125,12 @@ def test_what_is_no_list_of_all(text: str) -> None:
 
 def test_the_leader_is_found() -> None:
     """Whoever else is away, silent or a follower."""
-    assert asked(OF_384) == frozenset({OWN})
-    assert asked("down", OF_A_FOLLOWER, None, OF_346) == parse_dump(OF_346)
+    assert requested(OF_384) == frozenset({OWN})
+    assert requested("down", OF_A_FOLLOWER, None, OF_346) == parse_dump(OF_346)
 
 
 @pytest.mark.parametrize(
-    "answers",
+    "responses",
     [
         [],
         ["down"],
@@ -138,9 +138,9 @@ def test_the_leader_is_found() -> None:
         [OF_346.replace(f"{OWN:x}", "abc")],
     ],
 )
-def test_nobody_knows(answers: list[str]) -> None:
+def test_nobody_knows(responses: list[str]) -> None:
     """Without the leader, or where what answers is another ensemble."""
-    assert asked(*answers) is None
+    assert requested(*responses) is None
 
 
 def test_a_snapshot_with_sessions() -> None:
@@ -157,8 +157,8 @@ def test_a_snapshot_with_sessions() -> None:
         assert snapshot.live_sessions == frozenset({session.session_id})
         assert snapshot.groups[key].state is GroupState.STABLE
         new = world.tree.join("g", f"{MEMBER}0", {"t": 1})
-        looked = reader.look([key])
-        assert looked.live_sessions == frozenset({session.session_id, new.session_id})
+        on_snapshot = reader.look([key])
+        assert on_snapshot.live_sessions == frozenset({session.session_id, new.session_id})
         alive.clear()
         assert reader.read().groups[key].state is GroupState.REBALANCING
     finally:

@@ -120,12 +120,12 @@ def test_who_keeps_offsets_is_not_asked_while_nobody_does(world: StatusWorld) ->
     world.zookeeper_group()
     reader = world.reader()
     assert reader.read().failures == ()
-    assert world.cluster.asked(ApiKey.FIND_COORDINATOR) == []
+    assert world.cluster.requested(ApiKey.FIND_COORDINATOR) == []
     world.topic(OFFSETS_TOPIC)
     reader.read()
-    assert len(world.cluster.asked(ApiKey.FIND_COORDINATOR)) == 1
+    assert len(world.cluster.requested(ApiKey.FIND_COORDINATOR)) == 1
     reader.read()
-    assert len(world.cluster.asked(ApiKey.FIND_COORDINATOR)) == 1
+    assert len(world.cluster.requested(ApiKey.FIND_COORDINATOR)) == 1
 
 
 def test_a_group_without_offsets_in_kafka_rests(world: StatusWorld) -> None:
@@ -136,7 +136,7 @@ def test_a_group_without_offsets_in_kafka_rests(world: StatusWorld) -> None:
 
     def times_asked() -> int:
         reader.read()
-        return len(world.cluster.asked(ApiKey.OFFSET_FETCH))
+        return len(world.cluster.requested(ApiKey.OFFSET_FETCH))
 
     assert [times_asked(), times_asked()] == [1, 1]
     world.clock.advance(1_000)
@@ -154,8 +154,8 @@ def test_a_group_that_has_yet_to_commit_does_not_rest(world: StatusWorld) -> Non
     reader.read()
     world.groups["g"] = SpokenGroup(0, listed=False, offsets={T0: 41})
     assert committed(zookeeper_group(reader.read())) == {T0: {"kafka": 41}, T1: {}}
-    asked = world.cluster.asked(ApiKey.OFFSET_FETCH)
-    assert len(asked) == 3
+    requested = world.cluster.requested(ApiKey.OFFSET_FETCH)
+    assert len(requested) == 3
 
 
 def test_offsets_of_a_group_of_which_nothing_is_known(world: StatusWorld) -> None:
@@ -193,7 +193,7 @@ def test_a_broker_that_is_away(world: StatusWorld) -> None:
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
     reader = world.reader()
     reader.read()
-    told_ms = world.clock.wall_ms()
+    reported_ms = world.clock.wall_ms()
     world.cluster.brokers[1].down = True
     world.cluster.brokers[1].break_all()
     world.clock.advance(1_000)
@@ -210,11 +210,11 @@ def test_a_broker_that_is_away(world: StatusWorld) -> None:
     [topic] = [one for one in snapshot.topics if one.name == "t"]
     assert [(one.log_end, one.offsets_at_ms) for one in topic.partitions] == [
         (END_OFFSET, world.clock.wall_ms()),
-        (END_OFFSET, told_ms),
+        (END_OFFSET, reported_ms),
     ]
     assert "b1:9092" in str(topic.partitions[1].problem)
     group = coordinator_group(snapshot, "c")
-    assert (group.seen_ms, committed(group)[T1]) == (told_ms, {"kafka": 7})
+    assert (group.seen_ms, committed(group)[T1]) == (reported_ms, {"kafka": 7})
     world.cluster.brokers[1].down = False
     assert reader.read().failures == ()
 
@@ -224,7 +224,7 @@ def test_a_broker_that_hangs_is_waited_for_once(world: StatusWorld) -> None:
     world.cluster.words[1] = Word.SILENCE
     snapshot = world.reader(brokers_ms=SHORT_MS).read()
     assert failing(snapshot) == ["groups of broker 1", "log ends of broker 1"]
-    assert world.cluster.asked(ApiKey.LIST_GROUPS) == [0]
+    assert world.cluster.requested(ApiKey.LIST_GROUPS) == [0]
 
 
 def test_zookeeper_that_is_away(world: StatusWorld) -> None:

@@ -182,10 +182,10 @@ def test_a_group_that_comes_again_is_a_new_one(tree: GroupTree, clock: ManualClo
     tree.delete("/consumers/b")
     groups.read(TOPICS, Deadline(clock, LIMIT_MS))
     tree.commit("b", "t", 0, b"6")
-    asked: list[str] = []
-    tree.client.before = asked.extend
+    requested: list[str] = []
+    tree.client.before = requested.extend
     groups.read(TOPICS, Deadline(clock, LIMIT_MS))
-    assert asked.index("/consumers/b/ids") < asked.index("/consumers/a/ids")
+    assert requested.index("/consumers/b/ids") < requested.index("/consumers/a/ids")
 
 
 def test_one_that_leaves_meanwhile_is_no_member(tree: GroupTree, clock: ManualClock) -> None:

@@ -196,13 +196,13 @@ def kept(samples: dict[int, int], now_ms: int) -> list[int]:
     """What is left of samples, said in another way."""
     wanted: dict[tuple[int, int], tuple[int, int]] = {}
     for at_ms, lag in samples.items():
-        stretch_ms = 1
+        width_ms = 1
         if at_ms // MINUTE_MS < (now_ms - 2 * HOUR_MS) // MINUTE_MS:
-            stretch_ms = MINUTE_MS
+            width_ms = MINUTE_MS
         if at_ms // HOUR_MS < (now_ms - 2 * DAY_MS) // HOUR_MS:
-            stretch_ms = HOUR_MS
+            width_ms = HOUR_MS
         if at_ms >= now_ms - 14 * DAY_MS:
-            place = (stretch_ms, at_ms // stretch_ms)
+            place = (width_ms, at_ms // width_ms)
             wanted[place] = max(wanted.get(place, (-2, 0)), (lag, at_ms))
     return sorted(at_ms for _, at_ms in wanted.values())
 
@@ -318,14 +318,14 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
     with closing(open_for_writing(newer)) as connection:
         connection.execute(f"PRAGMA user_version = {sql.VERSION + 1}")
         connection.execute("PRAGMA journal_mode = DELETE")
-    for path, said in (
+    for path, message in (
         (text, "no history"),
         (other, "no history"),
         (newer, "newer version"),
         (tmp_path, "directory"),
         (tmp_path / "missing" / "file", "no directory"),
     ):
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             check_file(path)
     assert text.read_text() == "mine"
 

@@ -78,13 +78,17 @@ def test_every_page_says_what_is_not_known(
 
 def test_programs_are_told_the_same() -> None:
     """What there is not is null."""
-    told = state_json(alone_state(no_zookeeper=False), NOW_MS)
-    assert (told["zookeeper_connect"], told["bootstrap_servers"], told["zookeeper"]) == (
+    reported = state_json(alone_state(no_zookeeper=False), NOW_MS)
+    assert (
+        reported["zookeeper_connect"],
+        reported["bootstrap_servers"],
+        reported["zookeeper"],
+    ) == (
         *(None, "b1:9092"),
         "unknown",
     )
-    told = state_json(state_at(), NOW_MS)
-    assert (told["bootstrap_servers"], told["zookeeper"]) == (None, "read")
+    reported = state_json(state_at(), NOW_MS)
+    assert (reported["bootstrap_servers"], reported["zookeeper"]) == (None, "read")
 
 
 def test_before_the_first_reading_its_address_is_shown() -> None:

@@ -36,7 +36,7 @@ from zkconsumer.web.rendering import render
 from zkconsumer.web.state import ClusterState
 
 
-def asked(path: str = "/", **query: str) -> PageRequest:
+def page_request(path: str = "/", **query: str) -> PageRequest:
     """A request, two seconds after the latest look."""
     return PageRequest(path=path, query=query, now_ms=NOW_MS + 2_000)
 
@@ -54,7 +54,7 @@ def html(view: View, state: ClusterState, what: PageRequest) -> str:
 
 def test_the_first_page_says_what_is_wrong_first(state: ClusterState) -> None:
     """Errors of groups, then warnings of the cluster; a sentence above all."""
-    view = cluster_page(state, asked())
+    view = cluster_page(state, page_request())
     findings = view.context["findings"]
     assert isinstance(findings, list)
     assert [one.code for one in findings] == [
@@ -63,7 +63,7 @@ def test_the_first_page_says_what_is_wrong_first(state: ClusterState) -> None:
         Code.UNDER_REPLICATED,
     ]
     assert view.context["verdict"] == "2 errors and 1 warning"
-    page = html(view, state, asked())
+    page = html(view, state, page_request())
     assert "icon-bad.svg" in page
     assert page.index("fraud-scoring") < page.index("mailer") < page.index("2 partitions lack")
 
@@ -73,7 +73,7 @@ def test_what_could_not_be_read_is_no_health() -> None:
     failing = state_at(1, failing=True)
     quiet = replace(failing.snapshot, groups={}, topics=())
     state = replace(failing, snapshot=quiet, judgements=Judgements(quiet, None, Memory()))
-    then = replace(asked(), now_ms=quiet.taken_ms + 2_000)
+    then = replace(page_request(), now_ms=quiet.taken_ms + 2_000)
     view = cluster_page(state, then)
     assert view.context["verdict"] == "Not everything can be read"
     assert "log ends of broker 2" in html(view, state, then)
@@ -81,7 +81,7 @@ def test_what_could_not_be_read_is_no_health() -> None:
 
 def at_its_time(state: ClusterState) -> tuple[str, str]:
     """The sentence of the first page, and the page."""
-    then = replace(asked(), now_ms=state.snapshot.taken_ms + 2_000)
+    then = replace(page_request(), now_ms=state.snapshot.taken_ms + 2_000)
     view = cluster_page(state, then)
     return str(view.context["verdict"]), html(view, state, then)
 
@@ -97,13 +97,13 @@ def shown(state: ClusterState, **changes: Any) -> ClusterState:
 def test_what_was_well_is_not_well_for_ever(state: ClusterState) -> None:
     """Neither where ZooKeeper can't even be connected to, nor where a reading never ends."""
     well = shown(state, groups={}, topics=())
-    verdict, page = at_its_time(well)
-    assert verdict == "All is well"
+    outcome, page = at_its_time(well)
+    assert outcome == "All is well"
     assert "icon-ok.svg" in page
-    verdict, page = at_its_time(replace(well, problem="ZooKeeper does not answer"))
-    assert verdict == "The cluster can't be read now"
+    outcome, page = at_its_time(replace(well, problem="ZooKeeper does not answer"))
+    assert outcome == "The cluster can't be read now"
     assert "icon-bad.svg" in page
-    late = replace(asked(), now_ms=NOW_MS + 3_600_000)
+    late = replace(page_request(), now_ms=NOW_MS + 3_600_000)
     assert cluster_page(well, late).context["verdict"] == "The cluster can't be read now"
     old = cluster_page(state, late).context["verdict"]
     assert old == "2 errors and 1 warning when it was last read"
@@ -114,8 +114,8 @@ def test_a_group_that_does_not_get_on_is_no_health(state: ClusterState) -> None:
     snapshot = state.snapshot
     alone = replace(snapshot, groups={FRAUD: snapshot.groups[FRAUD]})
     judged = Judgements(alone, None, state.judgements._memory)
-    verdict, page = at_its_time(replace(state, snapshot=alone, judgements=judged))
-    assert verdict == "1 warning and 1 group that does not get on"
+    outcome, page = at_its_time(replace(state, snapshot=alone, judgements=judged))
+    assert outcome == "1 warning and 1 group that does not get on"
     assert "icon-bad.svg" in page
 
 
@@ -123,13 +123,13 @@ def test_what_nobody_looked_at_is_not_called_well() -> None:
     """A group too large for this page hides no other one."""
     state = large_state(topics=501)
     broker = BrokerStatus(broker=Broker(0, "b0", 9092), seen_ms=NOW_MS, is_controller=True)
-    verdict, page = at_its_time(shown(state, brokers=(broker,)))
-    assert verdict == "Nothing is wrong in what was looked at"
+    outcome, page = at_its_time(shown(state, brokers=(broker,)))
+    assert outcome == "Nothing is wrong in what was looked at"
     assert "1 group too large to look into here" in page
     assert "icon-ok.svg" not in page
     mailer = state_at().snapshot.groups[MAILER]
     both = shown(state, groups={**state.snapshot.groups, MAILER: mailer})
-    found = cluster_page(both, asked()).context["findings"]
+    found = cluster_page(both, page_request()).context["findings"]
     assert Code.MEMBER_FOREIGN in [one.code for one in found]  # type: ignore[attr-defined]
 
 
@@ -140,7 +140,7 @@ def test_a_lag_is_as_old_as_the_log_ends_it_is_counted_from(state: ClusterState)
     first, *others = group.partitions
     old = replace(group, partitions=(first._replace(log_at_ms=old_ms), *others))
     what = shown(state, groups={BILLING: old})
-    page = html(group_page(what, asked(), BILLING), what, asked())
+    page = html(group_page(what, page_request(), BILLING), what, page_request())
     assert f'<div class="tile" data-at="{old_ms}"><dt>Lag</dt>' in page
 
 
@@ -157,7 +157,7 @@ def test_groups_in_trouble_lead(state: ClusterState) -> None:
     """Then by name; other orders and filters are those that are asked for."""
 
     def names(**query: str) -> list[str]:
-        table = groups_page(state, asked("/groups", **query)).context["table"]
+        table = groups_page(state, page_request("/groups", **query)).context["table"]
         return [row.key.group_id for row in table.rows]  # type: ignore[attr-defined]
 
     assert names()[:4] == ["fraud-scoring", "billing", "mailer", "archiver"]
@@ -171,7 +171,9 @@ def test_groups_in_trouble_lead(state: ClusterState) -> None:
 def test_a_group_is_told_by_short_names(state: ClusterState) -> None:
     """Of ids made by the original and by coordinators; the whole id is there, too."""
     page = html(
-        group_page(state, asked(), BILLING, TalePast().rebalances(BILLING, 0)), state, asked()
+        group_page(state, page_request(), BILLING, TalePast().rebalances(BILLING, 0)),
+        state,
+        page_request(),
     )
     assert "member bill3·f6 joined" in page
     assert "member bill2·aa was started anew" in page
@@ -186,30 +188,35 @@ def test_a_past_that_is_known_twice_is_told_once(state: ClusterState) -> None:
     past = TalePast().rebalances(BILLING, 0)
     [recent] = state.rebalances(BILLING)
     written = replace(past[0], began_ms=recent.began_ms, reasons=("written down",))
-    view = group_page(state, asked(), BILLING, (*past, written))
+    view = group_page(state, page_request(), BILLING, (*past, written))
     events = view.context["events"]
     assert [one.began_ms for one in events] == [  # type: ignore[attr-defined]
         recent.began_ms,
         past[0].began_ms,
     ]
-    assert "written down" not in html(view, state, asked())
+    assert "written down" not in html(view, state, page_request())
 
 
 def test_what_is_wrong_stands_in_the_grid(state: ClusterState) -> None:
     """A member that can't be understood, an owner that reads nothing, a stop."""
-    assert "can&#39;t be read" in html(group_page(state, asked(), MAILER), state, asked())
-    page = html(group_page(state, asked(), FRAUD), state, asked())
+    assert "can&#39;t be read" in html(
+        group_page(state, page_request(), MAILER), state, page_request()
+    )
+    page = html(group_page(state, page_request(), FRAUD), state, page_request())
     assert page.count("STOP") >= 4
-    only = group_page(state, asked(show="faults"), FRAUD)
-    assert "No partition is so." in html(only, state, asked(show="faults"))
+    only = group_page(state, page_request(show="faults"), FRAUD)
+    assert "No partition is so." in html(only, state, page_request(show="faults"))
 
 
 def test_what_is_not_there_says_so(state: ClusterState) -> None:
     """With the status that programs look at."""
     none = GroupKey(GroupKind.ZOOKEEPER, "<script>")
-    for view in (group_page(state, asked(), none), topic_page(state, asked(), "<script>")):
+    for view in (
+        group_page(state, page_request(), none),
+        topic_page(state, page_request(), "<script>"),
+    ):
         assert view.status == 404
-        page = html(view, state, asked())
+        page = html(view, state, page_request())
         assert "&lt;script&gt;" in page
         assert "<script>" not in page
 
@@ -217,16 +224,21 @@ def test_what_is_not_there_says_so(state: ClusterState) -> None:
 def test_a_large_cluster_makes_small_pages() -> None:
     """No page grows with the cluster: rows, columns and filters have their limits."""
     state = large_state()
-    topics = topics_page(state, asked("/topics"))
+    topics = topics_page(state, page_request("/topics"))
     table = topics.context["table"]
     assert len(table.rows) == PAGE_ROWS  # type: ignore[attr-defined]
     assert table.pages == 10  # type: ignore[attr-defined]
-    view = group_page(state, asked("/groups/zookeeper/large"), LARGE)
+    view = group_page(state, page_request("/groups/zookeeper/large"), LARGE)
     grid = view.context["grid"]
     assert sum(len(rows) for _, rows in grid.topics) == ROWS  # type: ignore[attr-defined, misc]
     assert len(grid.columns) <= COLUMNS  # type: ignore[attr-defined]
     assert grid.hidden_columns == 40  # type: ignore[attr-defined]
-    for one in (cluster_page(state, asked()), groups_page(state, asked()), topics, view):
-        assert len(html(one, state, asked())) < 250_000
-    last = group_page(state, asked(page="100", topic="topic-0499"), LARGE).context["grid"]
+    for one in (
+        cluster_page(state, page_request()),
+        groups_page(state, page_request()),
+        topics,
+        view,
+    ):
+        assert len(html(one, state, page_request())) < 250_000
+    last = group_page(state, page_request(page="100", topic="topic-0499"), LARGE).context["grid"]
     assert last.found == 20  # type: ignore[attr-defined]

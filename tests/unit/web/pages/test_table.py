@@ -15,14 +15,14 @@ COLUMNS: Final[tuple[SortableColumn[tuple[str, int | None]], ...]] = (
 ROWS: Final[list[tuple[str, int | None]]] = [("b", 3), ("a", None), ("C", 20), ("d", 1)]
 
 
-def asked(**query: str) -> PageRequest:
+def page_request(**query: str) -> PageRequest:
     """A request for the table."""
     return PageRequest(path="/things", query=query, now_ms=0)
 
 
 def names(**query: str) -> str:
     """The names in the order that is shown."""
-    return "".join(row[0] for row in table_of(ROWS, COLUMNS, asked(**query)).rows)
+    return "".join(row[0] for row in table_of(ROWS, COLUMNS, page_request(**query)).rows)
 
 
 def test_order() -> None:
@@ -36,11 +36,11 @@ def test_order() -> None:
 
 def test_heads_lead_to_the_other_order() -> None:
     """Names begin with the first, numbers with the largest; a filter stays, the page does not."""
-    table = table_of(ROWS, COLUMNS, asked(q="x", sort="name", page="2"))
+    table = table_of(ROWS, COLUMNS, page_request(q="x", sort="name", page="2"))
     name, size = table.heads
     assert (name.sorted, name.address) == ("ascending", "/things?q=x&sort=-name")
     assert (size.sorted, size.address) == ("", "/things?q=x&sort=-size")
-    again = table_of(ROWS, COLUMNS, asked(sort="-size")).heads
+    again = table_of(ROWS, COLUMNS, page_request(sort="-size")).heads
     assert (again[1].sorted, again[1].address) == ("descending", "/things?sort=size")
     assert again[0].address == "/things?sort=name"
 
@@ -54,21 +54,24 @@ def test_pages_show_every_row_once(rows: int, page_rows: int, nonsense: str) -> 
     while address is not None:
         page = address.partition("page=")[2]
         table = table_of(
-            all_rows, COLUMNS[:1], asked(**({"page": page} if page else {})), page_rows=page_rows
+            all_rows,
+            COLUMNS[:1],
+            page_request(**({"page": page} if page else {})),
+            page_rows=page_rows,
         )
         assert len(table.rows) <= page_rows
         seen += table.rows
         address = table.after
         assert (table.before is None) == (table.page == 1)
     assert seen == all_rows
-    odd = table_of(all_rows, COLUMNS[:1], asked(page=nonsense), page_rows=page_rows)
-    assert 1 <= odd.page <= odd.pages
+    unsupported = table_of(all_rows, COLUMNS[:1], page_request(page=nonsense), page_rows=page_rows)
+    assert 1 <= unsupported.page <= unsupported.pages
 
 
 def test_numbers_of_addresses() -> None:
     """What is none counts as not said."""
-    for said in ("", "-1", "x", "1e3", "9" * 40, "٣"):
-        assert number_in({"page": said}, "page", 7) == 7
+    for message in ("", "-1", "x", "1e3", "9" * 40, "٣"):
+        assert number_in({"page": message}, "page", 7) == 7
     assert number_in({"page": "12"}, "page", 7) == 12
 
 

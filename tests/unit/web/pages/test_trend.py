@@ -19,7 +19,7 @@ def test_a_line_rises_as_the_lag_does() -> None:
     first, second = trend.lines
     assert points(first) == [(0, HEIGHT - 1), (4, 14.5)]
     assert points(second) == [(12, 10), (14, 1)]
-    assert trend.said == "in the last hour from 0 to 20, at most 20"
+    assert trend.message == "in the last hour from 0 to 20, at most 20"
 
 
 def test_little_is_shown_as_little() -> None:

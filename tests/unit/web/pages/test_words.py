@@ -18,7 +18,7 @@ LONG_MS = 400 * 86_400_000
 
 
 @pytest.mark.parametrize(
-    ("number", "said"),
+    ("number", "message"),
     [
         (None, words.NOT_KNOWN),
         (0, "0"),
@@ -31,13 +31,13 @@ LONG_MS = 400 * 86_400_000
         (2**63 - 1, "9223P"),
     ],
 )
-def test_short_numbers(number: int | None, said: str) -> None:
+def test_short_numbers(number: int | None, message: str) -> None:
     """Three digits at most."""
-    assert words.short(number) == said
+    assert words.short(number) == message
 
 
 @pytest.mark.parametrize(
-    ("ms", "said"),
+    ("ms", "message"),
     [
         (None, words.NOT_KNOWN),
         (-3, "0 ms"),
@@ -52,19 +52,19 @@ def test_short_numbers(number: int | None, said: str) -> None:
         (273_600_000, "3 d 4 h"),
     ],
 )
-def test_durations(ms: int | None, said: str) -> None:
+def test_durations(ms: int | None, message: str) -> None:
     """Two units at most."""
-    assert words.duration(ms) == said
+    assert words.duration(ms) == message
 
 
 @given(st.integers(-1_000, LONG_MS), st.integers(0, LONG_MS))
 def test_ages_are_one_number_of_one_unit(ms: int, at_ms: int) -> None:
     """Rounded down, so that nothing is younger than it says."""
-    said = words.age(at_ms, at_ms + ms)
+    message = words.age(at_ms, at_ms + ms)
     if ms < 1_000:
-        assert said == "now"
+        assert message == "now"
         return
-    number, unit = said.split()
+    number, unit = message.split()
     size = {"s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}[unit]
     assert int(number) * size <= ms < (int(number) + 1) * size
 
@@ -72,8 +72,8 @@ def test_ages_are_one_number_of_one_unit(ms: int, at_ms: int) -> None:
 def test_the_script_counts_ages_in_the_same_words() -> None:
     """Else the page would change its words between two updates."""
     script = (TEMPLATES.parent / "static" / "ages.js").read_text()
-    told = re.findall(r"\[([\d_]+), \"(\w+)\"\]", script)
-    assert [(int(ms.replace("_", "")), unit) for ms, unit in told] == [
+    reported = re.findall(r"\[([\d_]+), \"(\w+)\"\]", script)
+    assert [(int(ms.replace("_", "")), unit) for ms, unit in reported] == [
         (86_400_000, "d"),
         (3_600_000, "h"),
         (60_000, "min"),
