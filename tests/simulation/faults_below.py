@@ -170,7 +170,7 @@ FAULTS_BELOW: dict[str, Product] = {
     "DropsWhatDoesNotFit": Product(queue=DropsWhatDoesNotFit),
     "ConsumesInHand": Product(stream=ConsumesInHand),
     "IgnoresTheGate": Product(stream=IgnoresTheGate),
-    "HearsNoAnswers": Product(swaps=(Swap(DeliveryGate, "heard", hears_no_answers),)),
+    "HearsNoAnswers": Product(swaps=(Swap(DeliveryGate, "received", hears_no_answers),)),
     "CommitsAheadNever": Product(stream=CommitsAheadNever),
     "CommitsBelowWhatIsCommitted": Product(
         swaps=(Swap(member, "CommitRules", Rules(callers=delivered_whatever)),)

@@ -203,7 +203,7 @@ def resolve_ending(
                 _check_same(ENDING.by_timestamp, limit.times, partitions)
             return log.until_time(limit.of(partitions))
         case Earliest() | AtGroupOffsets():
-            word = type(limit).__name__.lower()
+            word = "earliest" if isinstance(limit, Earliest) else "group"
             raise ConfigError(f"{ENDING.offsets} is {word}: no query can end there; give latest")
         case _:
             assert_never(limit)

@@ -172,7 +172,7 @@ class SourceOptions:
 
     def _refuse_end_in_batch(self) -> None:
         if isinstance(self.ending, Earliest | AtGroupOffsets):
-            word = type(self.ending).__name__.lower()
+            word = "earliest" if isinstance(self.ending, Earliest) else "group"
             raise ConfigError(
                 f"{ENDING.offsets} is {word}: a batch query can't end there; give latest or offsets"
             )

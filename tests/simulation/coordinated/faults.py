@@ -128,7 +128,7 @@ FAULTS: Mapping[str, tuple[Swap, ...]] = {
     "hides its claim": _swap(MemberIdentity, "join", _hidden_claim),
     "forgets to join again": _swap(Ownership, "given_up", _forgets_to_join),
     "keeps what is void": _swap(Ownership, "void", _keeps_void),
-    "trusts too long": _swap(Heartbeat, "answered", _trusts_answers),
+    "trusts too long": _swap(Heartbeat, "on_response", _trusts_answers),
     "takes before it gives": _swap(Ownership, "give_up_for_share", _takes_first),
     "stays without polls": _swap(Heartbeat, "poll_expired", _endless_patience),
     "deaf to new partitions": _swap(MembershipCore, "_obey", _deaf_to_topics),

@@ -51,7 +51,7 @@ def test_the_schedules_are_not_idle() -> None:
     happened = {what for outcome in outcomes for _, what, *_ in outcome.trace}
     assert happened >= {
         *("start", "close", "kill", "freeze", "stall", "cut", "move", "move quietly", "load"),
-        *("grow", "subscribe", "REVOKED", "LOST", "TakeOver", "Fence", "Notice", "commit"),
+        *("grow", "subscribe", "REVOKED", "LOST", "TakeOver", "FenceMember", "Notice", "commit"),
     }
     responses = {about[1] for one in outcomes for _, what, *about in one.trace if what == "commit"}
     assert responses >= {"NONE", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "NOT_COORDINATOR"}

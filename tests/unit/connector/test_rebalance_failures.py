@@ -68,7 +68,7 @@ def test_a_try_that_comes_early_is_not_counted() -> None:
         )
         refuse_until_resting(script)
     assert [one.attempt for one in script.message if isinstance(one, ev.RetryLater)] == [1] * 11
-    assert "GiveUp" not in script.kinds()
+    assert "ReportFailure" not in script.kinds()
 
 
 def test_an_early_try_that_succeeds_leaves_no_trace() -> None:
@@ -103,7 +103,7 @@ def test_after_all_tries_the_caller_hears_it_once_and_tries_go_on() -> None:
         refuse_until_resting(script)
         while script.step is None:
             script.tick()
-    assert script.kinds().count("GiveUp") == 1
+    assert script.kinds().count("ReportFailure") == 1
     script.run_on()
     assert script.core.started == mine(0, 1)
 
@@ -115,7 +115,7 @@ def test_the_last_pause_is_waited_out_before_giving_up() -> None:
         refuse_until_resting(script)
         script.tick()
     refuse_until_resting(script)
-    assert "GiveUp" not in script.kinds()
+    assert "ReportFailure" not in script.kinds()
     assert isinstance(
         script.send(ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE))[0], ev.ReadGroup
     )
@@ -148,7 +148,7 @@ def test_a_trigger_after_giving_up_starts_anew_with_all_tries() -> None:
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.failed(ev.ReadGroup)
     script.tick()
-    assert script.kinds().count("GiveUp") == 2
+    assert script.kinds().count("ReportFailure") == 2
 
 
 def test_the_slow_tries_after_giving_up_begin_anew() -> None:
@@ -352,4 +352,4 @@ def test_a_registration_that_never_stays_ends_the_try() -> None:
         assert isinstance(later, ev.RetryLater)
         assert "registration" in later.reason
         script.tick()
-    assert script.kinds()[-1] == "GiveUp"
+    assert script.kinds()[-1] == "ReportFailure"

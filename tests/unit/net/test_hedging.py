@@ -201,7 +201,7 @@ def test_no_silence_is_waited_for_where_there_is_an_answer(
         assert not first.closed
 
 
-@given(st.integers(1, 600_000), st.lists(st.sampled_from(["won", "lost", "answered"])))
+@given(st.integers(1, 600_000), st.lists(st.sampled_from(["won", "lost", "on_response"])))
 def test_patience_grows_with_hedges_in_vain_and_comes_back(
     request_timeout_ms: int, events: list[str]
 ) -> None:
