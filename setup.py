@@ -9,6 +9,7 @@ error: for those who build wheels, and for tests. See docs/install.md.
 import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -36,7 +37,8 @@ LIBRARIES = (
 
 # What is read comes from strangers: should a bound fail after all, it ends the process there.
 HARDENED = ("-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2")
-LINKED_HARDENED = ("-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack")
+ELF_HARDENED = ("-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack")
+LINKED_HARDENED = () if sys.platform == "darwin" else ELF_HARDENED
 
 
 def is_set(name: str) -> bool:

@@ -31,7 +31,8 @@ _KEPT = 5
 _LAST = (1 << 31) - 1
 
 faults = st.lists(
-    st.sampled_from(["", "", "", "", "cut", "lost", "later", "too large", "forgets"]), max_size=40
+    st.sampled_from(["", "", "", "", "cut", "lost", "later", "too large", "forgets", "due"]),
+    max_size=40,
 )
 
 
@@ -128,7 +129,9 @@ class Connection:
 
     def begin(self, request: ProduceRequest, **_: object) -> object:
         """See ``NegotiatedConnection``."""
+        assert not (self.is_renewal_due and self.responses), "an authentication between responses"
         fault = self.cluster.faults.pop(0) if self.cluster.faults else ""
+        self.is_renewal_due = fault == "due"
         if self.is_cut or fault == "cut":
             self.is_cut = True
             self.responses.append(None)
@@ -234,6 +237,32 @@ def test_an_idempotent_producer_writes_once_and_in_order(
     cluster = Cluster([one for one in script if one != "forgets"], is_strict=is_strict)
     wanted, _, whole = write(cluster, counts, idempotent=True, retries=99, set_bytes=set_bytes)
     assert whole
+    assert {tp: cluster.logs[tp] for tp in TPS} == wanted
+
+
+class SecondIdentity(Cluster):
+    """One partition makes the producer take a new id; another moves to a new leader just then."""
+
+    def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
+        """See ``Cluster``."""
+        producer_id, first = BATCH_HEADER.unpack_from(data)[9], BATCH_HEADER.unpack_from(data)[11]
+        if tp == TPS[0] and producer_id == 1 and first:
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
+        if tp == TPS[2] and producer_id == 2 and self.refusals:
+            self.refusals -= 1
+            return ErrorCode.NOT_LEADER_FOR_PARTITION, -1
+        return super().append(tp, data, fault)
+
+    refusals: int = 1
+
+
+def test_a_new_identity_begins_with_one_set_of_each_partition() -> None:
+    """A broker that knows nothing of an id takes any number: no set may pass the first one."""
+    cluster = SecondIdentity([])
+    wanted, _, whole = write(cluster, [20, 0, 60], idempotent=True, retries=99, set_bytes=60)
+    assert whole
+    assert cluster.ids >= 2
+    assert not cluster.refusals
     assert {tp: cluster.logs[tp] for tp in TPS} == wanted
 
 

@@ -101,6 +101,9 @@ class TargetDouble:
         self.logs: dict[TopicPartition, list[bytes]] = {}
         self.calls = 0
 
+    def end_tries(self) -> None:
+        """See ``BatchProducer``; this one tries nothing again."""
+
     def write(self, records: Mapping[TopicPartition, OutgoingRecords]) -> tuple[WrittenSet, ...]:
         """See ``Sender``."""
         self.calls += 1

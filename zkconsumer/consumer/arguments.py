@@ -5,6 +5,7 @@ A partition is what has a topic and a partition, also kafka-python's own ``Topic
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
@@ -162,7 +163,7 @@ def count_of(max_records: object, default: int) -> int:
     if max_records is None:
         return default
     if isinstance(max_records, int) and max_records > 0:
-        return int(max_records)
+        return min(int(max_records), sys.maxsize)
     raise IllegalArgumentError(f"max_records {shown(max_records)}: give a whole number from 1 on")
 
 

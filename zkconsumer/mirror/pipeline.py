@@ -56,9 +56,9 @@ class Pipeline:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is in hand."""
+        """Whether all that was put is done with, and writing goes on."""
         with self._changed:
-            return not self._count
+            return not self._count and not self._has_ended
 
     @property
     def room(self) -> int:

@@ -141,6 +141,7 @@ class MirrorStream(ConsumerRebalanceListener):
             pass  # A wish to stop may meet any call; what was not put is not committed either.
         except BaseException:
             self._giving_up.set()
+            target.producer.end_tries()  # else it would try for as long as an outage may last
             raise
 
     def _pipeline_to(self, target: Target) -> Pipeline:

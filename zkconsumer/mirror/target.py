@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import ConfigError, MirrorError
-from zkconsumer.mirror.settings import MirrorSettings
+from zkconsumer.mirror.settings import MirrorSettings, TargetSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.settings import ProducerSettings
@@ -15,12 +15,16 @@ from zkconsumer.produce.topics import TopicCreationOptions, ensure_topics
 _TRIES = 5
 """Of the producer's own, between two words in the log."""
 
+_OUTAGE_MS = 120_000
+"""An idempotent producer tries for at least so long, which is longer than any election takes. When it
+gives up it gives up its id, too, and what got no response would be written a second time."""
+
 _PATIENCE = 3
 """How many time-outs a question about topics may take."""
 
 
 class Target:
-    """Thread: one at a time, but for ``stop``.
+    """Thread: one asks for partitions, another one writes with ``producer``; ``stop``: any.
 
     Args:
         settings: of the mirror.
@@ -44,7 +48,7 @@ class Target:
                 producer=ProducerSettings(
                     client_id=client.client_id,
                     timeout_ms=client.timeout_ms,
-                    retries=_TRIES if target.retries is None else min(_TRIES, target.retries),
+                    retries=_tries(target),
                     backoff_ms=target.backoff_ms,
                 ),
                 codec=target.codec,
@@ -119,3 +123,9 @@ class Target:
     @property
     def _limit_ms(self) -> int:
         return _PATIENCE * self._settings.target.client.timeout_ms
+
+
+def _tries(target: TargetSettings) -> int:
+    """How often the producer tries before a failure is told."""
+    most = max(_TRIES, _OUTAGE_MS // max(1, target.backoff_ms)) if target.idempotent else _TRIES
+    return most if target.retries is None else min(most, target.retries)

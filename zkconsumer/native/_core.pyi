@@ -637,7 +637,7 @@ class Pump:
         Returns:
             For each its fetch offset, needed bytes, grown bytes, its last turn, what is odd about
             it (0: none; ODD_SET, or another), the error code of an answer, how much was asked for
-            with that, and the arguments for a ``position.Packed``, or None.
+            with that, and the arguments for a ``record_set.RecordSet``, or None.
         """
     def run(
         self,

@@ -2,7 +2,7 @@
 # cython: freethreading_compatible=True
 """What Python sees of the native core; ``_core.pyi`` has the types and says what each part is.
 
-Nothing is decided here: sets are read by ``csrc/walk.c``, and made into objects by this.
+Nothing is decided here: sets are read by ``csrc/batches.c``, and made into objects by this.
 
 It may run without a GIL (0065): objects whose parts must change together do so in their critical
 section, which costs nothing where there is a GIL.

@@ -41,7 +41,8 @@ cdef class Steps:
 
     @cython.critical_section
     def take(self, Py_ssize_t count):
-        cdef list taken = self.records[self.at : self.at + max(count, 0)]
+        cdef Py_ssize_t left = len(self.records) - self.at
+        cdef list taken = self.records[self.at : self.at + min(max(count, 0), left)]
         self.at += len(taken)
         return taken
 

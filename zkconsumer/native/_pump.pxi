@@ -195,7 +195,8 @@ cdef class Pump:
                 raise MemoryError
             slot.fetch_offset = fetch_offset
             slot.needed_bytes = needed_bytes
-            slot.grown_bytes = grown_bytes
+            # It may have grown where there was more for each.
+            slot.grown_bytes = min(<size_t>grown_bytes, self.pump.line.limits.grown_bytes)
             if packed is not None:
                 self._lend(slot, packed)
 
@@ -233,6 +234,7 @@ cdef class Pump:
                     slot.set.offset,
                     slot.set.asked_bytes,
                     slot.at,
+                    0,
                     True,
                 )
             made.append(

@@ -111,13 +111,15 @@ class NegotiatedConnection:
         """Send a request; ``finish`` gives its answer, to each in the order of their sending.
 
         ``most_in_flight``: how many may be in flight then. While something is in flight, nothing
-        but this may be called that sends, and not where ``is_renewal_due``.
+        but this may be called that sends. An authentication is renewed only where nothing is in
+        flight: where ``is_renewal_due``, send no more until all responses have come.
 
         Raises as ``call``; what it gives names the version that was chosen.
         """
         version = self.version_of(request, at_least=at_least, at_most=at_most)
         with self._watched():
-            self._renew_if_due(timeout_ms)
+            if self._connection.is_idle:
+                self._renew_if_due(timeout_ms)
             return self._connection.begin(
                 request, version=version, timeout_ms=timeout_ms, most_in_flight=most_in_flight
             )

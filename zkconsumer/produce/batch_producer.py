@@ -74,6 +74,7 @@ class BatchProducer:
         self._wait = wait
         self._clock = clock or SystemClock()
         self._stopped = False
+        self._is_last_try = False
         self._identity = ProducerIdentity(
             is_wanted=self._settings.idempotent and producer.acks == ACKS_ALL
         )
@@ -121,9 +122,13 @@ class BatchProducer:
             self._identity,
             wait=self._wait,
             clock=self._clock,
-            is_stopped=lambda: self._stopped,
+            is_stopped=lambda: self._stopped or self._is_last_try,
         )
         return writing.run()
+
+    def end_tries(self) -> None:
+        """Let what is in flight have its response, and try nothing again. Thread: any."""
+        self._is_last_try = True
 
     def stop(self) -> None:
         """Break off what is under way, and write nothing more. Idempotent. Thread: any.

@@ -167,8 +167,12 @@ class Pending:
         return True
 
     def unsent(self) -> Iterator[PendingSet]:
-        """All sets that were cut off and are not written; none is under way."""
+        """All sets that were cut off and are not written, to be numbered again; none is in flight.
+
+        Brokers know nothing of the new numbers, so one set goes first again (``is_flowing``).
+        """
         for found in self._partitions.values():
+            found.is_flowing = False
             for one in found.sets:
                 if one.base_offset is None:
                     yield one

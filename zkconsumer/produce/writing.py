@@ -44,6 +44,9 @@ log = logging.getLogger(__name__)
 _MOST_REQUESTS: Final = 5
 """How many a broker gets before it has answered; of so many batches it keeps account (KIP-98)."""
 
+_TRIES_BEFORE_WARNING: Final = 5
+"""An outage that lasts for so many tries is told."""
+
 _FIRST_WITH_ACCOUNTS: Final = 5
 """The version of Produce (1.0) from which on a broker knows the last five batches of an idempotent
 producer; one of 0.11 knows the last one."""
@@ -173,6 +176,8 @@ class Writing:
         depth = _MOST_REQUESTS if is_numbered and version >= _FIRST_WITH_ACCOUNTS else 1
         left, sent = list(wanted), False
         while left and under_way < _MOST_REQUESTS and not self._failed:
+            if under_way and connection.is_renewal_due:
+                return sent
             chosen, left = self._choose(left, depth, version, is_numbered=is_numbered)
             if not chosen:
                 return sent
@@ -299,6 +304,8 @@ class Writing:
             return
         elif self._may_try_again(outcome, self._tries[tp]):
             self._tries[tp] += 1
+            if self._tries[tp] == _TRIES_BEFORE_WARNING:
+                log.warning("%s: %s; trying on", tp, outcome)
             self._rest(tp)
             self._routes.forget(tp)
         else:

@@ -1,5 +1,6 @@
 """Iterations beside each other, and beside what may not be handed out at the moment."""
 
+import sys
 from collections.abc import Collection
 from types import WrapperDescriptorType
 from typing import Any
@@ -25,6 +26,17 @@ def test_two_iterations_share_all_records(make: Make) -> None:
     consumer.poll()
     assert taken_from(consumer, 20) == list(range(20))
     assert consumer.position(A) == 20
+
+
+@pytest.mark.parametrize("most", [sys.maxsize, 2**70])
+def test_a_poll_of_all_there_is_gives_what_an_iteration_left(make: Make, most: int) -> None:
+    """However large its number is: nothing is passed over."""
+    consumer, fakes = make("t", max_poll_records=4)
+    fakes.engine.ends = {A: 4}
+    fakes.group.give(A)
+    consumer.poll()
+    assert next(consumer).offset == 0
+    assert offsets_of(consumer.poll(max_records=most)) == {A: [1, 2, 3]}
 
 
 @pytest.mark.parametrize("unsure", [1, 2, 3])

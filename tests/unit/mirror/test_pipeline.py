@@ -96,7 +96,7 @@ def test_a_failure_ends_it() -> None:
         pipeline.flush()
         assert not pipeline.wait_for_room(10_000)
         pipeline.put(batch(6))
-        assert pipeline.is_idle
+        assert not pipeline.is_idle
         with pytest.raises(MirrorError):
             pipeline.check()
     assert held.done == [{SOURCE: 4}]

@@ -8,8 +8,17 @@ from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.circles import circle_of
-from zkconsumer.mirror.settings import MirrorSettings, consumer_settings, target_settings
+from zkconsumer.mirror.settings import (
+    MirrorSettings,
+    TargetSettings,
+    consumer_settings,
+    target_settings,
+)
+from zkconsumer.mirror.target import _tries
+from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.records.codecs import Codec
+
+CLIENT = ClientSettings(client_id="mirror", timeout_ms=1_000)
 
 OLD_CONSUMER = {
     "zookeeper.connect": "zk:2181/kafka",
@@ -159,3 +168,10 @@ def test_an_idempotent_producer_can_be_declined() -> None:
     assert not target_settings({"enable.idempotence": "False"}, "h:1").idempotent
     with pytest.raises(ConfigError, match=r"enable\.idempotence is maybe"):
         target_settings({"enable.idempotence": "maybe"}, "h:1")
+
+
+def test_an_idempotent_producer_tries_for_longer_than_an_election_takes() -> None:
+    """Giving up means giving up its id, and copies; who limits the tries is obeyed."""
+    assert _tries(TargetSettings(client=CLIENT)) * 200 >= 120_000
+    assert _tries(TargetSettings(client=CLIENT, idempotent=False)) == 5
+    assert _tries(TargetSettings(client=CLIENT, retries=3)) == 3

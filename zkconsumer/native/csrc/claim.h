@@ -28,7 +28,7 @@ zk_claim *zk_claim_share(zk_claim *claim);
 /* Gives a reference back; null is fine. */
 void zk_claim_drop(zk_claim *claim);
 
-/* Nothing else is published by these two: relaxed is enough. */
+/* Nothing else is published by any of these: relaxed is enough. */
 static inline bool zk_claim_is_active(zk_claim *claim) {
     return atomic_load_explicit(&claim->active, memory_order_relaxed);
 }

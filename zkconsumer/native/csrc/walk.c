@@ -115,7 +115,7 @@ static zk_set_status read_wrapper(zk_walker *self, const message_set *set, const
     if (wrapper->message.value_bytes < 0 || set->depth == ZK_MAX_DEPTH)
         return ZK_SET_REFUSED;
     const int codec = wrapper->message.attributes & ZK_CODEC_MASK;
-    if (codec > 3)
+    if (codec > ZK_LZ4)
         return ZK_SET_REFUSED;
     if (wrapper->message.value_bytes == 0)
         return ZK_SET_ENDS;
@@ -232,7 +232,8 @@ zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset) {
         if (at[16] > 1 && !last_of_batch(at, entry_size, &last))
             return seen;
         const int codec = at[at[16] == ZK_BATCH_MAGIC ? 22 : 17] & ZK_CODEC_MASK;
-        if (!zk_can_decompress(codec))
+        const bool is_message = at[16] < ZK_BATCH_MAGIC;
+        if (!zk_can_decompress(codec) || (is_message && codec > ZK_LZ4))
             return seen; /* Python reads it, and asks for what is behind it */
         seen.is_compressed |= codec != 0;
         seen.leader_epoch = at[16] == ZK_BATCH_MAGIC ? zk_int32(at + 12) : ZK_NO_LEADER_EPOCH;
