@@ -16,8 +16,8 @@ _TRIES = 5
 """Of the producer's own, between two words in the log."""
 
 _OUTAGE_MS = 120_000
-"""An idempotent producer tries for at least so long, which is longer than any election takes. When it
-gives up it gives up its id, too, and what got no response would be written a second time."""
+"""An idempotent producer tries for at least so long, which is longer than any election takes. When
+it gives up it gives up its id, too, and what got no response would be written a second time."""
 
 _PATIENCE = 3
 """How many time-outs a question about topics may take."""
