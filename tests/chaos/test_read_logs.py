@@ -4,13 +4,13 @@ from types import SimpleNamespace
 from typing import cast
 
 from tests.chaos.read_logs import read_logs
+from tests.fakes.fake_broker import FakeBrokers
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.fake_script import DefaultReply, Fail
+from tests.fakes.loopback import LoopbackServer
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.testing.fake_broker import FakeBrokers
-from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.fake_script import DefaultReply, Fail
-from zkconsumer.testing.loopback import LoopbackServer
 from zkconsumer.wire.api import ApiKey
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.fakes.loopback import LoopbackServer
 from tests.support.certificates import Certificates
 from tests.support.scripted_peer import (
     MemoryNetworkWorld,
@@ -17,7 +18,6 @@ from tests.support.waiting import wait_until
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, TransportError
 from zkconsumer.net.transport import Transport
 from zkconsumer.scope import ThreadScope
-from zkconsumer.testing.loopback import LoopbackServer
 
 LONG_MS = 10_000
 SHORT_MS = 30

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self, TypeAlias
 
+from tests.fakes.java_set import JavaHashSet
 from tests.golden.jvm import run_oracle
 from zkconsumer.assignment.filters import expand
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.assignment.strategy import CannotAssign, Strategy, assign
-from zkconsumer.testing.java_set import JavaHashSet
 from zkconsumer.zk.kazoo_store import connect
 from zkconsumer.zk.nodes import Pattern, Registration, encode_registration
 from zkconsumer.zk.store import CreateOp

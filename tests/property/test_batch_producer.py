@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.fake_script import Close, Cut, DefaultReply, Fail, Step
 from tests.support.fake_net import LONG_MS, FakeNet, fake_net
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import WriteFailed
@@ -11,7 +12,6 @@ from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.producer import ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
-from zkconsumer.testing.fake_script import Close, Cut, DefaultReply, Fail, Step
 from zkconsumer.wire.api import ApiKey
 
 PARTITIONS = [TopicPartition("t", number) for number in range(3)]

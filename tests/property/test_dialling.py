@@ -3,11 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.spoken_broker import MODERN, Said, SpokenBroker, Word, old
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse

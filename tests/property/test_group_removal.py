@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.cli.formats.group_command import Deletion
 from zkconsumer.cli.groups.removal import GroupRemoval
-from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 
 TOPICS = st.sampled_from("tuv")
 NODES = st.sets(st.tuples(st.sampled_from(["owners", "offsets"]), TOPICS, st.integers(0, 3)))

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.fake_script import Close, Cut, Fail, ScriptedReply, Step
 from tests.support.ranges import DECODERS, TP, RangeBench, bench, damage, range_, response
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, RangePiece, parts_of
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
-from zkconsumer.testing.fake_script import Close, Cut, Fail, ScriptedReply, Step
 from zkconsumer.wire.api import ApiKey
 
 CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY]

@@ -6,11 +6,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.memory_zk import MemoryZkStore
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import T0, T1, StatusWorld
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
-from zkconsumer.testing.memory_zk import MemoryZkStore
 
 NAMES = ("g", "h")
 KEYS = [GroupKey(kind, name) for kind in GroupKind for name in NAMES]

@@ -6,6 +6,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.simulation.callers import Caller
 from tests.simulation.kernel import SimClock, SimMailbox, Task
 from tests.simulation.ledger import Ledger, Reading
@@ -32,7 +33,6 @@ from zkconsumer.offsets.topic_checked import TopicChecked
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.queues import StreamQueue
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.session import HeardListener, SessionEvent, SessionState
 from zkconsumer.zk.topic_nodes import topic_czxids
 

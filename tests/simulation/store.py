@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
+from tests.fakes.memory_client import MemoryClient
+from tests.fakes.memory_tree import MemoryTree, TreeEvent
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.simulation.kernel import Task
 from zkconsumer.errors import RegistryError, SessionLost
-from zkconsumer.testing.memory_client import MemoryClient
-from zkconsumer.testing.memory_tree import MemoryTree, TreeEvent
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.session import HeardListener, SessionEvent, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat

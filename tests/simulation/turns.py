@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+from tests.fakes.memory_zk import PendingDelivery
 from tests.simulation.accidents import Accidents
 from tests.simulation.kernel import SimClock
 from tests.simulation.member import SimMember
 from tests.simulation.plans import new_style
 from tests.simulation.product import PRODUCT, Product
 from tests.simulation.world import World
-from zkconsumer.testing.memory_zk import PendingDelivery
 from zkconsumer.zk.session import SessionState
 
 _SESSION_NEWS = frozenset(state.value for state in SessionState)

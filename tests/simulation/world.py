@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from random import Random
 
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from tests.simulation.kernel import SimClock
 from tests.simulation.ledger import Ledger, Violation
 from tests.simulation.logs import PartitionLog, owner_of, partition_texts
@@ -11,7 +12,6 @@ from tests.simulation.plans import MemberPlan
 from tests.simulation.product import Product
 from tests.simulation.store import WatchedTree
 from zkconsumer.model import TopicPartition
-from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.zk.store import DeleteOp, Op, ZNode
 
 SESSION_TIMEOUT_MS = 6_000

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.fakes.memory_storage import MemoryStorage
 from tests.support.storage_contract import *  # noqa: F403 - its tests
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
-from zkconsumer.testing.memory_storage import MemoryStorage
 
 pytestmark = pytest.mark.spark
 

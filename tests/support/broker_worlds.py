@@ -6,6 +6,10 @@ from typing import Protocol, TypeVar
 
 import pytest
 
+from tests.fakes.fake_broker import FakeBrokers
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.loopback import LoopbackServer
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.clusters import fresh_name
 from tests.support.raw_connections import raw_connection
 from zkconsumer.model import Broker, TopicPartition
@@ -13,10 +17,6 @@ from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.testing.fake_broker import FakeBrokers
-from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.loopback import LoopbackServer
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import Request
 
 R = TypeVar("R")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Literal, TypedDict, Unpack
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.chunks import chunk_of, ignore
 from tests.support.manual_clock import ManualClock
 from tests.support.noting import Noting
@@ -44,7 +45,6 @@ from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.poison import RAISE
 from zkconsumer.streams.stream import KafkaStream
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.session import SessionEvent, SessionState
 from zkconsumer.zk.store import SetOp

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Collection, Mapping
 from typing import TypeVar, cast
 
+from tests.fakes.fake_group import Addressed, FakeGroupCoordinator, Terms
 from tests.support.group_answers import join_response, refusal
 from tests.support.offsets_double import OffsetsDouble
 from zkconsumer.clock import SystemClock
@@ -20,7 +21,6 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, UnsupportedVersion
 from zkconsumer.group import events as ev
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.testing.fake_group import Addressed, FakeGroupCoordinator, Terms
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.codec import decode_request, decode_response, encode_request, encode_response
 from zkconsumer.wire.consumer_protocol import (

@@ -7,6 +7,7 @@ import itertools
 import json
 from collections.abc import Callable, Collection, Mapping
 
+from tests.fakes.memory_storage import MemoryStorage
 from tests.support.manual_clock import ManualClock
 from zkconsumer.drain.checksum import Checksum, Contents
 from zkconsumer.drain.identity import DrainIdentity
@@ -17,7 +18,6 @@ from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
 from zkconsumer.drain.protocols import ClusterLogs, StopRequest
 from zkconsumer.drain.runner import DrainReport, DrainRunner, RunSettings, Sides
 from zkconsumer.model import OffsetRange, TopicPartition
-from zkconsumer.testing.memory_storage import MemoryStorage
 
 IDENTITY = DrainIdentity(
     id="drain-1",

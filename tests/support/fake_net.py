@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from tests.fakes.fake_broker import FakeBrokers
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.raw_connections import raw_connection
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.testing.fake_broker import FakeBrokers
-from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.memory_transport import MemoryNetwork
 
 CLIENT_ID = "unit-tests"
 LONG_MS = 10_000

@@ -13,6 +13,10 @@ from typing import Self
 
 import pytest
 
+from tests.fakes.fake_broker import FakeBrokers
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.loopback import LoopbackServer
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.chunks import T0
 from tests.support.fetch_answers import requested
 from tests.support.plain_ways import plain_client, plain_dialer
@@ -36,10 +40,6 @@ from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
-from zkconsumer.testing.fake_broker import FakeBrokers
-from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.loopback import LoopbackServer
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.fetch import FetchRequest
 

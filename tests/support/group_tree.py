@@ -1,7 +1,7 @@
 """Nodes of ZooKeeper groups, as the original's members make them, and as faults leave them."""
 
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from tests.support.refusing import RefusingClient, refusing
-from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.nodes import Registration, encode_registration
 

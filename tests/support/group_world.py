@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
+from tests.fakes.fake_group import FakeGroupCoordinator, GroupRequest, Terms
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS, Shares
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
 from zkconsumer.error_codes import ErrorCode
@@ -15,7 +16,6 @@ from zkconsumer.group import events as ev
 from zkconsumer.group.membership import MembershipCore
 from zkconsumer.group.states import TRANSITIONS, GroupSettings, MembershipState
 from zkconsumer.model import TopicPartition
-from zkconsumer.testing.fake_group import FakeGroupCoordinator, GroupRequest, Terms
 
 SESSION_MS, INTERVAL_MS, POLL_MS = 1000, 300, 3000
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from zkconsumer.testing.memory_client import MemoryClient
-from zkconsumer.testing.memory_zk import MemoryZkServer
+from tests.fakes.memory_client import MemoryClient
+from tests.fakes.memory_zk import MemoryZkServer
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.session import HeardListener, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat

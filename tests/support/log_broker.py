@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
+from tests.fakes.loopback import LOOPBACK
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
 from zkconsumer.records.batch_header import MAGIC
@@ -22,7 +23,6 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.entries import HEADER_BYTES
 from zkconsumer.records.transactions import Marker
 from zkconsumer.scope import ThreadScope
-from zkconsumer.testing.loopback import LOOPBACK
 from zkconsumer.wire.codec import RequestFrame, decode_request, encode_response
 from zkconsumer.wire.messages.fetch import (
     FIRST_SOFT_BOUNDS,

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.fakes.fake_broker import FakeBrokers
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.loopback import LoopbackServer
+from tests.fakes.memory_transport import MemoryNetwork
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.clusters import fresh_name
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
@@ -22,11 +27,6 @@ from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.testing.fake_broker import FakeBrokers
-from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.loopback import LoopbackServer
-from zkconsumer.testing.memory_transport import MemoryNetwork
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.kazoo_store import connect
 
 CLIENT_ID = "contract-tests"

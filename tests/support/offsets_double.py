@@ -1,8 +1,8 @@
 """A group's committed offsets without a network: requests in, answers out."""
 
+from tests.fakes.fake_group import FakeGroupCoordinator
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.testing.fake_group import FakeGroupCoordinator
 from zkconsumer.wire.messages.offset_commit import (
     CommittedPartition,
     CommittedTopic,

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import uvicorn
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import BILLING, NOW_MS, TalePast, state_at
 from tests.support.waiting import wait_until
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import GroupKey, GroupStatus
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.web.app import build_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.security import Hosts, Tokens

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import InterferedClient
 from zkconsumer.errors import RegistryError
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.store import Watch, ZNode, ZNodeStat
 

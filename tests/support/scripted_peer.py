@@ -5,10 +5,10 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from tests.fakes.loopback import LOOPBACK, LoopbackServer
+from tests.fakes.memory_transport import MemoryNetwork
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
-from zkconsumer.testing.loopback import LOOPBACK, LoopbackServer
-from zkconsumer.testing.memory_transport import MemoryNetwork
 
 
 class ScriptedPeer:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tests.fakes.memory_tree import MemoryTree
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
@@ -26,7 +27,6 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.reading.group_nodes import GroupNodes, group_status
 from zkconsumer.status.verify import expected_owners, group_view
-from zkconsumer.testing.memory_tree import MemoryTree
 from zkconsumer.zk.nodes import Registration, encode_registration
 from zkconsumer.zk.paths import GroupPaths, ancestors_of, topic_path
 from zkconsumer.zk.store import CreateOp, DeleteOp, ZNode

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from tests.fakes.memory_transport import MemoryNetwork
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey, Response
 from zkconsumer.wire.codec import REQUESTS, RequestFrame, decode_request, encode_response
 from zkconsumer.wire.framing import FrameReader

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.spoken_broker import Said, SpokenBroker, Word
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.find_coordinator import (

@@ -1,9 +1,9 @@
 """Ways to one broker in memory, whatever it is (see ``spoken_broker``)."""
 
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.spoken_broker import SpokenBroker
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey, Response
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse

@@ -2,13 +2,13 @@
 
 import ssl
 
+from tests.fakes.conversation import Conversation
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.certificates import Certificates
 from tests.support.scripted_peer import ScriptedPeer
 from zkconsumer.net.security import TlsSettings
 from zkconsumer.net.tls import TlsTransport, context_of
 from zkconsumer.net.transport import Connector, Transport
-from zkconsumer.testing.conversation import Conversation
-from zkconsumer.testing.memory_transport import MemoryNetwork
 
 HOST = "127.0.0.1"
 """What the broker's certificate is for."""

@@ -7,10 +7,10 @@ import itertools
 from contextlib import ExitStack
 from typing import Protocol
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.tcp_gate import TcpGate
 from tests.support.waiting import wait_until
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.kazoo_store import KazooStore, connect
 from zkconsumer.zk.session import SessionEvent, SessionState
 from zkconsumer.zk.store import ZkStore

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from tests.fakes.memory_zk import MemoryZkStore
 from tests.support.control_bench import GROUP, Group
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
@@ -13,7 +14,6 @@ from zkconsumer.consumer.membership import Partitions, Why
 from zkconsumer.consumer.wakeup import Wakeup
 from zkconsumer.consumer.zookeeper import open_zookeeper_group
 from zkconsumer.model import TopicPartition
-from zkconsumer.testing.memory_zk import MemoryZkStore
 from zkconsumer.zk.store import ZkStore
 
 TIMEOUT_MS = 20_000

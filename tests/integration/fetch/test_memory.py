@@ -9,13 +9,13 @@ from random import Random
 
 import pytest
 
+from tests.fakes.fake_broker import FakeBrokers
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.loopback import LoopbackServer
 from tests.support.queues import needs_native_engine
 from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.codecs import Codec
-from zkconsumer.testing.fake_broker import FakeBrokers
-from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.loopback import LoopbackServer
 
 PARTITIONS, STREAMS = 8, 2
 BUDGET_BYTES = 8 << 20

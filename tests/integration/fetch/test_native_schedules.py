@@ -8,6 +8,10 @@ from random import Random
 
 import pytest
 
+from tests.fakes.fake_broker import FakeBrokers
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.fake_script import Close, Cut, Fail
+from tests.fakes.loopback import LoopbackServer
 from tests.support.memory_probe import fetching
 from tests.support.queues import needs_native_engine
 from tests.support.waiting import wait_until
@@ -19,10 +23,6 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
-from zkconsumer.testing.fake_broker import FakeBrokers
-from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.fake_script import Close, Cut, Fail
-from zkconsumer.testing.loopback import LoopbackServer
 from zkconsumer.wire.api import ApiKey
 
 pytestmark = needs_native_engine

@@ -1,9 +1,9 @@
 """What a broker says that is asked for a group's commit, or that does not coordinate the group."""
 
+from tests.fakes.fake_group import FakeGroupCoordinator, GroupRequest
 from tests.support.group_world import SendCommit
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.group import events as ev
-from zkconsumer.testing.fake_group import FakeGroupCoordinator, GroupRequest
 
 
 def judge(group: FakeGroupCoordinator, request: SendCommit, instance_id: str | None) -> ErrorCode:

@@ -7,6 +7,7 @@ begins; what is done is committed now and then, and before partitions are given 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tests.fakes.fake_group import GroupRequest
 from tests.simulation.coordinated.answers import judge, refusal
 from tests.simulation.coordinated.ledger import GroupLedger
 from tests.simulation.coordinated.style import GroupStyle
@@ -16,7 +17,6 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.group import events as ev
 from zkconsumer.group.states import MembershipState
 from zkconsumer.model import TopicPartition
-from zkconsumer.testing.fake_group import GroupRequest
 
 Offsets = tuple[tuple[TopicPartition, int], ...]
 COMMIT_INTERVAL_MS = 200

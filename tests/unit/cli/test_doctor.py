@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkStore
 from tests.support.group_tree import NODES_MS
 from tests.support.opened_cluster import opening
 from tests.support.status_world import T0, T1, StatusWorld
@@ -17,7 +18,6 @@ from zkconsumer.cli.doctor import command as doctor
 from zkconsumer.cli.doctor import report as doctor_report
 from zkconsumer.cli.main import main
 from zkconsumer.status.reading.deadline import Deadline
-from zkconsumer.testing.memory_zk import MemoryZkStore
 from zkconsumer.zk.nodes import Registration, encode_registration
 
 MEMBER = "one"

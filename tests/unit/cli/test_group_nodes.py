@@ -3,10 +3,10 @@ from typing import cast
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.cli.consume.command import free_group
 from zkconsumer.cli.group_nodes import GroupNodeAccess
 from zkconsumer.errors import ConfigError, RegistryError
-from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.zk.store import MultiResult, Op, ZkStore
 
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.cli.formats.group_command import Deletion
 from zkconsumer.cli.groups import removal as group_removal
 from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.errors import RegistryError
-from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.zk.store import MultiResult, Op
 
 

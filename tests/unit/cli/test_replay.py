@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.fakes.fake_script import Close, Fail
 from tests.support.ranges import TP, RangeBench, bench, values
 from zkconsumer.cli.consume.format import base64_line
 from zkconsumer.cli.main import main
@@ -16,7 +17,6 @@ from zkconsumer.cli.replay.ranges import plan_replay
 from zkconsumer.cli.replay.replaying import Replay
 from zkconsumer.cli.signals import StopRequested
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.testing.fake_script import Close, Fail
 from zkconsumer.wire.api import ApiKey
 
 OTHER = TopicPartition("t", 1)

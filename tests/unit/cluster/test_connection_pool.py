@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.fakes.loopback import LoopbackServer
 from tests.support.fake_net import LONG_MS, FakeNet, fake_net
 from tests.support.forks import in_forked_child
 from zkconsumer.clock import SystemClock
@@ -15,7 +16,6 @@ from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.scope import ThreadScope
-from zkconsumer.testing.loopback import LoopbackServer
 from zkconsumer.wire.messages.metadata import MetadataRequest
 from zkconsumer.wire.negotiation import of_generation
 from zkconsumer.wire.versions import BrokerGeneration

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.fakes.fake_script import Close, Fail, Hang, Raw, Step
+from tests.fakes.memory_transport import MemoryTransport
 from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
 from tests.support.plain_ways import plain_client, plain_dialer
 from tests.support.waiting import wait_until
@@ -15,8 +17,6 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, LocalProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.scope import ThreadScope, wait_ms
-from zkconsumer.testing.fake_script import Close, Fail, Hang, Raw, Step
-from zkconsumer.testing.memory_transport import MemoryTransport
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.metadata import MetadataRequest
 

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from tests.support.control_bench import Group, parts_of
 from tests.support.manual_clock import ManualClock
 from zkconsumer.build_info import build_info
@@ -17,7 +18,6 @@ from zkconsumer.errors import RegistryError
 from zkconsumer.observe import Created, Event, MemberName
 from zkconsumer.records import engine
 from zkconsumer.scope import ThreadScope
-from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 
 
 class BrokenClock(ManualClock):

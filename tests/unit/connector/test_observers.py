@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
 from tests.support.listening import NotedListener
 from tests.support.manual_clock import ManualClock
@@ -35,7 +36,6 @@ from zkconsumer.observe import (
 )
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.gate import DeliveryGate
-from zkconsumer.testing.memory_zk import MemoryZkServer
 
 AUDIT_MS = 10_000
 T0 = TopicPartition("t", 0)

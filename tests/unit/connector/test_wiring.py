@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.loopback import LOOPBACK
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from tests.support.chunks import ListSink
 from tests.support.manual_clock import ManualClock
 from zkconsumer.clock import SystemClock
@@ -27,8 +29,6 @@ from zkconsumer.observe import SILENT
 from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.delivery import Delivery
-from zkconsumer.testing.loopback import LOOPBACK
-from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.zk.registry import GroupRegistry
 
 T0 = TopicPartition("t", 0)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.fake_script import Close, Cut, Hang, Raw
 from tests.support.chunks import T0, T1, ListSink
 from tests.support.fetch_bench import (
     SETTINGS,
@@ -25,7 +26,6 @@ from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.model import Broker, Record
 from zkconsumer.net.negotiated import NegotiatedConnection
-from zkconsumer.testing.fake_script import Close, Cut, Hang, Raw
 from zkconsumer.wire.api import ApiKey
 
 __all__ = ["each_loop"]

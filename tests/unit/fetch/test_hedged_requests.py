@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.fake_script import Hang
 from tests.support.chunks import T0
 from tests.support.fetch_bench import (
     SETTINGS,
@@ -16,7 +17,6 @@ from tests.support.fetch_bench import (
     wait_for,
 )
 from zkconsumer.clock import SystemClock
-from zkconsumer.testing.fake_script import Hang
 from zkconsumer.wire.api import ApiKey
 
 __all__ = ["each_loop"]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.fake_script import Raw, ScriptedReply
 from tests.support.chunks import T0
 from tests.support.fetch_answers import fetched
 from tests.support.fetch_bench import (
@@ -21,7 +22,6 @@ from tests.support.record_sets import records
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.build import build_message_set
-from zkconsumer.testing.fake_script import Raw, ScriptedReply
 from zkconsumer.wire.api import ApiKey
 
 __all__ = ["each_loop"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.loopback import LOOPBACK
 from tests.support.log_broker import LogBroker
 from tests.support.log_readers import SETTINGS, native_reader, offsets_in, wait_until_soon
 from tests.support.queues import needs_native_engine
@@ -17,7 +18,6 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import Broker
 from zkconsumer.records.codecs import Codec
-from zkconsumer.testing.loopback import LOOPBACK
 
 pytestmark = needs_native_engine
 

@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.fakes.fake_script import Close
 from tests.support.chunks import T0, T1
 from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, take_values, values, wait_for
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.streams.chunk_queue import ChunkQueue
-from zkconsumer.testing.fake_script import Close
 from zkconsumer.wire.api import ApiKey
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.fakes.fake_script import Close, Fail, ScriptedReply
 from tests.support.manual_clock import ManualClock
 from tests.support.ranges import (
     DECODERS,
@@ -20,7 +21,6 @@ from zkconsumer.errors import DataLost
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
-from zkconsumer.testing.fake_script import Close, Fail, ScriptedReply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.list_offsets import ListedPartition, ListedTopic, ListOffsetsResponse
 from zkconsumer.wire.messages.metadata import MetadataResponse

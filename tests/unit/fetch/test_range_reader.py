@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.fake_script import Close, Cut, Fail, Hang, Raw, ScriptedReply
 from tests.support.manual_clock import ManualClock
 from tests.support.ranges import (
     DECODERS,
@@ -24,7 +25,6 @@ from zkconsumer.model import Record
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
-from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, ScriptedReply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse
 

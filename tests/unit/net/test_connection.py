@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.fakes.fake_script import Close, Cut, Hang, Raw, Step
 from tests.support import requests as request
 from tests.support.fake_net import CLIENT_ID, LONG_MS, SHORT_MS, FakeNet, fake_net
 from tests.support.waiting import wait_until
@@ -17,7 +18,6 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.records.build import build_message_set
 from zkconsumer.scope import ThreadScope
-from zkconsumer.testing.fake_script import Close, Cut, Hang, Raw, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import encode_response
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchTopic

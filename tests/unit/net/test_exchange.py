@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.scripted_peer import ScriptedPeer
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -12,7 +13,6 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.messages.metadata import MetadataRequest
 
 LONG_MS = 10_000

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.fakes.loopback import LOOPBACK
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.scripted_peer import ScriptedPeer
 from zkconsumer.errors import ConnectionLost
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.tcp import TcpConnector, TcpTransport
-from zkconsumer.testing.loopback import LOOPBACK
-from zkconsumer.testing.memory_transport import MemoryNetwork
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.fakes.loopback import LOOPBACK, LoopbackServer
 from tests.support.spoken_broker import MODERN, Said, Serves, SpokenBroker, Word
 from tests.support.spoken_dialling import (
     ADDRESS,
@@ -19,7 +20,6 @@ from zkconsumer.errors import (
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.testing.loopback import LOOPBACK, LoopbackServer
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.metadata import MetadataRequest

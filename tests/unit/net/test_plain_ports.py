@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.fakes.conversation import Conversation
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.certificates import Certificates
 from tests.support.scripted_peer import ScriptedPeer
 from tests.support.spoken_broker import SpokenBroker, Word, old
@@ -12,8 +14,6 @@ from zkconsumer.errors import AuthenticationFailed, ConnectFailed
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import SecuritySettings, TlsSettings
 from zkconsumer.net.tls import context_of
-from zkconsumer.testing.conversation import Conversation
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.versions import BrokerGeneration
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.fakes.loopback import LOOPBACK, LoopbackServer
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.manual_clock import ManualClock
 from tests.support.scram_server import ScramServer
 from tests.support.spoken_broker import MODERN, Said, Serves, SpokenBroker, Word
@@ -12,8 +14,6 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.scram import HASHES
 from zkconsumer.net.security import SecurityProtocol, SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.testing.loopback import LOOPBACK, LoopbackServer
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse

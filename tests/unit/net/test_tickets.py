@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.manual_clock import ManualClock
 from tests.support.spoken_broker import MODERN, Serves, SpokenBroker
 from tests.support.ticket_broker import CHALLENGES, TicketBroker, Tickets, by_tickets
@@ -9,7 +10,6 @@ from zkconsumer.errors import AuthenticationFailed, ConnectFailed, SaslAuthentic
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import SecuritySettings
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.conversation import Conversation
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.certificates import KEY_PASSWORD, Certificates
 from tests.support.scripted_peer import ScriptedPeer
 from tests.support.tls_peer import HOST, TlsPeer, server_context
@@ -19,8 +21,6 @@ from zkconsumer.errors import (
 from zkconsumer.net.security import TlsSettings
 from zkconsumer.net.tls import TlsTransport, context_of
 from zkconsumer.scope import ThreadScope
-from zkconsumer.testing.conversation import Conversation
-from zkconsumer.testing.memory_transport import MemoryNetwork
 
 LONG_MS = 10_000
 SHORT_MS = 50

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from tests.fakes.fake_script import Close, Fail, Hang, Raw, Step
 from tests.support.fake_net import LONG_MS, fake_net
 from tests.support.manual_clock import ManualClock
 from tests.support.offset_bench import CLIENT_ID, T0, OffsetBench
@@ -24,7 +25,6 @@ from zkconsumer.net.transport import Transport
 from zkconsumer.offsets.coordinator import ChannelSettings, CoordinatorChannel
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.scope import ThreadScope
-from zkconsumer.testing.fake_script import Close, Fail, Hang, Raw, Step
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of

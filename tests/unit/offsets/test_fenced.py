@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
+from tests.fakes.memory_client import MemoryClient
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import InterferedClient
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import ConsumerThreadId, OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.fenced import PARTITIONS_PER_MULTI
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.testing.memory_client import MemoryClient
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.registry import Claimed, GroupRegistry
 from zkconsumer.zk.store import ZkStore

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.fakes.fake_script import Close, Cut, Fail, Hang, ScriptedReply, Step
 from tests.support.offset_bench import T0, T1, T2, OffsetBench
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import LocalProtocolError, RequestTimedOut, TransportError
@@ -11,7 +12,6 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator import ChannelSettings
 from zkconsumer.offsets.kafka import UNKNOWN_TRIES
 from zkconsumer.offsets.store import FetchedOffset
-from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, ScriptedReply, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of

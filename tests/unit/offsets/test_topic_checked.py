@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.scripted_offsets import ScriptedOffsets
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.dual import larger
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.offsets.topic_checked import TopicChecked, former_topic_warnings, of_this_topic
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.topic_nodes import topic_czxids
 
 T0 = TopicPartition("t", 0)

@@ -2,11 +2,11 @@
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.testing.memory_zk import MemoryZkServer
 
 OFFSETS = {TopicPartition("t", number): OffsetAndMetadata(number) for number in range(100)}
 

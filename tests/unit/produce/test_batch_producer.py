@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.fake_script import Close, DefaultReply, Fail, Hang, ScriptedReply, Step
 from tests.support.fake_net import FakeNet, fake_net
 from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
@@ -17,7 +18,6 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.rows import Headers
 from zkconsumer.scope import Mailbox, ThreadScope
-from zkconsumer.testing.fake_script import Close, DefaultReply, Fail, Hang, ScriptedReply, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.metadata import MetadataResponse
 from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse

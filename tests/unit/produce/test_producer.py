@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.fake_script import Close, Fail, Hang, ScriptedReply, Step
 from tests.support.fake_net import FakeNet, fake_net
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
@@ -16,7 +17,6 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.producer import ACKS_NONE, Producer, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
-from zkconsumer.testing.fake_script import Close, Fail, Hang, ScriptedReply, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.produce import ProduceResponse
 

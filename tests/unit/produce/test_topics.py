@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.fake_script import ScriptedReply
 from tests.support.fake_net import LONG_MS, FakeNet, fake_net
 from tests.support.spoken_broker import Answer, Said, SpokenBroker, Word
 from tests.support.spoken_cluster import SpokenCluster
@@ -14,7 +15,6 @@ from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.produce.topics import EnsuredTopic, TopicCreationOptions, ensure_topics
-from zkconsumer.testing.fake_script import ScriptedReply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.create_topics import (

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.fakes.fake_responses import SEGMENT_TIME_MS
+from tests.fakes.fake_script import Close, Cut, Fail, Hang, ScriptedReply, Step
+from tests.fakes.memory_transport import MemoryTransport
 from tests.support.fake_net import SHORT_MS, FakeNet, fake_net
 from tests.support.manual_clock import ManualClock
 from zkconsumer.error_codes import ErrorCode
@@ -14,9 +17,6 @@ from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.subscription import Assigned, TopicPattern, Topics
-from zkconsumer.testing.fake_responses import SEGMENT_TIME_MS
-from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, ScriptedReply, Step
-from zkconsumer.testing.memory_transport import MemoryTransport
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.list_offsets import ListedPartition, ListedTopic, ListOffsetsResponse
 from zkconsumer.wire.messages.metadata import MetadataBroker, MetadataResponse

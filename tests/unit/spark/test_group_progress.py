@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
 from tests.support.scripted_offsets import ScriptedOffsets
 from zkconsumer.errors import ConfigError, OffsetCommitFailed, RegistryError, ZkConsumerError
@@ -12,7 +13,6 @@ from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.group_progress import RENEW_EVERY_MS, GroupProgress, open_progress
-from zkconsumer.testing.memory_zk import MemoryZkServer
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
 from tests.support.paper_cluster import PaperCluster
 from tests.support.scripted_offsets import ScriptedOffsets
@@ -12,7 +13,6 @@ from zkconsumer.spark.group_progress import GroupProgress
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.stream_offsets import StreamOffsets
 from zkconsumer.spark.stream_plan import IDLE_PAUSE_MS, LOOK_EVERY_MS, StreamPlan, Surroundings
-from zkconsumer.testing.memory_zk import MemoryZkServer
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import InputPartition
 
+from tests.fakes.loopback import LoopbackServer
 from tests.support.ranges import SETTINGS, TP, RangeBench, bench, values
 from zkconsumer.errors import DataLost
 from zkconsumer.net.security import SecuritySettings
@@ -16,7 +17,6 @@ from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.reader import read_task
 from zkconsumer.spark.rows import arrow_schema, spark_schema
 from zkconsumer.spark.task import connections_for, read_partition
-from zkconsumer.testing.loopback import LoopbackServer
 from zkconsumer.wire.api import ApiKey
 
 SCHEMA = arrow_schema(spark_schema())

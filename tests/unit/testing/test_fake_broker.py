@@ -2,15 +2,15 @@
 
 import pytest
 
+from tests.fakes.fake_broker import BrokerConversation
+from tests.fakes.fake_failures import failure
+from tests.fakes.fake_script import Close, Cut, DefaultReply, Fail, Hang, Raw, ScriptedReply
 from tests.support import requests as send
 from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, ConnectionLost, DecodeError, RequestTimedOut
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.testing.fake_broker import BrokerConversation
-from zkconsumer.testing.fake_failures import failure
-from zkconsumer.testing.fake_script import Close, Cut, DefaultReply, Fail, Hang, Raw, ScriptedReply
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.codec import decode_response, encode_request
 from zkconsumer.wire.messages.fetch import FetchedPartition, FetchRequest, FetchResponse

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer
 from zkconsumer.errors import RegistryError, SessionLost
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.session import SessionEvent, SessionState
 from zkconsumer.zk.store import CreateOp
 

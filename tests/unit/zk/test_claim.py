@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from tests.support.interference import interfered
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import ConsumerThreadId, TopicPartition
-from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.zk.registry import ClaimConflict, Claimed, GroupRegistry, Owner
 
 ALICE = ConsumerThreadId("g_alice", 0)

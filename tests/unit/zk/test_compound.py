@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import interfered
 from zkconsumer.errors import RegistryError
-from zkconsumer.testing.memory_zk import MemoryZkServer
 
 
 class Seen:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import interfered
 from zkconsumer.model import Broker
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches, Registration
 from zkconsumer.zk.store import ZkStore
 

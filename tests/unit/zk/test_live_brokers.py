@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.refusing import refusing
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import Broker
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.absence import NoBrokers
 from zkconsumer.zk.live_brokers import clusters_at, live_brokers, require_cluster, why_no_brokers
 from zkconsumer.zk.store import ZkStore

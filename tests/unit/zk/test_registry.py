@@ -2,10 +2,10 @@
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import InterferedClient
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import ConsumerThreadId, TopicPartition
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.registry import GroupRegistry, Registered, Registration, RegistrationConflict
 

@@ -1,6 +1,6 @@
 """Which transaction created a topic's node."""
 
-from zkconsumer.testing.memory_zk import MemoryZkServer
+from tests.fakes.memory_zk import MemoryZkServer
 from zkconsumer.zk.topic_nodes import topic_czxids
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkStore
 from tests.support.control_bench import Group
 from tests.support.zookeeper_member import in_memory
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
@@ -9,7 +10,6 @@ from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.zookeeper import open_zookeeper_group
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker
-from zkconsumer.testing.memory_zk import MemoryZkStore
 from zkconsumer.zk.store import ZkStore
 
 

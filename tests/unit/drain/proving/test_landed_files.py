@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.fakes.memory_storage import MemoryStorage
 from zkconsumer.drain import layout
 from zkconsumer.drain.manifest import LandedFile
 from zkconsumer.drain.proving.landed_rows import compare_files
 from zkconsumer.drain.proving.verify import Published, published_batches
 from zkconsumer.drain.storage import StoredFile
-from zkconsumer.testing.memory_storage import MemoryStorage
 
 FOLDER = "topic=clicks/date=2026-01-01"
 

@@ -10,6 +10,10 @@ from typing import Any, cast
 
 import pytest
 
+from tests.fakes.fake_broker import FakeBrokers
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.fake_script import Close, Fail, Hang
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.manual_clock import ManualClock
 from tests.support.poll_rig import PollRig
 from tests.support.polled import BROKER, TP, batch, part, view
@@ -34,10 +38,6 @@ from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, PositionV
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import InFlight, Received
 from zkconsumer.records.fetched import IsolationLevel
-from zkconsumer.testing.fake_broker import FakeBrokers
-from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.fake_script import Close, Fail, Hang
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.fetch import FetchedTopic, FetchRequest, FetchResponse
 

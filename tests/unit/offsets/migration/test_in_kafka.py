@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.spoken_broker import MODERN, Said, SpokenBroker, Word
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode
@@ -14,7 +15,6 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.offsets.coordinator import ChannelSettings
 from zkconsumer.offsets.migration.in_kafka import PATIENCE, KafkaGroupOffsets
 from zkconsumer.offsets.store import FetchedOffset
-from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages import describe_groups as dg

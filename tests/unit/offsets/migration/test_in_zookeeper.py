@@ -2,10 +2,10 @@
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.in_zookeeper import ZookeeperGroupOffsets
 from zkconsumer.offsets.store import FetchedOffset
-from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 
 A, B = (TopicPartition("t", number) for number in range(2))
 

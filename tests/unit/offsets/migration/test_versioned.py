@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration import versioned
 from zkconsumer.offsets.migration.versioned import VersionedNodes
 from zkconsumer.offsets.store import FetchedOffset
-from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.zk.store import MultiResult, Op
 
 A, B, C = (TopicPartition("t", number) for number in range(3))

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StructType
 
+from tests.fakes.fake_script import Fail
 from tests.support.fake_net import FakeNet, fake_net
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import RowRefused, WriteFailed
@@ -16,7 +17,6 @@ from zkconsumer.produce.producer import ProducerSettings
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.spark.sink.rows import sink_columns
 from zkconsumer.spark.sink.task import SinkPlan, SinkTask
-from zkconsumer.testing.fake_script import Fail
 from zkconsumer.wire.api import ApiKey
 
 SCHEMA = (

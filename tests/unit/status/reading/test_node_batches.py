@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
 from tests.support.refusing import refusing
 from zkconsumer.errors import RegistryError
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.read_nodes import Unreadable
-from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.store import ZNode
 
 LIMIT_MS = 1_000

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.manual_clock import ManualClock
 from tests.support.status_world import MEMBER, StatusWorld
 from zkconsumer.status.model import GroupKey, GroupKind, GroupState
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.sessions import EnsembleSessions, parse_dump
-from zkconsumer.testing.memory_transport import MemoryNetwork
 
 LIMIT_MS = 600
 OWN = 0x1A1FFD2F3350016

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
 from tests.support.refusing import RefusingClient, refusing
 from zkconsumer.errors import RegistryError
@@ -10,7 +11,6 @@ from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.zookeeper_cluster import read_brokers, read_topics
-from zkconsumer.testing.memory_zk import MemoryZkServer
 
 NOW_MS = 77
 CREATED_MS = 5

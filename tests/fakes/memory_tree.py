@@ -6,7 +6,7 @@ It answers each change with the events that watches could see; who watches is th
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from zkconsumer.testing.java_set import JavaHashSet
+from tests.fakes.java_set import JavaHashSet
 from zkconsumer.zk.paths import parent_of
 from zkconsumer.zk.store import (
     CheckOp,

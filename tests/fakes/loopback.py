@@ -6,9 +6,9 @@ import socket
 from types import TracebackType
 from typing import Self
 
+from tests.fakes.conversation import Conversation, Listener
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.scope import ThreadScope
-from zkconsumer.testing.conversation import Conversation, Listener
 
 LOOPBACK = "127.0.0.1"
 _READ_BYTES = 1 << 16

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from tests.fakes.memory_tree import MemoryTree, TreeEvent
 from zkconsumer.errors import RegistryError, SessionLost
-from zkconsumer.testing.memory_tree import MemoryTree, TreeEvent
 from zkconsumer.zk.session import HeardListener, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, WatchEvent, ZNode, ZNodeStat
 

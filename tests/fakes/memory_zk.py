@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from zkconsumer.testing.memory_client import MemoryClient
-from zkconsumer.testing.memory_tree import MemoryTree, TreeEvent
+from tests.fakes.memory_client import MemoryClient
+from tests.fakes.memory_tree import MemoryTree, TreeEvent
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.session import SessionEvent, SessionListener, SessionState
 from zkconsumer.zk.store import DeleteOp, Watch

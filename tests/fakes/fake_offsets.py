@@ -1,9 +1,9 @@
 """What a broker 0.8.2.2 answers about groups' offsets; see ``fake_answers``."""
 
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.fake_failures import no_offset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.fake_failures import no_offset
 from zkconsumer.wire.messages import find_coordinator as fc
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of

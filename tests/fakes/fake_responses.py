@@ -2,12 +2,12 @@
 
 import re
 
+from tests.fakes.fake_cluster import FakeCluster, FakePartition
+from tests.fakes.fake_failures import failed_fetch
+from tests.fakes.fake_offsets import FakeOffsetResponses
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import CorruptRecord, LocalProtocolError
 from zkconsumer.model import TopicPartition
-from zkconsumer.testing.fake_cluster import FakeCluster, FakePartition
-from zkconsumer.testing.fake_failures import failed_fetch
-from zkconsumer.testing.fake_offsets import FakeOffsetResponses
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages import fetch as fe
 from zkconsumer.wire.messages import find_coordinator as fc

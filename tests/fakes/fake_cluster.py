@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tests.fakes.fake_log import FakeLog
 from zkconsumer.model import Broker, OffsetAndMetadata, Record, TopicPartition
 from zkconsumer.records.codecs import Codec
-from zkconsumer.testing.fake_log import FakeLog
 
 FAKE_PORT = 9092
 

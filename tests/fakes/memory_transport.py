@@ -6,9 +6,9 @@ same contract suite as TCP.
 
 import threading
 
+from tests.fakes.conversation import Conversation, Listener
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut
-from zkconsumer.testing.conversation import Conversation, Listener
 
 
 class MemoryTransport:

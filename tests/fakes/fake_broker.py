@@ -9,12 +9,10 @@ brokers[0].script(ApiKey.FETCH, Hang())
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from zkconsumer.errors import DecodeError
-from zkconsumer.model import Broker
-from zkconsumer.testing.fake_cluster import FakeCluster
-from zkconsumer.testing.fake_failures import failure
-from zkconsumer.testing.fake_responses import FakeResponses
-from zkconsumer.testing.fake_script import (
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.fake_failures import failure
+from tests.fakes.fake_responses import FakeResponses
+from tests.fakes.fake_script import (
     Close,
     Cut,
     DefaultReply,
@@ -24,8 +22,10 @@ from zkconsumer.testing.fake_script import (
     ScriptedReply,
     Step,
 )
-from zkconsumer.testing.loopback import LOOPBACK, LoopbackServer
-from zkconsumer.testing.memory_transport import MemoryNetwork
+from tests.fakes.loopback import LOOPBACK, LoopbackServer
+from tests.fakes.memory_transport import MemoryNetwork
+from zkconsumer.errors import DecodeError
+from zkconsumer.model import Broker
 from zkconsumer.wire.api import ApiKey, Response
 from zkconsumer.wire.codec import RequestFrame, decode_request, encode_response
 from zkconsumer.wire.framing import FrameReader
