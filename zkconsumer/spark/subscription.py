@@ -49,7 +49,8 @@ class TopicPattern:
     """``subscribePattern``: all partitions of the topics whose whole name matches.
 
     The pattern is a Java regular expression. It never stands for topics that belong to Kafka
-    itself (``__consumer_offsets``), as in Spark. No topic that matches is no error: one may come.
+    itself (``__consumer_offsets``), as in Spark, nor for names that Kafka refuses. No
+    topic that matches is no error: one may come.
 
     Raises:
         ConfigError: no valid expression, or one whose meaning outside Java is not certain.
@@ -64,9 +65,9 @@ class TopicPattern:
     def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
         """The partitions to read, sorted, out of all that the cluster has."""
         found = sorted(known)
-        chosen = {
-            topic for topic in {tp.topic for tp in found} - INTERNAL_TOPICS if self._matches(topic)
-        }
+        names = {tp.topic for tp in found} - INTERNAL_TOPICS
+        # A broker may answer with any text, and names become paths.
+        chosen = {topic for topic in names if is_topic_name(topic) and self._matches(topic)}
         return tuple(tp for tp in found if tp.topic in chosen)
 
     def __reduce__(self) -> "tuple[type[TopicPattern], tuple[str]]":

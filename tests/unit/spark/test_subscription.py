@@ -44,6 +44,13 @@ def test_a_query_reads_what_it_names(subscription: Subscription, wanted: str) ->
     assert names(subscription.wanted(KNOWN)) == wanted
 
 
+@pytest.mark.parametrize("name", ["../x", "a/b", "..", "", "a b", "a" * 256])
+def test_a_pattern_takes_no_name_that_kafka_refuses(name: str) -> None:
+    """Names come from brokers, and become paths."""
+    known = (TopicPartition(name, 0), TopicPartition("a", 0))
+    assert names(TopicPattern(".*").wanted(known)) == "a-0"
+
+
 @pytest.mark.parametrize(
     ("subscription", "message"),
     [

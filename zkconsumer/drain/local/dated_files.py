@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -115,7 +116,9 @@ class DatedFiles:
         date = (_EPOCH + timedelta(days=day)).date().isoformat()
         name = f"{self._name}.c{len(self._written) + self._open():03d}"
         ending = formats.ending(place.file_format)
-        return f"{place.folder}/topic={place.topic}/date={date}/{name}.{ending}"
+        # As Spark writes names that Kafka allows; another would lead out of the folder.
+        topic = quote(place.topic, safe="")
+        return f"{place.folder}/topic={topic}/date={date}/{name}.{ending}"
 
     def _open(self) -> int:
         return sum(of_day.file is not None for of_day in self._days.values())

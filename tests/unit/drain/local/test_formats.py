@@ -11,6 +11,7 @@ from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, Place
+from zkconsumer.drain.local.landed import _topic
 from zkconsumer.drain.local.local_storage import LocalStorage
 
 DAY_US = 86_400_000_000
@@ -79,10 +80,10 @@ def test_json_is_as_spark_writes_it(files: LocalFiles, tmp_path: Path) -> None:
     assert "key" not in second
 
 
-def dated(files: LocalFiles, group_bytes: int) -> DatedFiles:
+def dated(files: LocalFiles, group_bytes: int, topic: str = "t") -> DatedFiles:
     """Planned on the 2014-05-13."""
     place = Place(
-        folder="f", topic="t", task=3, file_format="parquet", created_ms=1_400_000_000_000
+        folder="f", topic=topic, task=3, file_format="parquet", created_ms=1_400_000_000_000
     )
     return DatedFiles(files, place, group_bytes)
 
@@ -117,3 +118,19 @@ def test_what_waits_is_bounded_and_so_are_open_files(files: LocalFiles, tmp_path
         for offset in pq.read_table(tmp_path / path, partitioning=None).column("offset").to_pylist()
     ]
     assert sorted(found) == list(range(200))
+
+
+@pytest.mark.parametrize(
+    ("topic", "folder"),
+    [("a.b_C-9", "topic=a.b_C-9"), ("x/../../../out", "topic=x%2F..%2F..%2F..%2Fout")],
+)
+def test_a_topic_is_one_folder_whatever_its_name(
+    files: LocalFiles, tmp_path: Path, topic: str, folder: str
+) -> None:
+    """Legal names stand as they are; others don't lead out of the drain, and are read back."""
+    writer = dated(files, 1 << 20, topic)
+    writer.write(rows([0]))
+    (path,) = writer.close()
+    assert path.split("/")[:2] == ["f", folder]
+    assert (tmp_path / path).is_file()
+    assert _topic(path.removeprefix("f/")) == topic
