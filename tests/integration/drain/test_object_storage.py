@@ -2,12 +2,19 @@
 
 from collections.abc import Iterator
 
+import obstore
+import pyarrow as pa
 import pytest
+from obstore.exceptions import GenericError
 
 from tests.support.clusters import fresh_name
 from tests.support.s3_server import BUCKET, s3_server
 from tests.support.storage_contract import *  # noqa: F403 - its tests
-from zkconsumer.drain.local.object_storage import ObjectStorage
+from zkconsumer.drain.local import formats
+from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.landed import LocalRows
+from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.local.object_storage import ObjectFiles, ObjectStorage
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 
@@ -40,3 +47,52 @@ def test_a_bucket_that_is_not_there_is_told() -> None:
     """With its name."""
     with pytest.raises(DrainError, match=r"s3://nobody/x, at 'a'"):
         ObjectStorage("s3://nobody/x").create("a", b"1")
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "json"])
+def test_a_damaged_object_is_missing_and_a_failing_store_is_an_error(
+    storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch, file_format: str
+) -> None:
+    """What a store does not tell must not count as not landed."""
+    files = ObjectFiles(storage)
+    good, cut = "topic=t/date=2014-05-13/good", "topic=t/date=2014-05-13/cut"
+    file = formats.create(files, good, file_format)
+    row = {"value": b"v" * 999, "partition": 0, "offset": 7, "timestampType": -1}
+    file.write(pa.Table.from_pylist([row], SCHEMA))
+    file.close()
+    whole = storage.read(good)
+    assert whole is not None
+    storage.create(cut, whole[:200] + b"?" * 200 + whole[400:-9])
+
+    def rows_of(path: str) -> int:
+        found = LocalRows(files, [path], file_format, Shares.of(256, 1)).contents()
+        return sum(contents.rows for contents in found.values())
+
+    assert (rows_of(good), rows_of(cut)) == (1, 0)
+    monkeypatch.setattr(obstore, "open_reader", lambda *_, **__: _FailingReader())
+    with pytest.raises(
+        DrainError, match=r"^s3://lake/\S+/a drain, at 'topic=t/.*': the line is cut$"
+    ):
+        rows_of(good)
+
+
+class _FailingReader:
+    """Of an object of 5000 bytes, none of which comes."""
+
+    def read(self, size: int | None) -> bytes:
+        raise GenericError(f"the line\nis {'cut' if size else 'whole'}")
+
+    def seek(self, offset: int, whence: int) -> int:
+        return offset if whence == 0 else 5_000
+
+    def tell(self) -> int:
+        return 5_000
+
+
+def test_an_upload_whose_store_is_gone_is_an_error(storage: ObjectStorage) -> None:
+    """As at the end of a file."""
+    file = ObjectFiles(ObjectStorage("s3://nobody/x")).output("a")
+    file.write(b"1")
+    with pytest.raises(DrainError, match=r"^s3://nobody/x, at 'a': "):
+        file.close()
+    assert storage.files("") == []

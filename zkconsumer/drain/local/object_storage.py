@@ -8,8 +8,9 @@ Where the bucket is and how to get in say the environment's ``AWS_*`` variables,
 
 import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -21,6 +22,8 @@ from zkconsumer.errors import ConfigError, DrainError
 _PART_BYTES = 5 << 20
 """The least part of an upload but the last that S3 takes."""
 _READ_BYTES = 1 << 20
+_SHOWN_CHARS = 500
+_Door = Callable[[], AbstractContextManager[None]]
 
 
 class ObjectStorage:
@@ -38,7 +41,10 @@ class ObjectStorage:
         if find_spec("obstore") is None:
             raise ConfigError("s3:// needs obstore: pip install 'zkconsumer[local]'")
         self._what = f"s3://{path.partition('://')[2].rstrip('/')}"
-        with self._door(""):
+        from obstore.exceptions import BaseError  # noqa: PLC0415 - optional
+
+        self._failures = (BaseError, OSError, ValueError)
+        with self.door(""):
             from obstore.store import S3Store  # noqa: PLC0415 - optional
 
             is_plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
@@ -53,7 +59,7 @@ class ObjectStorage:
         """See ``Storage``."""
         import obstore  # noqa: PLC0415 - optional
 
-        with self._door(path):
+        with self.door(path):
             try:
                 return bytes(obstore.get(self.store, path).bytes())
             except FileNotFoundError:
@@ -64,7 +70,7 @@ class ObjectStorage:
         import obstore  # noqa: PLC0415 - optional
         from obstore.exceptions import AlreadyExistsError  # noqa: PLC0415 - optional
 
-        with self._door(path):
+        with self.door(path):
             try:
                 obstore.put(self.store, path, data, mode="create", use_multipart=False)
             except AlreadyExistsError:
@@ -76,7 +82,7 @@ class ObjectStorage:
         """See ``Storage``."""
         import obstore  # noqa: PLC0415 - optional
 
-        with self._door(folder):
+        with self.door(folder):
             found = obstore.list_with_delimiter(self.store, prefix=folder or None)
             paths = [*found["common_prefixes"], *(one["path"] for one in found["objects"])]
         return [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
@@ -84,14 +90,14 @@ class ObjectStorage:
     def files(self, folder: str) -> list[StoredFile]:
         """See ``Storage``."""
         skipped = len(folder) + 1 if folder else 0
-        with self._door(folder):
+        with self.door(folder):
             return sorted(StoredFile(path[skipped:], size) for path, size in self._below(folder))
 
     def move(self, source: str, target: str) -> None:
         """See ``Storage``."""
         import obstore  # noqa: PLC0415 - optional
 
-        with self._door(source):
+        with self.door(source):
             here, there = self._size(source), self._size(target)
             if there is None:
                 if here is None:
@@ -106,7 +112,7 @@ class ObjectStorage:
         """See ``Storage``."""
         import obstore  # noqa: PLC0415 - optional
 
-        with self._door(folder):
+        with self.door(folder):
             paths = [path for path, _ in self._below(folder)]
             if paths:
                 obstore.delete(self.store, paths)
@@ -126,14 +132,18 @@ class ObjectStorage:
             return None
 
     @contextmanager
-    def _door(self, path: str) -> Iterator[None]:
-        from obstore.exceptions import BaseError  # noqa: PLC0415 - optional
+    def door(self, path: str) -> Iterator[None]:
+        """Turn what the store says into a ``DrainError``: that it fails says nothing of a file.
 
+        Args:
+            path: is asked for, for the message.
+        """
         try:
             yield
-        except (BaseError, OSError, ValueError) as error:
-            message = " ".join(str(error).split())[:500]
-            raise DrainError(f"{self._what}, at {path!r}: {message}") from error
+        except self._failures as error:
+            message = " ".join(str(error).split())[:_SHOWN_CHARS]
+            what = f"{self._what}, at {path!r}"
+            raise DrainError(f"{what}: {message or type(error).__name__}") from error
 
 
 class ObjectFiles:
@@ -144,14 +154,18 @@ class ObjectFiles:
     """
 
     def __init__(self, storage: ObjectStorage) -> None:
-        self._store = storage.store
+        self._storage = storage
 
     def output(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""
         import obstore  # noqa: PLC0415 - optional
 
-        writer = obstore.open_writer(self._store, path, buffer_size=_PART_BYTES, max_concurrency=2)
-        return pa.PythonFile(_Upload(writer), mode="w")
+        door = partial(self._storage.door, path)
+        with door():
+            writer = obstore.open_writer(
+                self._storage.store, path, buffer_size=_PART_BYTES, max_concurrency=2
+            )
+        return pa.PythonFile(_Upload(writer, door), mode="w")
 
     def keep(self, path: str) -> None:
         """What the store has acknowledged it keeps."""
@@ -160,15 +174,18 @@ class ObjectFiles:
         """See ``DataFiles``."""
         import obstore  # noqa: PLC0415 - optional
 
-        reader = obstore.open_reader(self._store, path, buffer_size=_READ_BYTES)
-        return pa.PythonFile(_Download(reader), mode="r")
+        door = partial(self._storage.door, path)
+        with door():
+            reader = obstore.open_reader(self._storage.store, path, buffer_size=_READ_BYTES)
+        return pa.PythonFile(_Download(reader, door), mode="r")
 
 
 class _Upload(io.RawIOBase):
     """An object in the making, as Python's files are: pyarrow asks for the attribute ``closed``."""
 
-    def __init__(self, writer: Any) -> None:
+    def __init__(self, writer: Any, door: _Door) -> None:
         self._writer = writer
+        self._door = door
 
     def writable(self) -> bool:
         """It is."""
@@ -177,21 +194,24 @@ class _Upload(io.RawIOBase):
     def write(self, data: Any) -> int:
         """Append."""
         view = memoryview(data).cast("B")
-        self._writer.write(view)
+        with self._door():
+            self._writer.write(view)
         return len(view)
 
     def close(self) -> None:
         """Finish the object: from now on it is there."""
         if not self.closed:
             super().close()
-            self._writer.close()
+            with self._door():
+                self._writer.close()
 
 
 class _Download(io.RawIOBase):
     """An object as Python's files are."""
 
-    def __init__(self, reader: Any) -> None:
+    def __init__(self, reader: Any, door: _Door) -> None:
         self._reader = reader
+        self._door = door
 
     def readable(self) -> bool:
         """It is."""
@@ -203,12 +223,15 @@ class _Download(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, so many at most."""
-        return bytes(self._reader.read(None if size < 0 else size))
+        with self._door():
+            return bytes(self._reader.read(None if size < 0 else size))
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go somewhere else."""
-        return int(self._reader.seek(offset, whence))
+        with self._door():
+            return int(self._reader.seek(offset, whence))
 
     def tell(self) -> int:
         """Where the next byte is."""
-        return int(self._reader.tell())
+        with self._door():
+            return int(self._reader.tell())
