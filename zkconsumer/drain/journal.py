@@ -146,7 +146,9 @@ class BatchJournal:
     def start_attempt(self, number: int, attempt: str) -> None:
         """Leave a mark that a batch is being landed, until ``clean`` takes it away."""
         mark = f"{layout.attempt_folder(number, attempt)}/begun"
-        if not self._storage.create(mark, b""):
+        name = attempt.encode()
+        # It is ours where only the answer to a first try got lost.
+        if not self._storage.create(mark, name) and self._storage.read(mark) != name:
             raise self._another(number)
 
     def write_manifest(self, manifest: Manifest) -> None:

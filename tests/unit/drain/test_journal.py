@@ -1,0 +1,19 @@
+"""A drain's own files."""
+
+import pytest
+
+from zkconsumer.drain.journal import BatchJournal
+from zkconsumer.errors import DrainError
+from zkconsumer.testing.memory_storage import MemoryStorage
+
+
+def test_a_mark_whose_answer_got_lost_is_ones_own() -> None:
+    """The store wrote it and was asked again; another's mark under the same name is refused."""
+    storage = MemoryStorage()
+    journal = BatchJournal(storage)
+    journal.start_attempt(3, "mine")
+    journal.start_attempt(3, "mine")
+    (mark,) = storage.content
+    storage.content[mark] = b"its"
+    with pytest.raises(DrainError, match="another drain works on"):
+        journal.start_attempt(3, "mine")
