@@ -33,6 +33,11 @@ R = TypeVar("R")
 BLOCK = 100_000
 """How many offsets are summed up together."""
 _BLOCKS_AT_ONCE = 8
+_DAMAGE = (
+    *(pa.ArrowException, OSError, ValueError, LookupError),
+    *(TypeError, AttributeError, OverflowError, RecursionError),
+)
+"""What reading a file with anything in it may raise."""
 _Ranges = Mapping[TopicPartition, Run]
 
 
@@ -159,7 +164,7 @@ class LocalRows:
             for rows in formats.read(self._files, path, self._format):
                 shared.check()
                 yield rows
-        except (pa.ArrowException, ValueError, KeyError, OSError) as error:
+        except _DAMAGE as error:
             log.warning("%s can't be read, what it held counts as missing: %s", path, error)
 
 
