@@ -16,6 +16,8 @@ _DAY_US = 86_400_000_000
 _LAST_DAY = 2_932_896
 """The end of the year 9999, in days since the epoch."""
 _MOST_OPEN = 32
+_FULL_BYTES = 512 << 20
+"""A file that is so long is finished: a bucket copies no object of more than 5 GB at once."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -97,6 +99,8 @@ class DatedFiles:
         of_day.file.write(pa.Table.from_batches(of_day.waiting))
         self._waiting_bytes -= of_day.size_bytes
         of_day.waiting, of_day.size_bytes = [], 0
+        if of_day.file.written_bytes() >= _FULL_BYTES:
+            self._finish(of_day)
 
     def _make_space(self) -> None:
         """Close a file where too many are open: a later row of its date gets another one."""

@@ -35,6 +35,10 @@ class RowFile(Protocol):
         """Append rows with the columns of ``SCHEMA``; they are not kept in memory."""
         ...
 
+    def written_bytes(self) -> int:
+        """How long the file is so far."""
+        ...
+
     def close(self) -> None:
         """Finish the file."""
         ...
@@ -63,6 +67,10 @@ class ParquetFile:
         """See ``RowFile``."""
         self._writer.write_table(rows, row_group_size=len(rows))
 
+    def written_bytes(self) -> int:
+        """See ``RowFile``."""
+        return int(self._sink.tell())
+
     def close(self) -> None:
         """See ``RowFile``."""
         self._writer.close()
@@ -85,6 +93,10 @@ class JsonFile:
         numbers = rows.set_column(at, "timestamp", rows.column(at).cast(pa.int64()))
         for some in numbers.to_batches(max_chunksize=_LINE_ROWS):
             self._sink.write("".join(map(_line, some.to_pylist())).encode())
+
+    def written_bytes(self) -> int:
+        """See ``RowFile``."""
+        return int(self._sink.tell())
 
     def close(self) -> None:
         """See ``RowFile``."""

@@ -7,12 +7,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from zkconsumer.drain.local import formats
+from zkconsumer.drain.local import dated_files, formats
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, Place
-from zkconsumer.drain.local.landed import _topic
+from zkconsumer.drain.local.landed import LocalRows, _topic
 from zkconsumer.drain.local.local_storage import LocalStorage
+from zkconsumer.drain.local.memory import Shares
 
 DAY_US = 86_400_000_000
 LAST_US = 2_932_897 * DAY_US - 1
@@ -80,10 +81,12 @@ def test_json_is_as_spark_writes_it(files: LocalFiles, tmp_path: Path) -> None:
     assert "key" not in second
 
 
-def dated(files: LocalFiles, group_bytes: int, topic: str = "t") -> DatedFiles:
+def dated(
+    files: LocalFiles, group_bytes: int, topic: str = "t", *, file_format: str = "parquet"
+) -> DatedFiles:
     """Planned on the 2014-05-13."""
     place = Place(
-        folder="f", topic=topic, task=3, file_format="parquet", created_ms=1_400_000_000_000
+        folder="f", topic=topic, task=3, file_format=file_format, created_ms=1_400_000_000_000
     )
     return DatedFiles(files, place, group_bytes)
 
@@ -134,3 +137,30 @@ def test_a_topic_is_one_folder_whatever_its_name(
     assert path.split("/")[:2] == ["f", folder]
     assert (tmp_path / path).is_file()
     assert _topic(path.removeprefix("f/")) == topic
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "json"])
+def test_a_file_that_is_full_ends(
+    files: LocalFiles, monkeypatch: pytest.MonkeyPatch, file_format: str
+) -> None:
+    """Stores copy objects up to a length only; the next rows of the day get another file."""
+    monkeypatch.setattr(dated_files, "_FULL_BYTES", 1_000)
+    writer = dated(files, 0, file_format=file_format)
+    for turn in range(40):
+        writer.write(rows([0], first=turn))
+    paths = writer.close()
+    assert len(set(paths)) == len(paths) > 3
+    found = [some for path in paths for some in formats.read(files, path, file_format)]
+    assert [offset for some in found for offset in some.column("offset").to_pylist()] == [
+        *range(40)
+    ]
+
+
+def test_lines_that_nobody_wrote_count_as_missing(files: LocalFiles, tmp_path: Path) -> None:
+    """Whatever is odd about them."""
+    odd = ['{"key":5}', '{"timestamp":5}', '{"timestamp":"now"}', f'{{"offset":{2**70}}}']
+    odd += ['{"partition":"x"}', "[]", "[" * 100_000, f'{{"timestamp":"{"9" * 5_000}-01-01"}}']
+    for number, line in enumerate(odd):
+        (tmp_path / f"{number}").write_text(line + "\n")
+    paths = [f"{number}" for number in range(len(odd))]
+    assert LocalRows(files, paths, "json", Shares.of(256, 1)).contents() == {}
