@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zkconsumer.cli.output import discard_standard_output
 from zkconsumer.drain import layout
-from zkconsumer.drain.choosing import Wish
+from zkconsumer.drain.choosing import Wish, local_path
 from zkconsumer.drain.command import add_engine, options_of_file, spark_flags
 from zkconsumer.errors import ConfigError, ZkConsumerError
 
@@ -135,7 +135,7 @@ def _format_at(path: str) -> str | None:
     from zkconsumer.drain.identity import DrainIdentity  # noqa: PLC0415 - loads much
 
     try:
-        data = (Path(path) / layout.IDENTITY).read_bytes()
+        data = (Path(local_path(path)) / layout.IDENTITY).read_bytes()
     except OSError:
         return None
     return DrainIdentity.from_bytes(layout.IDENTITY, data).format

@@ -4,9 +4,11 @@ Most drains need no cluster of Spark's, nor its Java: so the local engine runs w
 of Spark, and where it can do what is asked for.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import unquote, urlsplit
 
 from zkconsumer.errors import ConfigError
 
@@ -20,6 +22,10 @@ _OF_SPARK = (
     *("SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"),
 )
 """Variables that ``spark-submit``, or whoever configured Spark, has set."""
+_OF_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+"""Variables that lead to what says where a path without a scheme is: in HDFS, most often."""
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+"""Of more than one letter, which would be a drive's."""
 _SCHEMES = frozenset({"file", "s3", "s3a"})
 _FORMATS = frozenset({"parquet", "json", "delta"})
 
@@ -63,8 +69,12 @@ def choose(request: Wish, environ: Mapping[str, str]) -> EngineName:
         if request.memory_mb is not None:
             raise ConfigError("--memory is for --engine local: Spark has spark.driver.memory")
         return "spark"
-    # Its name is Hadoop's: who says so has given Hadoop the keys.
-    is_hadoops = scheme_of(request.path) == "s3a"
+    if request.memory_mb is not None and request.spark_flags:
+        raise ConfigError(
+            f"--memory is for --engine local, and {request.spark_flags[0]} for --engine spark: "
+            "leave one of them out"
+        )
+    is_hadoops = _is_hadoops(request.path, environ)
     configured = request.spark_flags or is_hadoops or any(map(environ.get, _OF_SPARK))
     if request.memory_mb is None and (configured or obstacle is not None):
         return "spark"
@@ -87,8 +97,22 @@ def beyond_local(path: str, file_format: str | None) -> str | None:
 
 def scheme_of(path: str) -> str:
     """What a path begins with; ``file`` where that is nothing."""
-    scheme, colon, _ = path.partition(":")
-    return scheme.lower() if colon and scheme.isalnum() and len(scheme) > 1 else "file"
+    found = _SCHEME.match(path)
+    return found[1].lower() if found else "file"
+
+
+def local_path(path: str) -> str:
+    """A path of this machine without the scheme ``file:``, where it has that."""
+    if _SCHEME.match(path) and scheme_of(path) == "file":
+        return unquote(urlsplit(path).path)
+    return path
+
+
+def _is_hadoops(path: str, environ: Mapping[str, str]) -> bool:
+    """Whether Hadoop's settings say where this is, and how to get in."""
+    if _SCHEME.match(path) is None:
+        return any(map(environ.get, _OF_HADOOP))
+    return scheme_of(path) == "s3a"
 
 
 def _check_memory(memory_mb: int | None) -> None:

@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.support.drain_world import IDENTITY
 from zkconsumer.cli import drain_verify
 from zkconsumer.cli.main import main
 from zkconsumer.cli.parsing import build_parser
+from zkconsumer.drain import layout
 
 WITHOUT_SPARK = (
     "import sys; sys.modules.update(pyspark=None, pyarrow=None); "
@@ -119,3 +122,14 @@ def test_a_file_says_how_to_get_into_the_cluster(tmp_path: Path) -> None:
     assert (
         drain_verify._cluster(build_parser().parse_args(["drain", *named, "verify", "x"])) is None
     )
+
+
+def test_the_format_of_a_drain_is_looked_up_below_a_uri_too(tmp_path: Path) -> None:
+    """A mirror's state would go to the engine that can't read it."""
+    place = tmp_path / "a state" / layout.IDENTITY
+    place.parent.mkdir(parents=True)
+    place.write_bytes(replace(IDENTITY, format="kafka").to_bytes())
+    state = tmp_path / "a state"
+    for path in (str(state), state.as_uri(), f"file:{tmp_path}/a%20state", f"FILE:{state}"):
+        assert drain_verify._format_at(path) == "kafka"
+    assert drain_verify._format_at(f"file:{tmp_path}") is None

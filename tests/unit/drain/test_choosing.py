@@ -2,7 +2,7 @@
 
 import pytest
 
-from zkconsumer.drain.choosing import Wish, beyond_local, choose, scheme_of
+from zkconsumer.drain.choosing import Wish, beyond_local, choose, local_path, scheme_of
 from zkconsumer.errors import ConfigError
 
 SPARK = ("--master",)
@@ -19,6 +19,11 @@ SPARK = ("--master",)
         (Wish(engine="auto", path="/lake", memory_mb=512), {"SPARK_REMOTE": "sc://h"}, "local"),
         (Wish(engine="auto", path="hdfs://nn/lake"), {}, "spark"),
         (Wish(engine="auto", path="s3a://lake/kafka"), {}, "spark"),
+        (Wish(engine="auto", path="/lake"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "spark"),
+        (Wish(engine="auto", path="/lake"), {"YARN_CONF_DIR": "/etc/hadoop"}, "spark"),
+        (Wish(engine="auto", path="file:/lake"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "local"),
+        (Wish(engine="auto", path="s3://b/k"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "local"),
+        (Wish(engine="local", path="/lake"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "local"),
         (Wish(engine="local", path="s3a://lake/kafka"), {}, "local"),
         (Wish(engine="auto", path="s3://lake/kafka"), {}, "local"),
         (Wish(engine="auto", path="/state", format="kafka"), {}, "spark"),
@@ -41,6 +46,10 @@ def test_local_unless_spark_is_configured_or_needed(
         (Wish(engine="local", path="/lake", spark_flags=SPARK), r"--master is for --engine spark"),
         (Wish(engine="local", path="/lake", memory_mb=5), r"--memory is 5: it must be 192 or more"),
         (Wish(engine="spark", path="/lake", memory_mb=512), r"--memory is for --engine local"),
+        (
+            Wish(engine="auto", path="/lake", memory_mb=512, spark_flags=SPARK),
+            r"--memory is for --engine local, and --master for --engine spark",
+        ),
         (Wish(engine="auto", path="hdfs://nn/lake", memory_mb=512), r"use --engine spark"),
     ],
 )
@@ -56,4 +65,13 @@ def test_schemes_and_letters_of_drives_are_told_apart() -> None:
     assert [scheme_of(path) for path in ("/a", "a:b/c", "S3A://b/k", "file:///x", "a b:c")] == [
         *("file", "file", "s3a", "file", "file")
     ]
+    assert [scheme_of(path) for path in ("my-fs://x", "FILE:/x", "git+s3:x", "é:x", "")] == [
+        *("my-fs", "file", "git+s3", "file", "file")
+    ]
     assert beyond_local("/lake", None) is None
+
+
+def test_a_path_of_this_machine_may_have_a_scheme() -> None:
+    """In any case; what is quoted there is meant."""
+    given = ("file:/a%20b", "FILE:///a", "/a%20b", "a:b/c", "s3://b/k")
+    assert [local_path(path) for path in given] == ["/a b", "/a", "/a%20b", "a:b/c", "s3://b/k"]

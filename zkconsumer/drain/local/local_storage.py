@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
+from zkconsumer.drain.choosing import local_path
 from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import DrainError
 
@@ -24,8 +24,7 @@ class LocalStorage:
     """
 
     def __init__(self, path: str) -> None:
-        here = unquote(urlsplit(path).path) if path.startswith("file:") else path
-        self._base = Path(os.path.abspath(here))
+        self._base = Path(os.path.abspath(local_path(path)))
         self._what = path
 
     def uri(self, path: str) -> str:
