@@ -10,7 +10,15 @@ from zkconsumer.drain.storage import Storage
 
 
 class DataFiles(Protocol):
-    """Opens files below a drain's path. Thread: any. Methods raise ``OSError``."""
+    """Opens files below a drain's path. Thread: any.
+
+    Methods raise ``OSError``, or ``DrainError`` where a store fails.
+
+    Attributes:
+        held_bytes: of memory, by each file that is being written.
+    """
+
+    held_bytes: int
 
     def output(self, path: str) -> pa.NativeFile:
         """A new file, to be written from its beginning."""
@@ -31,6 +39,8 @@ class LocalFiles:
     Args:
         storage: where they are.
     """
+
+    held_bytes = 0
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

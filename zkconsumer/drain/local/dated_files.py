@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.data_files import DataFiles
+from zkconsumer.drain.local.memory import Shares
 
 _DAY_US = 86_400_000_000
 _LAST_DAY = 2_932_896
 """The end of the year 9999, in days since the epoch."""
-_MOST_OPEN = 32
 _FULL_BYTES = 512 << 20
 """A file that is so long is finished: a bucket copies no object of more than 5 GB at once."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,13 +56,13 @@ class DatedFiles:
     Args:
         files: where to.
         place: what they are called.
-        group_bytes: how much may wait before it is written.
+        shares: how much may wait before it is written, and how many files may be open.
     """
 
-    def __init__(self, files: DataFiles, place: Place, group_bytes: int) -> None:
+    def __init__(self, files: DataFiles, place: Place, shares: Shares) -> None:
         self._files = files
         self._place = place
-        self._group_bytes = group_bytes
+        self._shares = shares
         self._planned_day = place.created_ms * 1000 // _DAY_US
         self._days: dict[int, _Day] = {}
         self._waiting_bytes = 0
@@ -76,7 +76,7 @@ class DatedFiles:
             of_day.waiting.append(some)
             of_day.size_bytes += some.nbytes
             self._waiting_bytes += some.nbytes
-        while self._waiting_bytes > self._group_bytes:
+        while self._waiting_bytes > self._shares.group_bytes:
             largest = max(self._days, key=lambda day: self._days[day].size_bytes)
             self._flush(largest)
 
@@ -105,7 +105,7 @@ class DatedFiles:
     def _make_space(self) -> None:
         """Close a file where too many are open: a later row of its date gets another one."""
         opened = [of_day for of_day in self._days.values() if of_day.file is not None]
-        if len(opened) >= _MOST_OPEN:
+        if len(opened) >= self._shares.open_files:
             self._finish(opened[0])
 
     def _finish(self, of_day: _Day) -> None:

@@ -34,7 +34,8 @@ class LocalEngine:
     name = "local"
 
     def __init__(self, memory_mb: int = DEFAULT_MEMORY_MB, cores: int | None = None) -> None:
-        self._shares = Shares.of(memory_mb, cores or _cores())
+        self._memory_mb = memory_mb
+        self._cores = cores or _cores()
 
     def storage(self, path: str) -> Storage:
         """See ``Engine``: a folder of this machine, or of a bucket."""
@@ -46,15 +47,18 @@ class LocalEngine:
         _refuse(beyond_local(settings.path, settings.format))
         is_delta = settings.format == "delta"
         file_format = "parquet" if is_delta else settings.format
-        rows = RangeRows(settings.checked(), self._shares)
-        writer = LocalWriter(rows, self._files(storage), self._shares, ends, file_format)
+        files = self._files(storage)
+        shares = Shares.of(self._memory_mb, self._cores, held_bytes=files.held_bytes)
+        rows = RangeRows(settings.checked(), shares)
+        writer = LocalWriter(rows, files, shares, ends, file_format)
         if is_delta:
             return DeltaLanding(storage, writer, settings)
         return FilesLanding(storage, writer, file_format)
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> LocalRows:
         """See ``Engine``."""
-        return LocalRows(self._files(storage), paths, file_format, self._shares)
+        shares = Shares.of(self._memory_mb, self._cores)
+        return LocalRows(self._files(storage), paths, file_format, shares)
 
     def mirrored(
         self, storage: Storage, identity: DrainIdentity, last: int, options: Mapping[str, str]

@@ -7,6 +7,9 @@ _MB = 1 << 20
 _BASE_MB = 148
 """What the interpreter and its libraries take before anything is read."""
 _LEAST_SHARE = 8 * _MB
+_MOST_FILES = 32
+_ON_THEIR_WAY = 2
+"""Parts of an upload that are sent while the next one is gathered."""
 _SHARES = 8
 """Of a thread's memory: two answers on their way, what is unpacked of one, its columns, the rows of
 the files that are open, and what the writer makes of them."""
@@ -21,27 +24,37 @@ class Shares:
         fetch_bytes: asked for at once.
         part_bytes: of the records that are looked at together.
         group_bytes: of the rows that wait for being written together.
+        open_files: how many a thread may write at once.
     """
 
     threads: int
     fetch_bytes: int
     part_bytes: int
     group_bytes: int
+    open_files: int
 
     @classmethod
-    def of(cls, memory_mb: int, cores: int) -> Self:
+    def of(cls, memory_mb: int, cores: int, *, held_bytes: int = 0) -> Self:
         """Share out.
 
         Args:
             memory_mb: about what the process may take.
             cores: how many threads may compute at once.
+            held_bytes: what a file that is being written holds back.
         """
         free = max(memory_mb - _BASE_MB, 0) * _MB
-        threads = max(1, min(cores, free // _LEAST_SHARE))
-        part = max(free // threads // _SHARES, _MB)
+        least = _LEAST_SHARE + (1 + _ON_THEIR_WAY) * held_bytes
+        threads = max(1, min(cores, free // least))
+        files, uploads = _MOST_FILES, 0
+        if held_bytes:
+            most = free // threads // 2 // held_bytes - _ON_THEIR_WAY
+            files = max(1, min(_MOST_FILES, most))
+            uploads = (files + _ON_THEIR_WAY) * held_bytes
+        part = max((free // threads - uploads) // _SHARES, _MB)
         return cls(
             threads=threads,
             fetch_bytes=min(part, 4 * _MB),
             part_bytes=min(part, 16 * _MB),
             group_bytes=min(2 * part, 64 * _MB),
+            open_files=files,
         )

@@ -153,6 +153,8 @@ class ObjectFiles:
         storage: where they are.
     """
 
+    held_bytes = _PART_BYTES
+
     def __init__(self, storage: ObjectStorage) -> None:
         self._storage = storage
 

@@ -65,7 +65,7 @@ class LocalWriter:
             file_format=self._format,
             created_ms=plan.created_ms,
         )
-        dated = DatedFiles(self._files, place, self._shares.group_bytes)
+        dated = DatedFiles(self._files, place, self._shares)
         for rows in piece.rows():
             shared.check()
             dated.write(rows)

@@ -1,6 +1,7 @@
 """Files of a landing: what is written is read back, by date, a bounded piece at a time."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -88,7 +89,8 @@ def dated(
     place = Place(
         folder="f", topic=topic, task=3, file_format=file_format, created_ms=1_400_000_000_000
     )
-    return DatedFiles(files, place, group_bytes)
+    shares = replace(Shares.of(256, 1), group_bytes=group_bytes)
+    return DatedFiles(files, place, shares)
 
 
 def test_messages_lie_by_their_day(files: LocalFiles, tmp_path: Path) -> None:

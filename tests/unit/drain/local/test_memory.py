@@ -10,12 +10,15 @@ MB = 1 << 20
 
 @pytest.mark.parametrize("memory_mb", [1, LEAST_MEMORY_MB, DEFAULT_MEMORY_MB, 1024, 64 * 1024])
 @pytest.mark.parametrize("cores", [1, 2, 16, 96])
-def test_what_is_shared_out_is_there(memory_mb: int, cores: int) -> None:
+@pytest.mark.parametrize("held_bytes", [0, 5 * MB])
+def test_what_is_shared_out_is_there(memory_mb: int, cores: int, held_bytes: int) -> None:
     """All threads together stay below what was given, where it is enough for one at all."""
-    shares = Shares.of(memory_mb, cores)
+    shares = Shares.of(memory_mb, cores, held_bytes=held_bytes)
     assert 1 <= shares.threads <= cores
     a_thread = 2 * shares.fetch_bytes + 2 * shares.part_bytes + 2 * shares.group_bytes
+    a_thread += (shares.open_files + 2) * held_bytes
     assert shares.part_bytes >= MB
+    assert shares.open_files >= 1
     if memory_mb >= LEAST_MEMORY_MB:
         assert shares.threads * a_thread <= memory_mb * MB
 
@@ -26,3 +29,10 @@ def test_little_memory_means_fewer_threads_then_smaller_parts() -> None:
     assert few.threads < many.threads == 96
     assert Shares.of(1 << 20, 1).fetch_bytes == 4 * MB
     assert Shares.of(1 << 20, 1).part_bytes == 16 * MB
+
+
+def test_files_that_hold_nothing_are_not_counted() -> None:
+    """Those that do are as many as half of the memory allows, up to the same number."""
+    assert Shares.of(LEAST_MEMORY_MB, 1).open_files == 32
+    assert Shares.of(DEFAULT_MEMORY_MB, 2, held_bytes=5 * MB).open_files == 3
+    assert Shares.of(8192, 2, held_bytes=5 * MB).open_files == 32
