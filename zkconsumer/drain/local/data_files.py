@@ -5,7 +5,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from zkconsumer.drain.local.local_storage import sync_file, sync_folder
+from zkconsumer.drain.local.local_storage import make_folder, sync_file, sync_folder
 from zkconsumer.drain.storage import Storage
 
 
@@ -48,7 +48,7 @@ class LocalFiles:
     def output(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""
         target = Path(self._storage.uri(path))
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         return pa.OSFile(str(target), "wb")
 
     def keep(self, path: str) -> None:

@@ -45,7 +45,7 @@ class LocalStorage:
         with self._door(path):
             if target.exists():
                 return False
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             aside = target.parent / f".{target.name}.{uuid.uuid4().hex}.tmp"
             try:
                 with aside.open("xb") as file:
@@ -86,7 +86,7 @@ class LocalStorage:
         here, there = self._base / source, self._base / target
         with self._door(source):
             if here.exists():
-                there.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(there.parent)
                 with suppress(FileExistsError):
                     os.link(here, there)
             if not there.exists():
@@ -109,6 +109,17 @@ class LocalStorage:
             yield
         except OSError as error:
             raise DrainError(f"{self._what}, at {path!r}: {error}") from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, where they are not there; the disk keeps their names."""
+    made = []
+    while not path.exists():
+        made.append(path)
+        path = path.parent
+    for folder in reversed(made):
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def sync_file(path: str) -> None:

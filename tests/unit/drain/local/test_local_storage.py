@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.storage_contract import *  # noqa: F403 - its tests
+from zkconsumer.drain.local import local_storage
+from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
@@ -33,3 +35,16 @@ def test_a_move_that_was_cut_off_behind_the_link_is_finished(tmp_path: Path) -> 
     storage.move("s/x", "x")
     assert storage.read("s/x") is None
     assert storage.read("x") == b"12"
+
+
+def test_the_name_of_every_folder_that_is_made_is_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its parent: a crash of the machine would lose the files with the folder."""
+    synced: list[Path] = []
+    monkeypatch.setattr(local_storage, "sync_folder", synced.append)
+    LocalStorage(str(tmp_path)).create("a/b/c", b"1")
+    assert synced == [tmp_path, tmp_path / "a", tmp_path / "a" / "b"]
+    synced.clear()
+    LocalFiles(LocalStorage(str(tmp_path))).output("a/d/e").close()
+    assert synced == [tmp_path / "a"]
