@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.fakes.memory_storage import MemoryStorage
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.errors import DrainError
-from zkconsumer.testing.memory_storage import MemoryStorage
 
 
 def test_a_mark_whose_answer_got_lost_is_ones_own() -> None:
