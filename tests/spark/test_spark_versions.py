@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -121,6 +122,34 @@ def test_a_stream_reads_what_is_there_batch_by_batch(
         stream(spark, write=landing, checkpoint=checkpoint, available_now=True, **options)
         assert [size for size in landing.sizes if size] == expected
     topic.write(5)
+    stream(spark, write=landing, checkpoint=checkpoint, available_now=True, **options)
+    assert landing.rows(spark) == topic.rows
+
+
+@each_way
+@pytest.mark.usefixtures("way")
+def test_a_stream_that_is_stopped_ends_behind_the_batch_in_hand(
+    spark: SparkSession, topic: Topic, tmp_path: Path
+) -> None:
+    """Spark would break it off; the next run goes on with the rest."""
+    topic.write(40)
+    landing, checkpoint = Landing(tmp_path), str(tmp_path / "checkpoint")
+    begun, asked = Event(), Event()
+
+    def slow(rows: DataFrame, number: int) -> None:
+        begun.set()
+        # On our own engine nobody asks meanwhile.
+        asked.wait(3)
+        landing(rows, number)
+
+    def stopped() -> bool:
+        if begun.is_set():
+            asked.set()
+        return begun.is_set()
+
+    options = options_of(topic, {"maxOffsetsPerTrigger": 10})
+    stream(spark, write=slow, checkpoint=checkpoint, stopped=stopped, **options)
+    assert 0 < sum(landing.sizes) <= 10
     stream(spark, write=landing, checkpoint=checkpoint, available_now=True, **options)
     assert landing.rows(spark) == topic.rows
 

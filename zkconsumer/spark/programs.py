@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from zkconsumer.clock import SystemClock
 from zkconsumer.scope import wait_ms
+from zkconsumer.spark.batch_gate import BatchGate
 from zkconsumer.spark.checkpoint import Checkpoint
 from zkconsumer.spark.checkpoint_files import SparkCheckpointFiles
 from zkconsumer.spark.compat import HAS_READ_LIMITS, HAS_SOURCES
@@ -114,7 +115,9 @@ def stream(  # noqa: PLR0913 - one optional part a line, all by name
         checkpoint: the folder that keeps where the stream is, wherever Spark can write.
         available_now: read what is there at the start, and end; else read on.
         interval_ms: make at most one batch in so many milliseconds.
-        stopped: asked between batches and while there is nothing to read: True ends the stream.
+        stopped: True ends the stream behind the batch in hand. Asked between batches and while
+            there is nothing to read; where Spark's own engine runs, each second. With Spark
+            Connect the batch in hand is broken off.
         schema: the columns that are wanted; None for all of them.
         options: see ``read``.
 
@@ -145,7 +148,8 @@ def _by_spark(
     _know(spark)
     reader = spark.readStream.format(_FORMAT).options(**given)
     rows = (reader if schema is None else reader.schema(schema)).load()
-    batches = rows.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
+    gate = BatchGate(write)
+    batches = rows.writeStream.foreachBatch(gate).option("checkpointLocation", checkpoint)
     if trigger.available_now:
         batches = batches.trigger(availableNow=True)
     else:
@@ -154,6 +158,8 @@ def _by_spark(
     try:
         while not query.awaitTermination(_GLANCE_S):
             if trigger.stopped():
+                if gate.shut():
+                    query.awaitTermination()
                 break
     finally:
         query.stop()

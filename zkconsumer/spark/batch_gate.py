@@ -1,0 +1,57 @@
+"""Lets batches through until a stream is to end, and ends it between two of them."""
+
+from collections.abc import Callable
+from threading import Lock
+
+from pyspark.sql import DataFrame
+
+from zkconsumer.errors import IllegalState
+
+_Write = Callable[[DataFrame, int], None]
+
+
+class BatchGate:
+    """Writes the batches of a query of Spark's, which by itself breaks one off to stop.
+
+    A copy in another process, as Spark Connect makes one, knows nothing of the end.
+
+    Args:
+        write: writes a batch.
+
+    Thread: any.
+    """
+
+    def __init__(self, write: _Write) -> None:
+        self._write = write
+        self._lock = Lock()
+        self._is_shut = False
+        self._has_failed = False
+
+    def __call__(self, rows: DataFrame, number: int) -> None:
+        """Write a batch.
+
+        Raises:
+            IllegalState: the stream is to end. Spark runs this batch when the stream goes on.
+        """
+        with self._lock:
+            if self._is_shut:
+                raise IllegalState(f"batch {number} comes behind the end of the stream")
+            self._has_failed = True
+            self._write(rows, number)
+            self._has_failed = False
+
+    def __reduce__(self) -> "tuple[type[BatchGate], tuple[_Write]]":
+        # A lock is of one process.
+        return BatchGate, (self._write,)
+
+    def shut(self) -> bool:
+        """Let no more batches through; waits for the one that is being written.
+
+        The query must be stopped behind this: that waits for Spark's thread, and it for this gate.
+
+        Returns:
+            Whether the last batch failed: then the query ends by itself, and says why.
+        """
+        with self._lock:
+            self._is_shut = True
+            return self._has_failed
