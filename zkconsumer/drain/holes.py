@@ -4,16 +4,58 @@ A range of a log may have holes: what compaction took away, what expired after t
 Nothing else may be missing, so a hole is believed only when the log itself has no message there.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.manifest import Absence, AbsenceKind
 from zkconsumer.drain.plan import LogEnds
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.errors import DrainError
-from zkconsumer.model import OffsetRange
+from zkconsumer.model import OffsetRange, TopicPartition
 
 NOTED = 1_000
 """How many holes of a partition are noted one by one; more are noted as so many in a stretch."""
+
+
+RunsOf = Callable[
+    [Mapping[TopicPartition, OffsetRange]], Iterable[tuple[TopicPartition, Iterable[Run]]]
+]
+"""Gives the sorted runs of these partitions, within their ranges; none of those without any."""
+
+
+def absences(
+    ranges: Sequence[OffsetRange],
+    contents: Mapping[TopicPartition, Contents],
+    readings: tuple[RunsOf, RunsOf],
+    ends: Ends,
+) -> dict[TopicPartition, tuple[Absence, ...]]:
+    """What the log has no message for, of the partitions that have fewer rows than offsets.
+
+    Args:
+        ranges: what was to be landed.
+        contents: what was.
+        readings: of what was landed, and of the log once more.
+        ends: asks the cluster where logs begin and end.
+
+    Raises:
+        DrainError: the cluster has messages that were not landed; or see ``explain``.
+    """
+    doubtful = {
+        wanted.topic_partition: wanted
+        for wanted in ranges
+        if contents.get(wanted.topic_partition, Contents()).rows != wanted.count
+    }
+    if not doubtful:
+        return {}
+    landed, again = readings
+    holes = {tp: holes_in(wanted, ()) for tp, wanted in doubtful.items()}
+    for tp, runs in landed(doubtful):
+        holes[tp] = holes_in(doubtful[tp], runs)
+    for tp, runs in again(doubtful):
+        refuse_missed(doubtful[tp], holes[tp], runs)
+    logs = ends(list(doubtful), {})
+    return {tp: explain(wanted, holes[tp], logs[tp]) for tp, wanted in doubtful.items()}
 
 
 def holes_in(wanted: OffsetRange, found: Iterable[Run]) -> list[Run]:

@@ -15,7 +15,7 @@ _FILES = "files"
 
 
 class RowWriter(Protocol):
-    """Reads a plan's ranges and writes them as files: Spark."""
+    """Reads a plan's ranges and writes them as files: the engine's."""
 
     def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """Write everything, and count what was written, from the files.

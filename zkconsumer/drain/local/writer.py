@@ -1,10 +1,11 @@
 """Reads a plan's ranges in this process, writes them as files, and counts what was written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
-from zkconsumer.drain.holes import explain, holes_in, refuse_missed
+from zkconsumer.drain.holes import absences
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, Place
@@ -13,9 +14,12 @@ from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.reading import Piece, RangeRows
 from zkconsumer.drain.local.sums import Tally
 from zkconsumer.drain.local.workers import Desk
-from zkconsumer.drain.manifest import Absence, LandedPart
+from zkconsumer.drain.manifest import LandedPart
 from zkconsumer.drain.plan import BatchPlan
+from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.model import OffsetRange, TopicPartition
+
+_PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
 
 
 class LocalWriter:
@@ -47,7 +51,8 @@ class LocalWriter:
             )
             for tally in jobs:
                 landed.merge(tally)
-            absent = self._absent(plan.ranges, landed)
+            readings = (partial(_runs_of, landed), self._runs_again)
+            absent = absences(plan.ranges, landed.contents, readings, self._ends)
         return tuple(
             LandedPart(
                 offsets=wanted,
@@ -76,27 +81,15 @@ class LocalWriter:
                 landed.add(piece.topic, rows)
         return landed
 
-    def _absent(
-        self, ranges: Sequence[OffsetRange], landed: Tally
-    ) -> Mapping[TopicPartition, tuple[Absence, ...]]:
-        """What the log has no message for, of the partitions that have fewer rows than offsets."""
-        doubtful = {
-            wanted.topic_partition: wanted
-            for wanted in ranges
-            if landed.contents.get(wanted.topic_partition, Contents()).rows != wanted.count
-        }
-        if not doubtful:
-            return {}
+    def _runs_again(self, doubtful: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
         again = Tally()
         for tally in self._rows.each(list(doubtful.values()), _count):
             again.merge(tally)
-        ends = self._ends(list(doubtful), {})
-        absent = {}
-        for tp, wanted in doubtful.items():
-            holes = holes_in(wanted, landed.runs(tp))
-            refuse_missed(wanted, holes, again.runs(tp))
-            absent[tp] = explain(wanted, holes, ends[tp])
-        return absent
+        return _runs_of(again, doubtful)
+
+
+def _runs_of(tally: Tally, wanted: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
+    return ((tp, tally.runs(tp)) for tp in wanted)
 
 
 def _count(piece: Piece, shared: Desk) -> Tally:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
@@ -10,8 +11,8 @@ from pyspark.sql.functions import expr
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.fields import offsets_value
-from zkconsumer.drain.holes import explain, holes_in, refuse_missed
-from zkconsumer.drain.manifest import Absence, LandedPart
+from zkconsumer.drain.holes import absences
+from zkconsumer.drain.manifest import LandedPart
 from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.drain.on_spark.landed import read_files
 from zkconsumer.drain.on_spark.offset_runs import found_runs
@@ -23,6 +24,7 @@ from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.programs import read_as
 
 RECORDS_PER_FILE = 1_000_000
+_PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
 _DAY_US = 86_400_000_000
 _FORMATS: Mapping[str, Mapping[str, str]] = {
     "parquet": {},
@@ -123,7 +125,8 @@ class RowCounter:
         """
         with described_by_spark(f"batch {plan.number}"):
             contents = contents_by_partition(landed)
-            absent = self._absent(plan.ranges, contents, landed)
+            readings = (partial(_runs_of, landed), self._runs_again)
+            absent = absences(plan.ranges, contents, readings, self._ends)
         return tuple(
             LandedPart(
                 offsets=wanted,
@@ -133,27 +136,8 @@ class RowCounter:
             for wanted in plan.ranges
         )
 
-    def _absent(
-        self,
-        ranges: Sequence[OffsetRange],
-        contents: Mapping[TopicPartition, Contents],
-        landed: DataFrame,
-    ) -> dict[TopicPartition, tuple[Absence, ...]]:
-        """What the log has no message for, of the partitions that have fewer rows than offsets."""
-        doubtful = {
-            wanted.topic_partition: wanted
-            for wanted in ranges
-            if contents.get(wanted.topic_partition, Contents()).rows != wanted.count
-        }
-        if not doubtful:
-            return {}
-        holes = {tp: holes_in(wanted, ()) for tp, wanted in doubtful.items()}
-        for tp, runs in _runs_of(landed, doubtful):
-            holes[tp] = holes_in(doubtful[tp], runs)
-        for tp, runs in _runs_of(self._rows.read(list(doubtful.values())), doubtful):
-            refuse_missed(doubtful[tp], holes[tp], runs)
-        ends = self._ends(list(doubtful), {})
-        return {tp: explain(wanted, holes[tp], ends[tp]) for tp, wanted in doubtful.items()}
+    def _runs_again(self, doubtful: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
+        return _runs_of(self._rows.read(list(doubtful.values())), doubtful)
 
 
 class SparkWriter:
@@ -199,9 +183,7 @@ class SparkWriter:
         writer.format(self._format).save(self._storage.uri(folder))
 
 
-def _runs_of(
-    messages: DataFrame, wanted: Mapping[TopicPartition, OffsetRange]
-) -> Iterable[tuple[TopicPartition, Iterable[Run]]]:
+def _runs_of(messages: DataFrame, wanted: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
     return ((tp, runs) for tp, runs in found_runs(messages) if tp in wanted)
 
 
