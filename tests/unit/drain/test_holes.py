@@ -1,10 +1,14 @@
 """Fewer messages than offsets: which holes there are, and which reasons count."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.drain.holes import NOTED, explain, holes_in, refuse_missed
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.holes import NOTED, absences, explain, holes_in, refuse_missed
 from zkconsumer.drain.manifest import Absence, AbsenceKind
 from zkconsumer.drain.plan import LogEnds
 from zkconsumer.drain.proving.coverage import Run, runs_of
@@ -56,3 +60,29 @@ def test_very_many_holes_are_noted_together() -> None:
     assert len(reported) == NOTED
     assert sum(absence.count for absence in reported) == 25_000
     assert reported[0] == Absence(0, 97, 25, AbsenceKind.COMPACTED)
+
+
+def test_what_both_readings_lack_is_explained_and_nothing_else() -> None:
+    """Partitions with all their rows are not read again."""
+    whole, holey = (
+        OffsetRange(topic_partition=TopicPartition("t", number), from_offset=0, until_offset=10)
+        for number in range(2)
+    )
+    tp = holey.topic_partition
+    contents = {whole.topic_partition: Contents(10, 0, 9), tp: Contents(8, 0, 9)}
+
+    def landed(doubtful: Mapping[TopicPartition, OffsetRange]) -> list[tuple[TopicPartition, Any]]:
+        assert doubtful == {tp: holey}
+        return [(tp, [Run(0, 4), Run(6, 10)])]
+
+    def again(_doubtful: object) -> list[tuple[TopicPartition, Any]]:
+        return [(tp, [Run(0, 5), Run(6, 10)])]
+
+    def ends(_wanted: object, _positions: object) -> dict[TopicPartition, LogEnds]:
+        return {tp: LogEnds(0, 10)}
+
+    found = absences([whole, holey], contents, (landed, landed), ends)
+    assert [(one.from_offset, one.until_offset) for one in found[tp]] == [(4, 6)]
+    with pytest.raises(DrainError, match="offset 4 was not landed"):
+        absences([whole, holey], contents, (landed, again), ends)
+    assert absences([whole], contents, (landed, again), ends) == {}
