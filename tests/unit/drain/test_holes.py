@@ -69,7 +69,7 @@ def test_what_both_readings_lack_is_explained_and_nothing_else() -> None:
         for number in range(2)
     )
     tp = holey.topic_partition
-    contents = {whole.topic_partition: Contents(10, 0, 9), tp: Contents(8, 0, 9)}
+    contents = {whole.topic_partition: Contents(rows=10), tp: Contents(rows=8)}
 
     def landed(doubtful: Mapping[TopicPartition, OffsetRange]) -> list[tuple[TopicPartition, Any]]:
         assert doubtful == {tp: holey}
