@@ -59,7 +59,7 @@ NO_SERVERS := $(patsubst %,--ignore=tests/%,golden property simulation unit)
 sandbox-tests: $(STAMP)
 	scripts/need-chromium
 	scripts/need-kerberos $(PY)
-	$(PY) -m pytest -q $(BY_MODULE) $(NO_SERVERS) -m "(sandbox or docker or zk) and not spark and not alone"
+	$(PY) -m pytest -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "(sandbox or docker or zk) and not spark and not alone"
 	$(PY) -m pytest -q $(NO_SERVERS) -m "alone and not spark"
 
 # On loopback, whatever name this machine bears. Two sessions of Spark at a time: each waits for
@@ -67,7 +67,7 @@ sandbox-tests: $(STAMP)
 spark-tests: $(STAMP)
 	scripts/need-java $(PY)
 	scripts/need-kerberos $(PY)
-	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder \
+	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q --durations=20 -n 2 --dist loadscope --no-loadscope-reorder \
 		-m spark tests/spark
 
 # Every Spark, each in an environment of its own under build/ (half a gigabyte): half an hour for all.
