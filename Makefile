@@ -68,7 +68,7 @@ spark-tests: $(STAMP)
 	scripts/need-java $(PY)
 	scripts/need-kerberos $(PY)
 	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q --durations=20 -n 2 --dist loadscope --no-loadscope-reorder \
-		-m spark tests/spark
+		-m 'spark and not versions' tests/spark
 
 # Every Spark, each in an environment of its own under build/ (half a gigabyte): half an hour for all.
 # Warnings are those of old Sparks about young libraries. make test-spark-versions SPARKS="3.5 4.0"

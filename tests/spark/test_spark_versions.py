@@ -154,6 +154,7 @@ def test_a_stream_that_is_stopped_ends_behind_the_batch_in_hand(
     assert landing.rows(spark) == topic.rows
 
 
+@pytest.mark.versions
 @each_way_of_streams
 @pytest.mark.usefixtures("way")
 def test_a_stream_that_dies_in_its_first_batch_starts_where_it_started(
@@ -177,6 +178,7 @@ def test_a_stream_that_dies_in_its_first_batch_starts_where_it_started(
     assert landing.rows(spark) == [row for row in topic.rows if row[1] >= 10]
 
 
+@pytest.mark.versions
 @each_way_of_streams
 @pytest.mark.usefixtures("way")
 def test_a_stream_reads_on_until_it_is_stopped(
@@ -200,6 +202,7 @@ def test_a_stream_reads_on_until_it_is_stopped(
     assert landing.rows(spark) == topic.rows
 
 
+@pytest.mark.versions
 @needs_sources
 def test_a_checkpoint_goes_on_under_the_other_engine(
     spark: SparkSession, topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -216,6 +219,7 @@ def test_a_checkpoint_goes_on_under_the_other_engine(
     assert landing.rows(spark) == topic.rows
 
 
+@pytest.mark.versions
 @needs_sources
 def test_a_query_of_sparks_own_engine_keeps_its_limit(
     spark: SparkSession, topic: Topic, tmp_path: Path
@@ -261,6 +265,7 @@ def test_what_is_written_is_read(spark: SparkSession, cluster: Sandbox) -> None:
         write(rows.selectExpr("value", "9 as partition"), topic=name, **address)
 
 
+@pytest.mark.versions
 @needs_sources
 def test_a_stream_is_written(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:
     """By the sink of a streaming query."""

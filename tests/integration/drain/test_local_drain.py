@@ -25,7 +25,7 @@ from zkconsumer.sandbox import Sandbox
 
 pytestmark = [pytest.mark.sandbox]
 
-KILLS = int(os.environ.get("KILLS", "4"))
+KILLS = int(os.environ.get("KILLS", "2"))
 _SECONDS = 120 + 20 * KILLS
 
 
