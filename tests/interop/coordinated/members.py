@@ -124,8 +124,8 @@ class ClientMember:
         for fact in self.facts:
             if "records" in fact:
                 # Two polls may be asked within one millisecond, with a rebalance in between.
-                if fact["asked"] != requested or "messages" not in operations[-1]:
-                    requested = fact["asked"]
+                if fact["requested"] != requested or "messages" not in operations[-1]:
+                    requested = fact["requested"]
                     invoke = {"type": "invoke", "f": "poll", "time": requested}
                     ok = {"type": "ok", "f": "poll", "time": fact["given"], "messages": []}
                     operations += [{**reader, **invoke}, {**reader, **ok}]
