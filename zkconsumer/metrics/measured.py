@@ -29,7 +29,7 @@ class ClusterMeasures:
     Attributes:
         snapshot: the cluster; None where it was never read.
         lag: how far a group of the snapshot is behind; asked once for each.
-        outcome: how Burrow would judge it; asked once for each.
+        verdict: how Burrow would judge it; asked once for each.
         now_ms: the time that ages are counted to, in ms since the epoch.
         problem: why the cluster can't be read now; None where it can.
         read_ms: how long the last reading took.
@@ -41,7 +41,7 @@ class ClusterMeasures:
 
     snapshot: ClusterSnapshot | None
     lag: Callable[[GroupKey], GroupLag]
-    outcome: Callable[[GroupKey], BurrowGroupStatus]
+    verdict: Callable[[GroupKey], BurrowGroupStatus]
     now_ms: int
     problem: str | None = None
     read_ms: int | None = None
@@ -87,5 +87,5 @@ def measured(view: ClusterMeasures, snapshot: ClusterSnapshot) -> Measured:
     return Measured(
         view,
         snapshot,
-        tuple(GroupMeasures(one, view.lag(key), view.outcome(key)) for key, one in groups),
+        tuple(GroupMeasures(one, view.lag(key), view.verdict(key)) for key, one in groups),
     )

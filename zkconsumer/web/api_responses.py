@@ -69,7 +69,7 @@ class ApiResponses:
         measures = ClusterMeasures(
             snapshot=state.snapshot if state.ready else None,
             lag=state.lag,
-            outcome=state.outcome,
+            verdict=state.outcome,
             now_ms=self._site.clock.wall_ms(),
             problem=state.problem or _absence(state.snapshot),
             read_ms=state.read_duration_ms if state.ready else None,

@@ -28,7 +28,7 @@ def page(snapshot: ClusterSnapshot, history: History) -> Samples:
     view = ClusterMeasures(
         snapshot=snapshot,
         lag=lambda key: group_lag(snapshot.groups[key], history, now_ms),
-        outcome=lambda key: evaluate_group(snapshot.groups[key], history, now_ms),
+        verdict=lambda key: evaluate_group(snapshot.groups[key], history, now_ms),
         now_ms=now_ms,
     )
     return read_exposition(exposition(cluster_families(view)))

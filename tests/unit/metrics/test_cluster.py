@@ -188,7 +188,7 @@ def test_groups_are_judged_once_each() -> None:
         return lags()[key]
 
     view = ClusterMeasures(
-        snapshot=small_view().snapshot, lag=lag, outcome=verdicts().__getitem__, now_ms=NOW_MS
+        snapshot=small_view().snapshot, lag=lag, verdict=verdicts().__getitem__, now_ms=NOW_MS
     )
     samples_of(cluster_families(view))
     assert len(requested) == 2

@@ -115,7 +115,7 @@ def test_no_alert_fires_for_an_abandoned_group() -> None:
     measures = ClusterMeasures(
         snapshot=snapshot,
         lag=lambda _: group_lag(group, history, NOW_MS),
-        outcome=lambda _: outcome,
+        verdict=lambda _: outcome,
         now_ms=NOW_MS,
     )
     text = exposition(cluster_families(measures)).decode()
