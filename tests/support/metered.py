@@ -185,7 +185,7 @@ def small_view(detail: Detail = Detail.AUTO) -> ClusterMeasures:
     return ClusterMeasures(
         snapshot=small_cluster(),
         lag=lags().__getitem__,
-        outcome=verdicts().__getitem__,
+        verdict=verdicts().__getitem__,
         now_ms=NOW_MS,
         read_ms=1_250,
         detail=detail,
