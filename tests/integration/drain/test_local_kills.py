@@ -1,6 +1,6 @@
 """A local drain is killed at every step, and lands every message exactly once all the same.
 
-CI does so for Parquet at every sixth step, beginning with another one each time; ``make
+CI does so for Parquet at every twelfth step, beginning with another one each time; ``make
 drain-kills ENGINE=local`` at each of them for all formats, then at random points.
 """
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(400)]
 
 _SECONDS = 300
 FORMATS = os.environ.get("FORMATS", "parquet").split(",")
-EVERY = int(os.environ.get("EVERY", "6"))
+EVERY = int(os.environ.get("EVERY", "12"))
 _Messages = set[tuple[int, int, bytes]]
 
 
