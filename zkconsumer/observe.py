@@ -58,7 +58,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class RebalanceStarted:
-    """A round of rebalancing begins, for this reason (see ``Cause``)."""
+    """A round of rebalancing begins, for this reason (see ``RebalanceCause``)."""
 
     cause: str
 

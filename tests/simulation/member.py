@@ -149,7 +149,7 @@ class SimMember:
 
     def _run(self) -> None:
         self.control.run()
-        # As ``Parts.close`` does when the control thread has left.
+        # As ``ConnectorComponents.close`` does when the control thread has left.
         self.control_task.stop_here()
         self.store.close()
 

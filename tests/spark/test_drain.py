@@ -23,7 +23,7 @@ from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.manifest import AbsenceKind
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
-from zkconsumer.drain.on_spark.rows import RangeRows, RowCounter, date_of
+from zkconsumer.drain.on_spark.rows import RowCounter, SparkRangeRows, date_of
 from zkconsumer.drain.plan import BatchPlan, LogEnds
 from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import OffsetRange
@@ -140,7 +140,7 @@ def test_holes_are_told_from_what_was_missed(spark: SparkSession, topic: Topic) 
     tp = topic.partitions[0]
     wanted = OffsetRange(topic_partition=tp, from_offset=0, until_offset=10)
     plan = BatchPlan(number=1, created_ms=0, positions={tp: 0}, starts={tp: 0}, ranges=(wanted,))
-    rows = RangeRows(spark, settings.reading())
+    rows = SparkRangeRows(spark, settings.reading())
     landed = rows.read(plan.ranges)
     counter = RowCounter(rows, lambda tps, _known: {tp: LogEnds(4, 10) for tp in tps})
     (whole,) = counter.count(plan, landed)
@@ -173,10 +173,10 @@ def test_dates_are_those_that_readers_can_take_for_dates(spark: SparkSession) ->
     assert [row.date for row in dated.collect()] == list(times.values())
 
 
-class From4(RangeRows):
+class From4(SparkRangeRows):
     """A log whose first four messages have expired."""
 
-    def __init__(self, rows: RangeRows) -> None:
+    def __init__(self, rows: SparkRangeRows) -> None:
         super().__init__(rows.session, {})
         self._rows = rows
 

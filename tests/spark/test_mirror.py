@@ -14,7 +14,7 @@ from zkconsumer.drain.mirroring.mirror import COPIES, read_translation
 from zkconsumer.drain.mirroring.mirrored_rows import MirrorDestination, write_rows
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.launch import drain, verify
-from zkconsumer.drain.on_spark.rows import RangeRows, drain_session
+from zkconsumer.drain.on_spark.rows import SparkRangeRows, drain_session
 from zkconsumer.drain.proving.coverage import Kind
 from zkconsumer.drain.proving.proof import DrainProof, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
@@ -169,7 +169,7 @@ def _die_in_batch(
     class Killed(BaseException):
         pass
 
-    rows = RangeRows(session, settings.reading())
+    rows = SparkRangeRows(session, settings.reading())
     with pytest.MonkeyPatch.context() as patch:
 
         def die(left: object, target: MirrorDestination) -> None:

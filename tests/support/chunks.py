@@ -25,8 +25,8 @@ _are_native = False
 def each_chunk(request: pytest.FixtureRequest) -> Iterator[None]:
     """Have ``chunk_of`` make chunks as Python does, and then as native loops do.
 
-    A stream reads the one by ``PureHand``, and the other by the native hand. ``new_queue`` makes
-    queues to match.
+    A stream reads the one by ``PythonChunkCursor``, and the other by the native cursor.
+    ``new_queue`` makes queues to match.
     """
     global _are_native  # noqa: PLW0603 - the fixture's one job
     _are_native = request.param == "native"

@@ -9,7 +9,7 @@ from zkconsumer.offsets.store import FetchedOffset
 
 
 class MemoryPlace:
-    """An ``OffsetPlace``.
+    """A ``GroupOffsetStore``.
 
     Attributes:
         held: what it holds.
@@ -34,11 +34,11 @@ class MemoryPlace:
         self.on_write: Callable[[], None] = lambda: None
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
-        """See ``OffsetPlace``."""
+        """See ``GroupOffsetStore``."""
         return self.fetch([tp for tp in self.held if topics is None or tp.topic in topics])
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """See ``OffsetPlace``."""
+        """See ``GroupOffsetStore``."""
         if self.unreadable:
             raise RequestTimedOut("no answer")
         held = {tp: self.held.get(tp) for tp in partitions}
@@ -48,7 +48,7 @@ class MemoryPlace:
         }
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
-        """See ``OffsetPlace``."""
+        """See ``GroupOffsetStore``."""
         for count, (tp, it) in enumerate(offsets.items()):
             if count == self.fail_after:
                 self.on_write()
@@ -59,6 +59,6 @@ class MemoryPlace:
         return {tp: self.refused.get(tp) for tp in offsets}
 
     def members(self) -> list[str]:
-        """See ``OffsetPlace``."""
+        """See ``GroupOffsetStore``."""
         self.on_members()
         return list(self.present)

@@ -178,20 +178,20 @@ class FakeKeeper:
     events: dict[TopicPartition, bool | None] = field(default_factory=dict)
 
     def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
-        """See ``MetadataKeeper``: somebody answers at once."""
+        """See ``MetadataManager``: somebody answers at once."""
         del timeout_ms
         self.watched = topics
 
     def watch(self, topics: frozenset[str] | None) -> None:
-        """See ``MetadataKeeper``."""
+        """See ``MetadataManager``."""
         self.watched = topics
 
     def is_new(self, tp: TopicPartition) -> bool | None:
-        """See ``MetadataKeeper``."""
+        """See ``MetadataManager``."""
         return self.events.get(tp, False)
 
     def stop(self) -> None:
-        """See ``MetadataKeeper``."""
+        """See ``MetadataManager``."""
 
     def learn(self, partitions: Mapping[str, int], *, internal: Collection[str] = ()) -> None:
         """Topics and how many partitions they have."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zkconsumer.cli.output import discard_standard_output
 from zkconsumer.drain import layout
-from zkconsumer.drain.choosing import Wish, local_path
+from zkconsumer.drain.choosing import EngineRequest, local_path
 from zkconsumer.drain.command import add_engine, options_of_file, spark_flags
 from zkconsumer.errors import ConfigError, ZkConsumerError
 
@@ -107,18 +107,18 @@ def _verify(args: argparse.Namespace) -> tuple[int, str]:
     """The exit status, and what to print."""
     cluster = _cluster(args)
     target = _options("--target-option", args.target_option)
-    request = Wish(
+    request = EngineRequest(
         engine=args.engine,
         memory_mb=args.memory_mb,
         path=args.path,
         format=_format_at(args.path),
         spark_flags=spark_flags(args),
     )
-    from zkconsumer.drain.opening import SparkWish, opened_engine  # noqa: PLC0415 - loads much
+    from zkconsumer.drain.opening import SparkOptions, opened_engine  # noqa: PLC0415 - loads much
     from zkconsumer.drain.proving.report import as_json, as_text  # noqa: PLC0415
     from zkconsumer.drain.proving.verify import prove  # noqa: PLC0415
 
-    spark = SparkWish(
+    spark = SparkOptions(
         master=args.master,
         settings=_options("--conf", args.conf),
         jars=args.jars.split(",") if args.jars else (),

@@ -1,4 +1,4 @@
-"""Who coordinates a group: the question for a ``QuestionRound``."""
+"""Who coordinates a group: the question for a ``RequestRound``."""
 
 from dataclasses import dataclass
 

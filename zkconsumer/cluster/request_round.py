@@ -219,7 +219,7 @@ class RequestRound(Generic[T]):
 
 
 class _PendingRequest(Generic[T]):
-    """A broker that is asked: a ``Runner`` that notes how it failed."""
+    """A broker that is asked: a ``PendingRequest`` that notes how it failed."""
 
     def __init__(
         self, sent: Sent[NegotiatedConnection, Any], of: RequestRound[T], *, was_idle: bool
@@ -230,7 +230,7 @@ class _PendingRequest(Generic[T]):
         self._was_idle = was_idle
 
     def receive(self, timeout_ms: int) -> Received:
-        """See ``Runner``."""
+        """See ``PendingRequest``."""
         broker = self.connection.broker
         try:
             return self._sent.receive(timeout_ms)
@@ -249,7 +249,7 @@ class _PendingRequest(Generic[T]):
         return self._sent.response()
 
     def close(self) -> None:
-        """See ``Runner``."""
+        """See ``PendingRequest``."""
         self._sent.close()
 
 

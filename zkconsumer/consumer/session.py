@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class MetadataSource(Protocol):
-    """What this needs of the metadata; see ``MetadataKeeper``."""
+    """What this needs of the metadata; see ``MetadataManager``."""
 
     view: ClusterView
     failure: ZkConsumerError | None

@@ -52,7 +52,7 @@ class Lookup(Protocol):
 
 
 class KnownTopics(Protocol):
-    """What this needs of the metadata; see ``MetadataKeeper``."""
+    """What this needs of the metadata; see ``MetadataManager``."""
 
     def is_new(self, tp: TopicPartition) -> bool | None:
         """Whether it came to be since its topic is watched; None: not known yet."""

@@ -31,7 +31,7 @@ _FORMATS = frozenset({"parquet", "json", "delta"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class EngineRequest:
     """What a command line says about engines.
 
     Attributes:
@@ -49,7 +49,7 @@ class Wish:
     spark_flags: tuple[str, ...] = ()
 
 
-def choose(request: Wish, environ: Mapping[str, str]) -> EngineName:
+def choose(request: EngineRequest, environ: Mapping[str, str]) -> EngineName:
     """The engine to run on.
 
     Raises:

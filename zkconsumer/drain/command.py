@@ -7,7 +7,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, Wish
+from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, EngineRequest
 from zkconsumer.drain.stopping import DrainStopFlag, asking_signals, ignored_signals
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import load_properties
@@ -224,7 +224,7 @@ def run(args: argparse.Namespace) -> int:
         ZkConsumerError: what failed.
     """
     settings = settings_of(args)
-    request = Wish(
+    request = EngineRequest(
         engine=args.engine,
         memory_mb=args.memory_mb,
         path=settings.path,
@@ -232,10 +232,10 @@ def run(args: argparse.Namespace) -> int:
         spark_flags=spark_flags(args),
     )
     from zkconsumer.drain.launch import run_drain  # noqa: PLC0415 - loads much
-    from zkconsumer.drain.opening import SparkWish, opened_engine  # noqa: PLC0415
+    from zkconsumer.drain.opening import SparkOptions, opened_engine  # noqa: PLC0415
     from zkconsumer.drain.progress import shown  # noqa: PLC0415
 
-    spark = SparkWish(
+    spark = SparkOptions(
         master=args.master, settings=dict(args.conf), jars=args.jars, packages=args.package
     )
     opened = opened_engine("zkconsumer drain", request, spark)

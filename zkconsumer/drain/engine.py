@@ -52,7 +52,7 @@ class LandedRows(Protocol):
         ...
 
 
-class Engine(Protocol):
+class DrainEngine(Protocol):
     """One way to read and write messages. Thread: one at a time."""
 
     @property

@@ -4,7 +4,7 @@ import uuid
 
 from zkconsumer.clock import SystemClock
 from zkconsumer.drain.cluster import DrainConnections
-from zkconsumer.drain.engine import Engine
+from zkconsumer.drain.engine import DrainEngine
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.protocols import NoWatch, StopRequest, Watch
 from zkconsumer.drain.runner import DrainReport, DrainRunner, RunSettings, Sides
@@ -13,7 +13,7 @@ from zkconsumer.drain.stopping import DrainStopFlag
 
 
 def run_drain(
-    engine: Engine,
+    engine: DrainEngine,
     settings: DrainSettings,
     *,
     watch: Watch | None = None,

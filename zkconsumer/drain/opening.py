@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, Wish, choose
-from zkconsumer.drain.engine import Engine
+from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, EngineRequest, choose
+from zkconsumer.drain.engine import DrainEngine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SparkWish:
+class SparkOptions:
     """How a command wants its session of Spark, where it gets one.
 
     Attributes:
@@ -27,7 +27,9 @@ class SparkWish:
 
 
 @contextmanager
-def opened_engine(app_name: str, request: Wish, spark: SparkWish) -> Iterator[Engine]:
+def opened_engine(
+    app_name: str, request: EngineRequest, spark: SparkOptions
+) -> Iterator[DrainEngine]:
     """An engine for as long as the context lasts.
 
     Args:

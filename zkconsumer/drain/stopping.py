@@ -12,25 +12,25 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
 class DrainStopFlag:
-    """See ``Stop``. Thread: any; a signal handler, too, whatever it interrupts."""
+    """See ``StopRequest``. Thread: any; a signal handler, too, whatever it interrupts."""
 
     def __init__(self) -> None:
-        self._is_asked = False
+        self._is_requested = False
         self._wakeup = Mailbox[None]()
 
     def request(self) -> None:
         """End before the next batch."""
-        self._is_asked = True
+        self._is_requested = True
         self._wakeup.put(None)
 
     def requested(self) -> bool:
-        """See ``Stop``."""
-        return self._is_asked
+        """See ``StopRequest``."""
+        return self._is_requested
 
     def wait(self, timeout_ms: int) -> None:
-        """See ``Stop``."""
+        """See ``StopRequest``."""
         for nap_ms in naps(timeout_ms):
-            if self._is_asked:
+            if self._is_requested:
                 return
             self._wakeup.get(nap_ms)
 

@@ -15,7 +15,7 @@ _LIKELY_EXPANSION = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class HeaderSummary:
     """What the headers of a set tell.
 
     Attributes:
@@ -31,7 +31,7 @@ class Ahead:
     memory_bytes: int
 
 
-def look_ahead(data: memoryview, fetch_offset: int) -> Ahead | None:
+def look_ahead(data: memoryview, fetch_offset: int) -> HeaderSummary | None:
     """Look at the headers of a set; nothing else is checked.
 
     Args:
@@ -48,4 +48,4 @@ def look_ahead(data: memoryview, fetch_offset: int) -> Ahead | None:
         return None
     next_offset, leader_epoch, needed_bytes, is_compressed = seen
     memory_bytes = len(data) * (_LIKELY_EXPANSION if is_compressed else 1)
-    return Ahead(next_offset, leader_epoch, needed_bytes, memory_bytes)
+    return HeaderSummary(next_offset, leader_epoch, needed_bytes, memory_bytes)

@@ -4,8 +4,8 @@
 
 1. One step at a time. A reason to join again that arrives on the way means one more round.
 2. The listener is called only in the caller's poll, so only ``Polled`` and ``CallbackDone`` bring
-   ``GiveUp`` and ``TakeOver``. All else goes on while the caller works, also a cooperative
-   rebalance that takes nothing from us.
+   ``RevokePartitions`` and ``TakeOver``. All else goes on while the caller works, a cooperative
+   rebalance, too, that takes nothing from us.
 3. A share is taken over before anything else is joined. What it takes away is given up first, and
    then the group is joined once more (KIP-429).
 4. The claim is what we really have: what was given up is not in it, what was not is.
@@ -82,7 +82,7 @@ class MembershipCore:
         return self._heartbeat.trusted_until_ms
 
     def next_deadline_ms(self) -> int | None:
-        """When to send a ``Tick``; None: not before something else happens."""
+        """When to send a ``TimerExpired``; None: not before something else happens."""
         if self._topics is None or self._fenced:
             return None
         deadlines: list[int | None] = []

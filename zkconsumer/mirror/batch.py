@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class _Stretch:
+class _OffsetRun:
     """Messages of one source that go to a partition one behind the other, not there yet."""
 
     source: TopicPartition
@@ -49,14 +49,14 @@ class _Strand:
     """What goes to one partition of the target and is not there yet."""
 
     outgoing: OutgoingRecords = field(default_factory=OutgoingRecords)
-    stretches: deque[_Stretch] = field(default_factory=deque)
+    stretches: deque[_OffsetRun] = field(default_factory=deque)
 
     def add(self, source: TopicPartition, runs: Iterable[Run]) -> None:
         """Note where messages that were added come from."""
         if self.stretches and self.stretches[-1].source == source:
             self.stretches[-1].runs.extend(runs)
         else:
-            self.stretches.append(_Stretch(source, deque(runs)))
+            self.stretches.append(_OffsetRun(source, deque(runs)))
 
     def take(self, count: int) -> list[tuple[TopicPartition, tuple[Run, ...]]]:
         """Take the first ``count`` messages; gives where they come from."""

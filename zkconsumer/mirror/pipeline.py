@@ -23,7 +23,7 @@ _JOIN_MS: Final = 120_000
 _NAP_S: Final = 0.5
 
 
-class Pipeline:
+class WritePipeline:
     """Thread: one puts, another one writes.
 
     Args:

@@ -1,6 +1,6 @@
 """One stream of a mirror: a member of the group that polls and commits, and a thread that writes.
 
-What is polled is written by a thread of its own while the next messages are read (``Pipeline``).
+What is polled is written by its own thread (``WritePipeline``) while the next messages are read.
 In a rebalance the poll waits until all that was handed out is acknowledged, or the stream ends, so
 that whatever is taken away can be committed as it stands: that is the flush before the release.
 Other members wait for it as long as for any poll; who is later than that loses the partitions, may
@@ -23,7 +23,7 @@ from zkconsumer.errors import BrokerError, TransportError, Woken, ZkConsumerErro
 from zkconsumer.mirror.batch import MirrorBatch, records_of
 from zkconsumer.mirror.landed import Run, runs_of
 from zkconsumer.mirror.offset_ledger import OffsetLedger
-from zkconsumer.mirror.pipeline import Pipeline
+from zkconsumer.mirror.pipeline import WritePipeline
 from zkconsumer.mirror.routing import Router
 from zkconsumer.mirror.settings import MirrorSettings
 from zkconsumer.mirror.target import Target
@@ -99,7 +99,7 @@ class MirrorStream(ConsumerRebalanceListener):
         self._starts: dict[TopicPartition, int] = {}
         self._due: dict[TopicPartition, int] = {}
         self._lock = threading.Lock()
-        self._pipeline: Pipeline | None = None
+        self._pipeline: WritePipeline | None = None
         self._last_read_ms = 0
 
     def stop(self) -> None:
@@ -132,7 +132,7 @@ class MirrorStream(ConsumerRebalanceListener):
             with pipeline.running():
                 self._run(consumer, target, pipeline)
 
-    def _run(self, consumer: SliceConsumer, target: Target, pipeline: Pipeline) -> None:
+    def _run(self, consumer: SliceConsumer, target: Target, pipeline: WritePipeline) -> None:
         """Mirror; what is in hand at the end is written, if it need not be tried for too long."""
         try:
             consumer.subscribe(pattern=self._settings.topics, listener=self)
@@ -144,7 +144,7 @@ class MirrorStream(ConsumerRebalanceListener):
             target.producer.end_tries()  # else it would try for as long as an outage may last
             raise
 
-    def _pipeline_to(self, target: Target) -> Pipeline:
+    def _pipeline_to(self, target: Target) -> WritePipeline:
         settings = self._settings
         writer = Writer(
             target.producer,
@@ -154,7 +154,7 @@ class MirrorStream(ConsumerRebalanceListener):
             retries=settings.target.retries,
             drops=not settings.abort_on_send_failure,
         )
-        return Pipeline(writer.write, self._written, most=settings.batch_records)
+        return WritePipeline(writer.write, self._written, most=settings.batch_records)
 
     @contextmanager
     def _opened(self) -> Iterator[SliceConsumer]:
@@ -165,7 +165,7 @@ class MirrorStream(ConsumerRebalanceListener):
         finally:
             consumer.close(autocommit=False, timeout_ms=_CLOSE_TIMEOUT_MS)
 
-    def _loop(self, consumer: SliceConsumer, target: Target, pipeline: Pipeline) -> None:
+    def _loop(self, consumer: SliceConsumer, target: Target, pipeline: WritePipeline) -> None:
         committed_ms = self._clock.now_ms()
         while not self._stopping.is_set():
             pipeline.check()
@@ -180,7 +180,7 @@ class MirrorStream(ConsumerRebalanceListener):
             if self._ledger.is_complete:
                 self._supervisor.wake()
 
-    def _turn(self, consumer: SliceConsumer, target: Target, pipeline: Pipeline) -> None:
+    def _turn(self, consumer: SliceConsumer, target: Target, pipeline: WritePipeline) -> None:
         """Poll, and have written what that gives."""
         reserved = self._ledger.reserve(pipeline.room)
         used = 0
@@ -282,7 +282,7 @@ class MirrorStream(ConsumerRebalanceListener):
             self._source_counts[source.topic] = known
         return known
 
-    def _look_at_ends(self, consumer: SliceConsumer, pipeline: Pipeline, now_ms: int) -> None:
+    def _look_at_ends(self, consumer: SliceConsumer, pipeline: WritePipeline, now_ms: int) -> None:
         """Where we stand at the end without a message there; and how far others are."""
         if now_ms - self._last_read_ms < _LOOK_AT_OTHERS_MS:
             return

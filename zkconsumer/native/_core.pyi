@@ -414,7 +414,7 @@ class Place:
 
 @final
 class Hand(Generic[K, V]):
-    """A ``streams.hand.Hand`` for chunks whose records are ``Runs``.
+    """A ``streams.chunk_cursor.ChunkCursor`` for chunks whose records are ``Runs``.
 
     Args:
         consumes_in_hand: see ``streams.delivery``.

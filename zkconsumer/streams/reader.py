@@ -123,7 +123,7 @@ class ChunkReader(Generic[K, V]):
     def iterate(
         self, slow: Callable[[], MessageAndMetadata[K, V]]
     ) -> Iterator[MessageAndMetadata[K, V]]:
-        """Give what ``step`` would, or ``slow`` where that has none; see ``Hand.iterate``."""
+        """Give what ``step`` would, else ``slow``; see ``ChunkCursor.iterate``."""
         return self._cursors.first.iterate(slow)
 
     def turn(self) -> Need | BlockingTask:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zkconsumer.drain.choosing import Wish, beyond_local, choose, local_path, scheme_of
+from zkconsumer.drain.choosing import EngineRequest, beyond_local, choose, local_path, scheme_of
 from zkconsumer.errors import ConfigError
 
 SPARK = ("--master",)
@@ -11,28 +11,48 @@ SPARK = ("--master",)
 @pytest.mark.parametrize(
     ("wanted", "environ", "engine"),
     [
-        (Wish(engine="auto", path="/lake"), {}, "local"),
-        (Wish(engine="auto", path="file:/lake", format="json"), {"SPARK_HOME": "/opt"}, "local"),
-        (Wish(engine="auto", path="/lake", spark_flags=SPARK), {}, "spark"),
-        (Wish(engine="auto", path="/lake"), {"PYSPARK_GATEWAY_PORT": "9"}, "spark"),
-        (Wish(engine="auto", path="/lake"), {"SPARK_REMOTE": "sc://h"}, "spark"),
-        (Wish(engine="auto", path="/lake", memory_mb=512), {"SPARK_REMOTE": "sc://h"}, "local"),
-        (Wish(engine="auto", path="hdfs://nn/lake"), {}, "spark"),
-        (Wish(engine="auto", path="s3a://lake/kafka"), {}, "spark"),
-        (Wish(engine="auto", path="/lake"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "spark"),
-        (Wish(engine="auto", path="/lake"), {"YARN_CONF_DIR": "/etc/hadoop"}, "spark"),
-        (Wish(engine="auto", path="file:/lake"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "local"),
-        (Wish(engine="auto", path="s3://b/k"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "local"),
-        (Wish(engine="local", path="/lake"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "local"),
-        (Wish(engine="local", path="s3a://lake/kafka"), {}, "local"),
-        (Wish(engine="auto", path="s3://lake/kafka"), {}, "local"),
-        (Wish(engine="auto", path="/state", format="kafka"), {}, "spark"),
-        (Wish(engine="spark", path="/lake"), {}, "spark"),
-        (Wish(engine="local", path="/lake", format="delta"), {"SPARK_REMOTE": "x"}, "local"),
+        (EngineRequest(engine="auto", path="/lake"), {}, "local"),
+        (
+            EngineRequest(engine="auto", path="file:/lake", format="json"),
+            {"SPARK_HOME": "/opt"},
+            "local",
+        ),
+        (EngineRequest(engine="auto", path="/lake", spark_flags=SPARK), {}, "spark"),
+        (EngineRequest(engine="auto", path="/lake"), {"PYSPARK_GATEWAY_PORT": "9"}, "spark"),
+        (EngineRequest(engine="auto", path="/lake"), {"SPARK_REMOTE": "sc://h"}, "spark"),
+        (
+            EngineRequest(engine="auto", path="/lake", memory_mb=512),
+            {"SPARK_REMOTE": "sc://h"},
+            "local",
+        ),
+        (EngineRequest(engine="auto", path="hdfs://nn/lake"), {}, "spark"),
+        (EngineRequest(engine="auto", path="s3a://lake/kafka"), {}, "spark"),
+        (EngineRequest(engine="auto", path="/lake"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "spark"),
+        (EngineRequest(engine="auto", path="/lake"), {"YARN_CONF_DIR": "/etc/hadoop"}, "spark"),
+        (
+            EngineRequest(engine="auto", path="file:/lake"),
+            {"HADOOP_CONF_DIR": "/etc/hadoop"},
+            "local",
+        ),
+        (
+            EngineRequest(engine="auto", path="s3://b/k"),
+            {"HADOOP_CONF_DIR": "/etc/hadoop"},
+            "local",
+        ),
+        (EngineRequest(engine="local", path="/lake"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "local"),
+        (EngineRequest(engine="local", path="s3a://lake/kafka"), {}, "local"),
+        (EngineRequest(engine="auto", path="s3://lake/kafka"), {}, "local"),
+        (EngineRequest(engine="auto", path="/state", format="kafka"), {}, "spark"),
+        (EngineRequest(engine="spark", path="/lake"), {}, "spark"),
+        (
+            EngineRequest(engine="local", path="/lake", format="delta"),
+            {"SPARK_REMOTE": "x"},
+            "local",
+        ),
     ],
 )
 def test_local_unless_spark_is_configured_or_needed(
-    wanted: Wish, environ: dict[str, str], engine: str
+    wanted: EngineRequest, environ: dict[str, str], engine: str
 ) -> None:
     """``auto`` takes the local one where it can, and where nothing speaks of Spark."""
     assert choose(wanted, environ) == engine
@@ -41,19 +61,31 @@ def test_local_unless_spark_is_configured_or_needed(
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (Wish(engine="local", path="hdfs://nn/lake"), r"hdfs://.*use --engine spark"),
-        (Wish(engine="local", path="/s", format="kafka"), r"--to kafka: use --engine spark"),
-        (Wish(engine="local", path="/lake", spark_flags=SPARK), r"--master is for --engine spark"),
-        (Wish(engine="local", path="/lake", memory_mb=5), r"--memory is 5: it must be 192 or more"),
-        (Wish(engine="spark", path="/lake", memory_mb=512), r"--memory is for --engine local"),
+        (EngineRequest(engine="local", path="hdfs://nn/lake"), r"hdfs://.*use --engine spark"),
         (
-            Wish(engine="auto", path="/lake", memory_mb=512, spark_flags=SPARK),
+            EngineRequest(engine="local", path="/s", format="kafka"),
+            r"--to kafka: use --engine spark",
+        ),
+        (
+            EngineRequest(engine="local", path="/lake", spark_flags=SPARK),
+            r"--master is for --engine spark",
+        ),
+        (
+            EngineRequest(engine="local", path="/lake", memory_mb=5),
+            r"--memory is 5: it must be 192 or more",
+        ),
+        (
+            EngineRequest(engine="spark", path="/lake", memory_mb=512),
+            r"--memory is for --engine local",
+        ),
+        (
+            EngineRequest(engine="auto", path="/lake", memory_mb=512, spark_flags=SPARK),
             r"--memory is for --engine local, and --master for --engine spark",
         ),
-        (Wish(engine="auto", path="hdfs://nn/lake", memory_mb=512), r"use --engine spark"),
+        (EngineRequest(engine="auto", path="hdfs://nn/lake", memory_mb=512), r"use --engine spark"),
     ],
 )
-def test_what_can_not_be_is_refused_in_a_line(wanted: Wish, message: str) -> None:
+def test_what_can_not_be_is_refused_in_a_line(wanted: EngineRequest, message: str) -> None:
     """It names what to do instead."""
     with pytest.raises(ConfigError, match=message) as refused:
         choose(wanted, {})

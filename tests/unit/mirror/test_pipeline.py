@@ -8,7 +8,7 @@ from tests.support.mirroring import SOURCE, batch_of
 from tests.support.waiting import wait_until
 from zkconsumer.errors import MirrorError
 from zkconsumer.mirror.batch import MirrorBatch
-from zkconsumer.mirror.pipeline import Pipeline
+from zkconsumer.mirror.pipeline import WritePipeline
 from zkconsumer.model import TopicPartition
 
 THERE = TopicPartition("copy", 0)
@@ -48,7 +48,7 @@ class Held:
 def test_what_comes_meanwhile_is_written_together() -> None:
     """In order; and at the end all of it is written."""
     held = Held()
-    pipeline = Pipeline(held.write, held.on_done, most=100)
+    pipeline = WritePipeline(held.write, held.on_done, most=100)
     with pipeline.running():
         pipeline.put(batch(0, 1))
         held.gate.release()
@@ -66,8 +66,8 @@ def test_what_comes_meanwhile_is_written_together() -> None:
 def test_room_is_bounded_in_messages_and_bytes() -> None:
     """Who reads waits; what is written gives its room back."""
     held = Held()
-    pipeline = Pipeline(held.write, held.on_done, most=3)
-    small = Pipeline(held.write, held.on_done, most=100, most_bytes=1)
+    pipeline = WritePipeline(held.write, held.on_done, most=3)
+    small = WritePipeline(held.write, held.on_done, most=100, most_bytes=1)
     with pipeline.running():
         pipeline.put(batch(0, 1))
         assert pipeline.room == 1
@@ -89,7 +89,7 @@ def test_a_failure_ends_it() -> None:
     """Who waits for room or for the end of it does not wait for ever, and hears why."""
     held = Held()
     held.error = MirrorError("refused")
-    pipeline = Pipeline(held.write, held.on_done, most=2)
+    pipeline = WritePipeline(held.write, held.on_done, most=2)
     with pytest.raises(MirrorError, match="refused"), pipeline.running():  # noqa: PT012
         pipeline.put(batch(4, 5))
         held.gate.release()
@@ -106,7 +106,7 @@ def test_what_is_given_up_ends_it() -> None:
     """Nothing behind it is written."""
     held = Held()
     held.gives_up = True
-    pipeline = Pipeline(held.write, held.on_done, most=100)
+    pipeline = WritePipeline(held.write, held.on_done, most=100)
     with pipeline.running():
         pipeline.put(batch(0))
         wait_until(lambda: not pipeline._waiting, what="the writer has it")

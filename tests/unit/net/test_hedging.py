@@ -36,7 +36,7 @@ class Paper:
     closed: bool = False
 
     def receive(self, timeout_ms: int) -> Received:
-        """See ``Runner``."""
+        """See ``PendingRequest``."""
         assert timeout_ms > 0
         assert not self.closed
         now_ms = self.clock.now_ms()
@@ -51,7 +51,7 @@ class Paper:
         return Received.ALL
 
     def close(self) -> None:
-        """See ``Runner``."""
+        """See ``PendingRequest``."""
         self.closed = True
 
 

@@ -22,7 +22,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class FileNaming:
     """Where files go, and how they are called.
 
     Attributes:
@@ -55,19 +55,19 @@ class DatedFiles:
 
     Args:
         files: where to.
-        place: what they are called.
+        naming: what they are called.
         shares: how much may wait before it is written, and how many files may be open.
     """
 
-    def __init__(self, files: DataFiles, place: Place, shares: Shares) -> None:
+    def __init__(self, files: DataFiles, naming: FileNaming, shares: Shares) -> None:
         self._files = files
-        self._place = place
+        self._naming = naming
         self._shares = shares
-        self._planned_day = place.created_ms * 1000 // _DAY_US
+        self._planned_day = naming.created_ms * 1000 // _DAY_US
         self._days: dict[int, _Day] = {}
         self._waiting_bytes = 0
         self._written: list[str] = []
-        self._name = f"part-{place.task:05d}-{uuid.uuid4()}"
+        self._name = f"part-{naming.task:05d}-{uuid.uuid4()}"
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Take rows in; their order stays within a date."""
@@ -94,8 +94,8 @@ class DatedFiles:
         if of_day.file is None:
             self._make_space()
             of_day.path = self._path(day)
-            place = self._place
-            of_day.file = formats.create(self._files, of_day.path, place.file_format)
+            naming = self._naming
+            of_day.file = formats.create(self._files, of_day.path, naming.file_format)
         of_day.file.write(pa.Table.from_batches(of_day.waiting))
         self._waiting_bytes -= of_day.size_bytes
         of_day.waiting, of_day.size_bytes = [], 0
@@ -116,13 +116,13 @@ class DatedFiles:
             of_day.file = None
 
     def _path(self, day: int) -> str:
-        place = self._place
+        naming = self._naming
         date = (_EPOCH + timedelta(days=day)).date().isoformat()
         name = f"{self._name}.c{len(self._written) + self._open():03d}"
-        ending = formats.ending(place.file_format)
+        ending = formats.ending(naming.file_format)
         # As Spark writes names that Kafka allows; another would lead out of the folder.
-        topic = quote(place.topic, safe="")
-        return f"{place.folder}/topic={topic}/date={date}/{name}.{ending}"
+        topic = quote(naming.topic, safe="")
+        return f"{naming.folder}/topic={topic}/date={date}/{name}.{ending}"
 
     def _open(self) -> int:
         return sum(of_day.file is not None for of_day in self._days.values())

@@ -11,12 +11,12 @@ from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.local.data_files import DataFiles, LocalFiles
-from zkconsumer.drain.local.errors import told_by_arrow
+from zkconsumer.drain.local.errors import described_by_arrow
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.object_storage import ObjectFiles, ObjectStorage
-from zkconsumer.drain.local.reading import RangeRows
+from zkconsumer.drain.local.reading import LocalRangeRows
 from zkconsumer.drain.local.writer import LocalWriter
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
@@ -49,7 +49,7 @@ class LocalEngine:
         file_format = "parquet" if is_delta else settings.format
         files = self._files(storage)
         shares = Shares.of(self._memory_mb, self._cores, held_bytes=files.held_bytes)
-        rows = RangeRows(settings.checked(), shares)
+        rows = LocalRangeRows(settings.checked(), shares)
         writer = LocalWriter(rows, files, shares, ends, file_format)
         if is_delta:
             return DeltaLanding(storage, writer, settings)
@@ -71,7 +71,7 @@ class LocalEngine:
 
     def telling(self, what: str) -> AbstractContextManager[None]:
         """See ``Engine``."""
-        return told_by_arrow(what)
+        return described_by_arrow(what)
 
     def _files(self, storage: Storage) -> DataFiles:
         return ObjectFiles(storage) if isinstance(storage, ObjectStorage) else LocalFiles(storage)

@@ -12,7 +12,7 @@ _SHOWN_CHARS = 2_000
 
 
 @contextmanager
-def told_by_arrow(what: str) -> Iterator[None]:
+def described_by_arrow(what: str) -> Iterator[None]:
     """Turn what pyarrow raises into a ``DrainError``.
 
     Args:

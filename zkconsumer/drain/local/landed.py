@@ -18,9 +18,9 @@ from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import row_hashes
 from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.reading import Piece, RangeRows
-from zkconsumer.drain.local.sums import Tally, grouped, with_place
-from zkconsumer.drain.local.workers import Desk, in_threads
+from zkconsumer.drain.local.reading import LocalRangeRows, Piece
+from zkconsumer.drain.local.sums import RowSums, grouped, with_place
+from zkconsumer.drain.local.workers import Cancellation, in_threads
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.proving.proof import Difference, Differing
 from zkconsumer.model import OffsetRange, TopicPartition
@@ -92,7 +92,7 @@ class LocalRows:
     ) -> dict[TopicPartition, dict[Difference, Differing]]:
         """See ``LandedRows``."""
         everything = {**options, "subscribePattern": ".*", "failOnDataLoss": "false"}
-        cluster = RangeRows(source_options(everything), self._shares)
+        cluster = LocalRangeRows(source_options(everything), self._shares)
         ours: _Sums = {}
         files_of: dict[Block, set[str]] = {}
         for path, sums in self._each(lambda path, shared: (path, self._sums(path, ranges, shared))):
@@ -112,19 +112,19 @@ class LocalRows:
         return found
 
     @cached_property
-    def _tally(self) -> Tally:
-        found = Tally()
+    def _tally(self) -> RowSums:
+        found = RowSums()
         for tally in self._each(self._count):
             found.merge(tally)
         return found
 
-    def _count(self, path: str, shared: Desk) -> Tally:
-        found = Tally()
+    def _count(self, path: str, shared: Cancellation) -> RowSums:
+        found = RowSums()
         for rows in self._read(path, shared):
             found.add(_topic(path), rows)
         return found
 
-    def _sums(self, path: str, ranges: _Ranges, shared: Desk) -> _Sums:
+    def _sums(self, path: str, ranges: _Ranges, shared: Cancellation) -> _Sums:
         found: _Sums = {}
         for rows in self._read(path, shared):
             _merge(found, _block_sums(_topic(path), _within(_topic(path), rows, ranges)))
@@ -134,14 +134,14 @@ class LocalRows:
         self,
         blocks: Sequence[Block],
         paths: Sequence[str],
-        cluster: tuple[RangeRows, _Ranges],
+        cluster: tuple[LocalRangeRows, _Ranges],
         found: dict[TopicPartition, dict[Difference, Differing]],
     ) -> None:
         """Add which messages of some blocks differ, and how."""
         rows, ranges = cluster
         ours: dict[Block, list[pa.Table]] = {}
         for path in paths:
-            for batch in self._read(path, Desk()):
+            for batch in self._read(path, Cancellation()):
                 inside = _within(_topic(path), batch, ranges)
                 for block, some in _parted(_topic(path), inside, blocks):
                     ours.setdefault(block, []).append(_hashed(some, "ours"))
@@ -154,10 +154,10 @@ class LocalRows:
             for kind, differing in _differing(ours.get(block, []), theirs).items():
                 of_partition[kind] = _together(of_partition.get(kind), differing)
 
-    def _each(self, job: Callable[[str, Desk], R]) -> Iterator[R]:
+    def _each(self, job: Callable[[str, Cancellation], R]) -> Iterator[R]:
         return in_threads(job, self._paths, threads=self._shares.threads, name="verify")
 
-    def _read(self, path: str, shared: Desk) -> Iterator[pa.RecordBatch]:
+    def _read(self, path: str, shared: Cancellation) -> Iterator[pa.RecordBatch]:
         """The rows of a file, up to where it can't be read."""
         self._files.input(path).close()
         try:
@@ -211,7 +211,7 @@ def _block_sums(topic: str, rows: pa.RecordBatch) -> _Sums:
     }
 
 
-def _sums_of(piece: Piece, shared: Desk) -> _Sums:
+def _sums_of(piece: Piece, shared: Cancellation) -> _Sums:
     found: _Sums = {}
     for rows in piece.rows():
         shared.check()
@@ -219,7 +219,7 @@ def _sums_of(piece: Piece, shared: Desk) -> _Sums:
     return found
 
 
-def _hashes_of(piece: Piece, shared: Desk) -> list[pa.Table]:
+def _hashes_of(piece: Piece, shared: Cancellation) -> list[pa.Table]:
     found = []
     for rows in piece.rows():
         shared.check()

@@ -14,7 +14,7 @@ from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.drain.local.columns import batch_of
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.workers import Desk, in_threads
+from zkconsumer.drain.local.workers import Cancellation, in_threads
 from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.model import Broker, OffsetRange
@@ -48,7 +48,7 @@ class Piece:
     rows: Callable[[], Iterator[pa.RecordBatch]]
 
 
-class RangeRows:
+class LocalRangeRows:
     """Reads ranges, several at once.
 
     Args:
@@ -66,7 +66,9 @@ class RangeRows:
             part_bytes=min(requested.part_bytes, shares.part_bytes),
         )
 
-    def each(self, ranges: Sequence[OffsetRange], job: Callable[[Piece, Desk], R]) -> Iterator[R]:
+    def each(
+        self, ranges: Sequence[OffsetRange], job: Callable[[Piece, Cancellation], R]
+    ) -> Iterator[R]:
         """Have a job read each piece of some ranges; gives what they return, as it comes.
 
         Raises:

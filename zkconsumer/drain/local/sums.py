@@ -16,7 +16,7 @@ _Bounds = tuple[pa.Array, pa.Array]
 
 
 @dataclass(slots=True)
-class Tally:
+class RowSums:
     """The sums and the runs of rows, as far as they were added. Thread: one at a time.
 
     A run takes 16 bytes, and neighbouring rows are one.
@@ -41,7 +41,7 @@ class Tally:
         for partition, offsets in _by_partition(placed):
             self.bounds.setdefault(TopicPartition(topic, partition), []).append(_bounds(offsets))
 
-    def merge(self, other: "Tally") -> None:
+    def merge(self, other: "RowSums") -> None:
         """Add what another has."""
         self.unplaced += other.unplaced
         for tp, contents in other.contents.items():

@@ -18,8 +18,8 @@ class GivenUp(Exception):
 
 
 @dataclass(slots=True)
-class Desk:
-    """What jobs look at while they run. Thread: any."""
+class Cancellation:
+    """Tells running jobs that nobody wants their results any more. Thread: any."""
 
     is_closed: bool = False
 
@@ -34,13 +34,13 @@ class Desk:
 
 
 @dataclass(slots=True)
-class _Answer(Generic[R]):
+class _JobResult(Generic[R]):
     results: list[R] = field(default_factory=list)
     error: BaseException | None = None
 
 
 def in_threads(
-    job: Callable[[T, Desk], R], items: Sequence[T], *, threads: int, name: str
+    job: Callable[[T, Cancellation], R], items: Sequence[T], *, threads: int, name: str
 ) -> Iterator[R]:
     """Do a job for each item, so many at a time.
 
@@ -48,7 +48,7 @@ def in_threads(
     caller's gets the results; a signal handler's exception gets through.
 
     Args:
-        job: gets an item and the desk; it calls ``Desk.check`` often.
+        job: gets an item and the cancellation, whose ``check`` it calls often.
         items: begun in this order.
         threads: how many at a time.
         name: of the threads.
@@ -59,36 +59,36 @@ def in_threads(
     Raises:
         Exception: of the first job that failed.
     """
-    todo, shared, responses = deque(items), Desk(), Mailbox[_Answer[R]]()
+    todo, cancellation, responses = deque(items), Cancellation(), Mailbox[_JobResult[R]]()
 
     def body() -> None:
-        while todo and not shared.is_closed:
+        while todo and not cancellation.is_closed:
             try:
                 item = todo.popleft()
             except IndexError:
                 return
             try:
-                responses.put(_Answer([job(item, shared)]))
+                responses.put(_JobResult([job(item, cancellation)]))
             except BaseException as error:  # noqa: BLE001 - raised where the results are wanted
-                responses.put(_Answer(error=error))
+                responses.put(_JobResult(error=error))
                 return
 
     scope = ThreadScope(name)
     try:
         for number in range(min(threads, len(items))):
-            scope.spawn(str(number), body, stop=lambda: _close(shared))
+            scope.spawn(str(number), body, stop=lambda: _close(cancellation))
         for _ in items:
             response = _next(responses)
             if response.error is not None:
                 raise response.error
             yield from response.results
     finally:
-        _close(shared)
+        _close(cancellation)
         scope.close(_PATIENCE_MS)
 
 
-def _close(shared: Desk) -> None:
-    shared.is_closed = True
+def _close(cancellation: Cancellation) -> None:
+    cancellation.is_closed = True
 
 
 def _next(responses: "Mailbox[Any]") -> Any:

@@ -8,12 +8,12 @@ from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.holes import absences
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.data_files import DataFiles
-from zkconsumer.drain.local.dated_files import DatedFiles, Place
-from zkconsumer.drain.local.errors import told_by_arrow
+from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
+from zkconsumer.drain.local.errors import described_by_arrow
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.reading import Piece, RangeRows
-from zkconsumer.drain.local.sums import Tally
-from zkconsumer.drain.local.workers import Desk
+from zkconsumer.drain.local.reading import LocalRangeRows, Piece
+from zkconsumer.drain.local.sums import RowSums
+from zkconsumer.drain.local.workers import Cancellation
 from zkconsumer.drain.manifest import LandedPart
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.proving.coverage import Run
@@ -34,7 +34,7 @@ class LocalWriter:
     """
 
     def __init__(
-        self, rows: RangeRows, files: DataFiles, shares: Shares, ends: Ends, file_format: str
+        self, rows: LocalRangeRows, files: DataFiles, shares: Shares, ends: Ends, file_format: str
     ) -> None:
         self._rows = rows
         self._files = files
@@ -44,8 +44,8 @@ class LocalWriter:
 
     def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """See ``RowWriter``."""
-        landed = Tally()
-        with told_by_arrow(f"batch {plan.number}"):
+        landed = RowSums()
+        with described_by_arrow(f"batch {plan.number}"):
             jobs = self._rows.each(
                 plan.ranges, lambda piece, shared: self._piece(plan, folder, piece, shared)
             )
@@ -62,8 +62,8 @@ class LocalWriter:
             for wanted in plan.ranges
         )
 
-    def _piece(self, plan: BatchPlan, folder: str, piece: Piece, shared: Desk) -> Tally:
-        place = Place(
+    def _piece(self, plan: BatchPlan, folder: str, piece: Piece, shared: Cancellation) -> RowSums:
+        place = FileNaming(
             folder=folder,
             topic=piece.topic,
             task=piece.number,
@@ -74,7 +74,7 @@ class LocalWriter:
         for rows in piece.rows():
             shared.check()
             dated.write(rows)
-        landed = Tally()
+        landed = RowSums()
         for path in dated.close():
             for rows in formats.read(self._files, path, self._format):
                 shared.check()
@@ -82,19 +82,19 @@ class LocalWriter:
         return landed
 
     def _runs_again(self, doubtful: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
-        again = Tally()
+        again = RowSums()
         for tally in self._rows.each(list(doubtful.values()), _count):
             again.merge(tally)
         return _runs_of(again, doubtful)
 
 
-def _runs_of(tally: Tally, wanted: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
+def _runs_of(tally: RowSums, wanted: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
     return ((tp, tally.runs(tp)) for tp in wanted)
 
 
-def _count(piece: Piece, shared: Desk) -> Tally:
+def _count(piece: Piece, shared: Cancellation) -> RowSums:
     """What is there of a piece."""
-    found = Tally()
+    found = RowSums()
     for rows in piece.rows():
         shared.check()
         found.add(piece.topic, rows)

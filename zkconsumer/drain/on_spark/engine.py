@@ -14,7 +14,7 @@ from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.landed import SparkRows, read_files
-from zkconsumer.drain.on_spark.rows import RangeRows, RowCounter, SparkWriter, drain_session
+from zkconsumer.drain.on_spark.rows import RowCounter, SparkRangeRows, SparkWriter, drain_session
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import TopicPartition
@@ -40,7 +40,7 @@ class SparkEngine:
 
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
         """See ``Engine``."""
-        rows = RangeRows(self._session, settings.reading())
+        rows = SparkRangeRows(self._session, settings.reading())
         counter = RowCounter(rows, ends)
         match settings.format:
             case "delta":

@@ -51,7 +51,7 @@ def drain_session(session: SparkSession) -> SparkSession:
     return own
 
 
-class RangeRows:
+class SparkRangeRows:
     """Reads exact ranges of a cluster.
 
     Args:
@@ -106,7 +106,7 @@ class RowCounter:
         ends: asks the cluster where logs begin and end.
     """
 
-    def __init__(self, rows: RangeRows, ends: Ends) -> None:
+    def __init__(self, rows: SparkRangeRows, ends: Ends) -> None:
         self._rows = rows
         self._ends = ends
 
@@ -151,7 +151,7 @@ class SparkWriter:
     """
 
     def __init__(
-        self, rows: RangeRows, counter: RowCounter, storage: Storage, file_format: str
+        self, rows: SparkRangeRows, counter: RowCounter, storage: Storage, file_format: str
     ) -> None:
         self._rows = rows
         self._counter = counter

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from zkconsumer.drain import layout
 from zkconsumer.drain.checksum import Contents
-from zkconsumer.drain.engine import Engine, LandedRows
+from zkconsumer.drain.engine import DrainEngine, LandedRows
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.manifest import Manifest
@@ -51,7 +51,7 @@ class Published(NamedTuple):
 class _Seen(NamedTuple):
     """A drain, and what a verification has at hand."""
 
-    engine: Engine
+    engine: DrainEngine
     storage: Storage
     journal: BatchJournal
     identity: DrainIdentity
@@ -60,7 +60,7 @@ class _Seen(NamedTuple):
 
 
 def prove(
-    engine: Engine,
+    engine: DrainEngine,
     storage: Storage,
     *,
     cluster: Mapping[str, str] | None = None,

@@ -45,7 +45,7 @@ _MOST_SHARED: Final = 8
 """A set that is a smaller part of its answer is copied: else little could keep much in memory."""
 
 
-class Frame(NamedTuple):
+class ResponseFrame(NamedTuple):
     """An answer in whose bytes records lie, together with those of other partitions.
 
     Attributes:
@@ -70,7 +70,7 @@ class BufferedChunk:
     __slots__ = ("_count", "_wire_bytes", "end", "frame", "memory_bytes", "records")
 
     def __init__(
-        self, records: FetchedRecords, end: PositionView, frame: Frame | None = None
+        self, records: FetchedRecords, end: PositionView, frame: ResponseFrame | None = None
     ) -> None:
         self.records = records
         self.end = end
@@ -164,15 +164,15 @@ def unpack(
     )
 
 
-def _frame_of(data: memoryview) -> Frame | None:
+def _frame_of(data: memoryview) -> ResponseFrame | None:
     """The answer that a set lies in, if it is a large part of it."""
     frame = data.obj
     if isinstance(frame, bytearray) and len(frame) <= _MOST_SHARED * len(data):
-        return Frame(id(frame), len(frame))
+        return ResponseFrame(id(frame), len(frame))
     return None
 
 
-def _chunk(fetched: FetchedRecords, reading: Reading, frame: Frame | None) -> BufferedChunk:
+def _chunk(fetched: FetchedRecords, reading: Reading, frame: ResponseFrame | None) -> BufferedChunk:
     """What waits, up to where reading goes on; in front of damage nobody knows the epoch."""
     epoch = fetched.last_leader_epoch if reading.damage is None else NO_EPOCH
     return BufferedChunk(fetched, PositionView(reading.next_offset, epoch), frame)

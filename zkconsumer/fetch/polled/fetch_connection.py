@@ -306,11 +306,11 @@ class FetchConnection:
             if not _has_set(part):
                 self._transfer(requested, part, Unpacked())
         if not response.throttle_time_ms:
-            self._ask_early(step, sets)
+            self._send_early(step, sets)
         self._unpack_all(sets, duration_ms)
         return any(len(part.records) or part.error_code for part in responses.values())
 
-    def _ask_early(
+    def _send_early(
         self, step: SessionStep, sets: Sequence[tuple[PartitionRequest, FetchedPartition]]
     ) -> None:
         """Ask for what follows, if headers tell what that is."""

@@ -196,7 +196,7 @@ class PartitionState:
     def get_stuck(self, trouble: Trouble) -> None:
         """Tell the caller of an error, behind what waits."""
         self.phase, self.trouble = Phase.STUCK, trouble
-        self.drop_asked()
+        self.drop_requests()
         self.lookup = None
 
     def received(self) -> None:
@@ -205,7 +205,7 @@ class PartitionState:
             self.trouble = None
             self.phase = Phase.RESETTING if self.fetched is None else Phase.FETCHING
 
-    def drop_asked(self) -> None:
+    def drop_requests(self) -> None:
         """Let no answer that is on its way count."""
         self.requested = self.early = None
 
@@ -273,7 +273,7 @@ class PartitionState:
     def _forget(self) -> None:
         """Drop what waits, what is under way, and all that was found out about the old place."""
         self.waiting.clear()
-        self.drop_asked()
+        self.drop_requests()
         self.lookup = None
         self.policy = self.trouble = None
         self.unproven = False

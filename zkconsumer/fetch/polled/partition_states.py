@@ -68,7 +68,7 @@ class PartitionStates:
         for tp in partitions:
             state = self.states.pop(tp, None)
             if state is not None:
-                state.drop_asked()
+                state.drop_requests()
                 state.lookup = None
                 self.line.pop(tp, None)
                 self._on_reply(state)
@@ -285,7 +285,7 @@ class PartitionStates:
     def _move(self, state: PartitionState, source: Broker | None) -> None:
         """What the last fetcher has in flight counts no more: that broker may never answer."""
         tp = state.topic_partition
-        state.drop_asked()
+        state.drop_requests()
         if state.source is not None:
             of_source = self._sources[state.source]
             of_source.pop(tp, None)

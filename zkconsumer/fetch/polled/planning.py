@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.fetch.ahead import Ahead
-from zkconsumer.fetch.polled.completed import Frame, PartitionRequest
+from zkconsumer.fetch.ahead import HeaderSummary
+from zkconsumer.fetch.polled.completed import PartitionRequest, ResponseFrame
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, PositionLookup
 from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.settings import PollFetchSettings
@@ -39,7 +39,7 @@ class Arriving:
 
     requested: PartitionRequest
     size_bytes: int
-    ahead: Ahead | None
+    ahead: HeaderSummary | None
 
     @property
     def memory_bytes(self) -> int:
@@ -141,7 +141,7 @@ def _is_ready(
 def _has_capacity(states: PartitionStates, arriving: Iterable[Arriving]) -> bool:
     """Whether all that waits leaves room for fetching ahead."""
     waiting_bytes = sum(one.memory_bytes for one in arriving)
-    by_frame: dict[Frame, int] = {}
+    by_frame: dict[ResponseFrame, int] = {}
     for state in states.states.values():
         for chunk in state.waiting:
             if chunk.frame is None:

@@ -57,7 +57,7 @@ PATIENCE: Final = ChannelSettings(backoff_ms=250)
 
 
 class KafkaGroupOffsets:
-    """An ``OffsetPlace``.
+    """A ``GroupOffsetStore``.
 
     Args:
         client: knows the cluster; whoever made it stops it.
@@ -117,7 +117,7 @@ class KafkaGroupOffsets:
         }
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
-        """See ``OffsetPlace``. Before 0.10.2 every partition of the cluster is asked for."""
+        """See ``GroupOffsetStore``. Before 0.10.2 every partition of the cluster is asked for."""
         tells_all = self._versions().has(ApiKey.OFFSET_FETCH, at_least=ALL_AT_ONCE_SINCE)
         found = self._read(None if tells_all else sorted(self.partitions(topics)))
         return {
@@ -127,11 +127,11 @@ class KafkaGroupOffsets:
         }
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """See ``OffsetPlace``."""
+        """See ``GroupOffsetStore``."""
         return self._read(partitions)
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
-        """See ``OffsetPlace``."""
+        """See ``GroupOffsetStore``."""
         outcome: dict[TopicPartition, str | None] = {}
         for part in _parts_of(offsets, self._group_id):
             nothing = OffsetAndMetadata(NO_OFFSET)
@@ -142,7 +142,7 @@ class KafkaGroupOffsets:
         return outcome
 
     def members(self) -> list[str]:
-        """See ``OffsetPlace``: none before 0.9, whose members only ZooKeeper knows of."""
+        """See ``GroupOffsetStore``: none before 0.9, whose members only ZooKeeper knows of."""
         if not self._versions().has(ApiKey.DESCRIBE_GROUPS):
             return []
         request = dg.DescribeGroupsRequest(groups=(self._group_id,))

@@ -16,7 +16,7 @@ from zkconsumer.zk.store import ZkStore
 
 
 class ZookeeperGroupOffsets:
-    """An ``OffsetPlace``.
+    """A ``GroupOffsetStore``.
 
     Args:
         store: the client.
@@ -34,7 +34,7 @@ class ZookeeperGroupOffsets:
         self._nodes = VersionedNodes(store, group_id)
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
-        """See ``OffsetPlace``. A node that is no partition's is passed over."""
+        """See ``GroupOffsetStore``. A node that is no partition's is passed over."""
         found = self._below("offsets")
         wanted = sorted(topic for topic in found if topics is None or topic in topics)
         partitions = [
@@ -47,11 +47,11 @@ class ZookeeperGroupOffsets:
         return self._nodes.read(partitions)
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """See ``OffsetPlace``."""
+        """See ``GroupOffsetStore``."""
         return self._nodes.read(partitions)
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
-        """See ``OffsetPlace``."""
+        """See ``GroupOffsetStore``."""
         return self._nodes.write(offsets)
 
     def partitions(self) -> frozenset[TopicPartition]:
@@ -59,7 +59,7 @@ class ZookeeperGroupOffsets:
         return partitions_in(self._store)
 
     def members(self) -> list[str]:
-        """See ``OffsetPlace``: registrations, and owners of partitions without one."""
+        """See ``GroupOffsetStore``: registrations, and owners of partitions without one."""
         ids = self._store.children_many([self._paths.ids])[0] or []
         owned = [
             TopicPartition(topic, int(name))

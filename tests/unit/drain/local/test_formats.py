@@ -11,7 +11,7 @@ import pytest
 from zkconsumer.drain.local import dated_files, formats
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import LocalFiles
-from zkconsumer.drain.local.dated_files import DatedFiles, Place
+from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
 from zkconsumer.drain.local.landed import LocalRows, _topic
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import Shares
@@ -86,7 +86,7 @@ def dated(
     files: LocalFiles, group_bytes: int, topic: str = "t", *, file_format: str = "parquet"
 ) -> DatedFiles:
     """Planned on the 2014-05-13."""
-    place = Place(
+    place = FileNaming(
         folder="f", topic=topic, task=3, file_format=file_format, created_ms=1_400_000_000_000
     )
     shares = replace(Shares.of(256, 1), group_bytes=group_bytes)

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from zkconsumer.drain.checksum import Checksum, Contents
 from zkconsumer.drain.local.columns import SCHEMA
-from zkconsumer.drain.local.sums import Tally
+from zkconsumer.drain.local.sums import RowSums
 from zkconsumer.drain.local.xxhash64 import row_hash
 from zkconsumer.model import TopicPartition
 
@@ -22,7 +22,7 @@ def rows_at(places: list[Place]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, SCHEMA)
 
 
-def offsets_of(tally: Tally, partition: int) -> list[int]:
+def offsets_of(tally: RowSums, partition: int) -> list[int]:
     """Each as often as a run holds it."""
     runs = tally.runs(TopicPartition("t", partition))
     return [offset for run in runs for offset in range(run.from_offset, run.until_offset)]
@@ -35,7 +35,7 @@ def test_runs_hold_exactly_the_offsets_of_the_rows() -> None:
     mixed: list[Place] = [(1 + at // 5 % 2, at) for at in range(60)]
     wild: list[Place] = [(3, chance.randrange(40)) for _ in range(80)]
     places = [*ordered, *mixed, *wild]
-    tally, other = Tally(), Tally()
+    tally, other = RowSums(), RowSums()
     for at in range(0, len(places), 13):
         (tally if at % 2 else other).add("t", rows_at(places[at : at + 13]))
     tally.merge(other)
@@ -49,7 +49,7 @@ def test_runs_hold_exactly_the_offsets_of_the_rows() -> None:
 
 def test_neighbouring_rows_are_one_run_and_runs_are_sorted() -> None:
     """However batches came; a partition that is not there has none."""
-    tally = Tally()
+    tally = RowSums()
     tally.add("t", rows_at([(0, at) for at in range(100, 200)]))
     tally.add("t", rows_at([(0, at) for at in range(100)]))
     assert list(tally.runs(TopicPartition("t", 0))) == [(0, 100), (100, 200)]
@@ -58,7 +58,7 @@ def test_neighbouring_rows_are_one_run_and_runs_are_sorted() -> None:
 
 def test_contents_are_the_sums_of_the_rows() -> None:
     """Modulo 2**64, whatever the batches; rows without a place are told apart."""
-    tally = Tally()
+    tally = RowSums()
     tally.add("t", rows_at([(0, at) for at in range(30)]))
     tally.add("t", rows_at([(0, 30), (None, 5), (1, None)]))
     total = sum(row_hash(at, None, b"v", None, -1) for at in range(31))

@@ -5,7 +5,7 @@ from typing import Any, Self, cast
 import pytest
 from pyspark.sql import SparkSession
 
-from zkconsumer.drain.on_spark.rows import RangeRows
+from zkconsumer.drain.on_spark.rows import SparkRangeRows
 from zkconsumer.model import OffsetRange, TopicPartition
 
 WANTED = OffsetRange(
@@ -47,7 +47,7 @@ class PaperSession:
 def test_what_must_be_in_order_is_read_by_one_task_a_range(*, divided: bool) -> None:
     """Whatever the options say that suit a landing of files."""
     session = PaperSession()
-    rows = RangeRows(cast("SparkSession", session), DIVIDING)
+    rows = SparkRangeRows(cast("SparkSession", session), DIVIDING)
     rows.read([WANTED], divided=divided)
     assert session.requested["startingoffsets"] == '{"clicks": {"0": 5}}'
     assert session.requested["kafka.client.id"] == "d"

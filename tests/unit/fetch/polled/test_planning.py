@@ -19,9 +19,9 @@ from tests.support.polled import (
 )
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.ahead import Ahead
+from zkconsumer.fetch.ahead import HeaderSummary
 from zkconsumer.fetch.polled.collecting import collect
-from zkconsumer.fetch.polled.completed import Frame
+from zkconsumer.fetch.polled.completed import ResponseFrame
 from zkconsumer.fetch.polled.partition_states import PartitionStates
 from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch, plan_lookups
 from zkconsumer.fetch.polled.settings import PollFetchSettings
@@ -44,7 +44,7 @@ def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
 
 
 def arriving(
-    states: PartitionStates, planned: FetchPlan, came: dict[TopicPartition, Ahead | None]
+    states: PartitionStates, planned: FetchPlan, came: dict[TopicPartition, HeaderSummary | None]
 ) -> Any:
     """The plan while these are unpacked, 60 bytes of each."""
     sets = [Arriving(planned.wanted[tp], 60, ahead) for tp, ahead in came.items()]
@@ -57,7 +57,7 @@ def test_what_follows_a_set_is_asked_for_while_that_is_unpacked() -> None:
     """Behind the others, whose turn it is; with room for the entry that was cut off."""
     states = board_of(TP, TP1)
     planned = plan(states)
-    early = arriving(states, planned, {TP: Ahead(7, 3, 2 << 20, 60)})
+    early = arriving(states, planned, {TP: HeaderSummary(7, 3, 2 << 20, 60)})
     assert list(early.wanted) == [TP1, TP]
     requested = early.wanted[TP]
     assert (requested.start, requested.max_bytes) == (PositionView(7, 3), 2 << 20)
@@ -69,7 +69,7 @@ def test_what_follows_a_set_is_asked_for_while_that_is_unpacked() -> None:
 
 def test_where_nothing_can_be_asked_early_nobody_is() -> None:
     """Odd headers, no room for another one, too much of all, a seek meanwhile."""
-    unsupported, sound = None, Ahead(7, 3, 0, 60)
+    unsupported, sound = None, HeaderSummary(7, 3, 0, 60)
     for ahead, settings, seeks in (
         (unsupported, PollFetchSettings(), False),
         (sound, PollFetchSettings(max_partition_bytes=59), False),
@@ -87,7 +87,7 @@ def test_where_nothing_can_be_asked_early_nobody_is() -> None:
 def test_a_partition_that_has_to_wait_for_its_set_lets_the_others_not_wait() -> None:
     """The answer to the early request comes at once, so that it can be asked for behind it."""
     states = board_of(TP, TP1)
-    early = arriving(states, plan(states), {TP: Ahead(7, 3, 0, 60), TP1: None})
+    early = arriving(states, plan(states), {TP: HeaderSummary(7, 3, 0, 60), TP1: None})
     assert list(early.wanted) == [TP]
     assert early.max_wait_ms == 0
 
@@ -235,6 +235,6 @@ def test_an_answer_counts_as_a_whole_as_long_as_any_of_it_waits() -> None:
         states = board_of(TP, TP1, settings=settings)
         fetched(states, {TP: batch(0, 1), TP1: batch(0, 1)})
         for state in states.states.values():
-            state.waiting[0].frame = Frame(1, size_bytes)
+            state.waiting[0].frame = ResponseFrame(1, size_bytes)
             state.waiting[0].memory_bytes = memory_bytes
         assert bool(plan(states).wanted) is may
