@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sections", type=names, default=list(DEFAULT_SECTIONS))
     parser.add_argument("--only", type=names, default=[one.name for one in everybody()])
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--patience", type=int, default=2, help="tries more for a disturbed pass")
+    parser.add_argument("--retries", type=int, default=2, help="tries more for a disturbed pass")
     parser.add_argument("--into", type=Path, default=Path("build/bench"))
     parser.add_argument("--from", type=Path, dest="load")
     return parser
@@ -79,7 +79,7 @@ def measure(options: argparse.Namespace) -> Results:
     received: list[LatencyRun] = []
     with ExitStack() as stack:
         session = Session(
-            stack.enter_context(running_sandbox()), contestants, deadline=options.deadline
+            stack.enter_context(running_sandbox()), contestants, retries=options.retries
         )
         for one in (*contestants, *hearing):
             stack.callback(one.close)

@@ -49,7 +49,7 @@ class Session:
 
     sandbox: Sandbox
     contestants: Sequence[Contestant]
-    deadline: int = 2
+    retries: int = 2
     runs: list[Run] = field(default_factory=list)
     skipped: dict[tuple[str, str], str] = field(default_factory=dict)
     _broker_pid: int | None = None
@@ -82,7 +82,7 @@ class Session:
         return self._read(spec, contestant, job) is not None
 
     def _record(self, spec: TopicSpec, contestant: Contestant, number: int) -> None:
-        for tries_left in reversed(range(1 + self.deadline)):
+        for tries_left in reversed(range(1 + self.retries)):
             job = contestant.job(spec, self.cluster, fresh_group())
             assert job is not None
             before, began = machine.load_now(self._broker_pid), time.perf_counter()

@@ -26,7 +26,7 @@ def test_polling_stays_above_its_floors(broker_of: BrokerOf) -> None:
     floors = [floor for floor in bounds("poll_floors") if _holds(floor)]
     names = {name for floor in floors for name in (floor.contestant, floor.baseline)}
     taking_part = [one for one in everybody() if one.name in names]
-    session = Session(broker_of("3.9.1"), taking_part, deadline=0)
+    session = Session(broker_of("3.9.1"), taking_part, retries=0)
     session.measure(TOPIC, ROUNDS)
     found = {floor: floor.found(session.runs, TOPIC.name) for floor in floors}
     missed = [

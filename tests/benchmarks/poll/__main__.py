@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--topics", type=names, default=[])
     parser.add_argument("--only", type=names, default=[])
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--patience", type=int, default=2, help="tries more for a disturbed pass")
+    parser.add_argument("--retries", type=int, default=2, help="tries more for a disturbed pass")
     parser.add_argument("--into", type=Path, default=Path("build/bench"))
     parser.add_argument("--from", type=Path, dest="load")
     return parser
@@ -64,7 +64,7 @@ def measure(options: argparse.Namespace) -> Results:
     chosen = [contestants[name] for name in options.only or contestants]
     labels = {one.name: one.label for one in chosen}
     with running_sandbox(KAFKA) as sandbox:
-        session = Session(sandbox, chosen, deadline=options.deadline)
+        session = Session(sandbox, chosen, retries=options.retries)
         results = Results(this_machine(), labels, session.runs, skipped=session.skipped)
         for name in options.topics or specs:
             session.measure(specs[name], options.rounds or (2 if options.quick else 5))

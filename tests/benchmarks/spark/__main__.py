@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", type=names, default=[])
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--warm-ups", type=int, default=3)
-    parser.add_argument("--patience", type=int, default=1, help="tries more for a disturbed pass")
+    parser.add_argument("--retries", type=int, default=1, help="tries more for a disturbed pass")
     parser.add_argument("--into", type=Path, default=Path("build/bench"))
     parser.add_argument("--from", type=Path, dest="load")
     parser.add_argument("--planning", type=int, default=0)
@@ -77,7 +77,7 @@ def measure(options: argparse.Namespace) -> Results:
             old=stack.enter_context(running_sandbox()),
             new=stack.enter_context(running_sandbox(_MODERN)),
             sources=sources,
-            deadline=options.deadline,
+            retries=options.retries,
         )
         for source in sources:
             stack.callback(source.engine.close)

@@ -41,7 +41,7 @@ class SparkSession:
         old: the broker that ours read from.
         new: the one of the others.
         sources: who takes part.
-        deadline: how often a pass that others disturbed is made again.
+        retries: how often a pass that others disturbed is made again.
         runs: all recorded ones, in order.
         skipped: why a source is missing, by what was done and its name.
     """
@@ -49,7 +49,7 @@ class SparkSession:
     old: Sandbox
     new: Sandbox
     sources: Sequence[Source]
-    deadline: int = 1
+    retries: int = 1
     runs: list[Run] = field(default_factory=list)
     skipped: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -78,7 +78,7 @@ class SparkSession:
         return True
 
     def _record(self, spec: TopicSpec, source: Source, kind: str, number: int) -> None:
-        for tries_left in reversed(range(1 + self.deadline)):
+        for tries_left in reversed(range(1 + self.retries)):
             run = self._read(spec, source, kind, number)
             if run is None:
                 return
