@@ -1,21 +1,32 @@
 """Ranges of logs with transactions: what is committed comes once, and nothing that is not."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, cast
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.manual_clock import ManualClock
 from tests.support.poll_logs import ModelLog
-from tests.support.ranges import DECODERS, range_
-from zkconsumer.fetch.range_parts import PieceDecoder
+from tests.support.ranges import TP, range_
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.fetch.range_parts import LostRange, RangePart
+from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import RangeCursor, RangeRequest, ResponseKind
+from zkconsumer.model import Broker
+from zkconsumer.net.in_flight import InFlight, Received
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import IsolationLevel, Marker
-from zkconsumer.wire.messages.fetch import FetchedPartition, FetchPartition
+from zkconsumer.wire.messages.fetch import (
+    FetchedPartition,
+    FetchedTopic,
+    FetchRequest,
+    FetchResponse,
+)
 
 CODECS = [Codec.NONE, Codec.GZIP, Codec.LZ4]
 TIMEOUT_MS = 1_000
+LEADER = Broker(0, "leader", 9092)
 
 
 @st.composite
@@ -37,52 +48,71 @@ def logs(draw: st.DrawFn) -> ModelLog:
     return log
 
 
-@dataclass(slots=True)
-class Reading:
-    """A range on its way, with a leader that answers from a log."""
+class LogConnection:
+    """A leader that answers from a log, in the newest version that names topics by their names."""
 
-    log: ModelLog
-    cursor: RangeCursor
-    committed: bool
-    found: list[tuple[int, bytes | None]] = field(default_factory=list)
-    now_ms: int = 0
+    def __init__(self, log: ModelLog, *, committed: bool) -> None:
+        self.broker = LEADER
+        self.is_idle = True
+        self._log = log
+        self._committed = committed
 
-    def run(self) -> int | None:
-        """Read to the end; gives the offset from which on the rest was lost."""
-        while (request := self.cursor.request()) is not None:
-            self.now_ms += TIMEOUT_MS // 4
-            outcome = self.cursor.receive(request, self._respond(request), self.now_ms)
-            assert outcome in {ResponseKind.ARRIVED, ResponseKind.EMPTY}
-            while self.cursor.has_packed():
-                for part in self.cursor.unpack():
-                    self.found += [(one.offset, one.value) for one in part.records()]
-            lost = self.cursor.give_up_absent(self.now_ms)
-            if lost is not None:
-                assert lost.until_offset == self.cursor.wanted.until_offset
-                return lost.from_offset
-        return None
+    def version_of(self, *_: object, **__: object) -> int:
+        return 12
 
-    def _respond(self, request: RangeRequest) -> FetchedPartition:
-        wanted = FetchPartition(
-            partition=0, fetch_offset=request.offset, max_bytes=request.max_bytes
-        )
-        data = self.log.read(wanted, 12, 1 << 20, committed=self.committed)
-        return FetchedPartition(
-            partition=0,
+    def close(self) -> None:
+        self.is_idle = False
+
+    def begin(self, request: FetchRequest, **_: object) -> InFlight[FetchResponse]:
+        self.is_idle = False
+        return InFlight(request, 12, 1)
+
+    def receive(self, *_: object, **__: object) -> Received:
+        return Received.ALL
+
+    def finish(self, in_flight: InFlight[FetchResponse], **_: object) -> FetchResponse:
+        self.is_idle = True
+        request = in_flight.request
+        assert isinstance(request, FetchRequest)
+        (wanted,) = request.topics[0].partitions
+        data = self._log.read(wanted, 12, 1 << 20, committed=self._committed)
+        aborted = self._log.aborted_in(wanted.fetch_offset, data)
+        part = FetchedPartition(
+            partition=wanted.partition,
             error_code=0,
-            high_watermark=self.log.end,
-            last_stable_offset=self.log.last_stable,
-            aborted_transactions=self.log.aborted_in(request.offset, data)
-            if self.committed
-            else None,
-            records=memoryview(data),
+            high_watermark=self._log.end,
+            last_stable_offset=self._log.last_stable,
+            aborted_transactions=aborted if self._committed else None,
+            records=memoryview(bytearray(data)),
+        )
+        return FetchResponse(topics=(FetchedTopic(topic=TP.topic, partitions=(part,)),))
+
+
+@dataclass(slots=True)
+class LogClient:
+    """A client that knows one leader, and its pool of one connection."""
+
+    connection: LogConnection
+
+    @property
+    def connections(self) -> "LogClient":
+        return self
+
+    def take_or_dial(self, *_: object, **__: object) -> tuple[LogConnection, bool]:
+        return self.connection, False
+
+    def give_back(self, _: object) -> None:
+        self.connection.is_idle = True
+
+    def view(self, *_: object, **__: object) -> ClusterView:
+        return ClusterView(
+            brokers={LEADER.id: LEADER}, leaders={TP: LEADER}, leaderless={}, errors={}
         )
 
 
 @settings(deadline=None, max_examples=300)
 @given(
     logs(),
-    st.sampled_from(DECODERS),
     st.sampled_from(IsolationLevel),
     st.one_of(st.integers(1, 600), st.just(1 << 16)),
     st.sampled_from([1, 100, 1 << 20]),
@@ -90,7 +120,6 @@ class Reading:
 )
 def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
     log: ModelLog,
-    decoder: PieceDecoder,
     isolation: IsolationLevel,
     fetch_bytes: int,
     part_bytes: int,
@@ -106,10 +135,18 @@ def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
         fail_on_data_loss=False,
         isolation=isolation,
     )
-    cursor = RangeCursor(range_(start, stop), wanted, decoder=decoder)
-    reading = Reading(log, cursor, committed)
-    lost_from = reading.run()
+    clock = ManualClock()
+    client = LogClient(LogConnection(log, committed=committed))
+    reader = RangeReader(cast("Any", client), settings=wanted, clock=clock, pause=clock.advance)
+    parts = list(reader.read(range_(start, stop)))
+    lost = [one for one in parts if isinstance(one, LostRange)]
+    found = [
+        (one.offset, one.value)
+        for part in parts
+        if isinstance(part, RangePart)
+        for one in part.records()
+    ]
     end = min(stop, log.last_stable) if committed else stop
-    assert reading.found == log.visible(start, end, committed=committed)
-    assert (lost_from is not None) == (end < stop and start < stop)
-    assert lost_from is None or lost_from >= min(max(start, end), stop)
+    assert found == log.visible(start, end, committed=committed)
+    assert bool(lost) == (end < stop and start < stop)
+    assert all(one.from_offset >= min(max(start, end), stop) for one in lost)

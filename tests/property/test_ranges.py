@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.fake_script import Close, Cut, Fail, ScriptedReply, Step
 from tests.support.ranges import DECODERS, TP, RangeBench, bench, damage, range_, response
-from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, RangePiece, parts_of
+from zkconsumer.fetch.range_parts import LostRange, RangePart, parts_of
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
@@ -103,7 +103,6 @@ def events(draw: st.DrawFn) -> Event:
 @settings(deadline=None, max_examples=300)
 @given(
     logs(),
-    st.sampled_from(DECODERS),
     st.integers(30, 400),
     st.integers(20, 2_000),
     st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
@@ -111,7 +110,6 @@ def events(draw: st.DrawFn) -> Event:
 )
 def test_each_record_comes_once_or_is_said_to_be_lost(
     log: Log,
-    decoder: PieceDecoder,
     fetch_bytes: int,
     part_bytes: int,
     shares: list[float],
@@ -120,7 +118,7 @@ def test_each_record_comes_once_or_is_said_to_be_lost(
     """In order, with its own value; lost is only what the log does not hold any more."""
     start, end = (int(share * log.end) for share in shares)
     reader = log.world.reader(
-        decoder, part_bytes=part_bytes, fetch_bytes=fetch_bytes, fail_on_data_loss=False, retries=20
+        part_bytes=part_bytes, fetch_bytes=fetch_bytes, fail_on_data_loss=False, retries=20
     )
     at, waiting = start, list(happenings)
     seen: dict[int, bytes | None] = {}
@@ -157,10 +155,10 @@ def test_parts_hold_what_is_below_the_end_and_no_more_than_they_may(
     data = memoryview(log.world.net.cluster.log(TP).read(start, 1 << 20))
     found = []
     for decoder in DECODERS:
-        piece: RangePiece = decoder(data, start, 1 << 20, 1 << 20)
-        parts = list(parts_of(piece, end, part_bytes))
+        fetched = decoder(data, fetch_offset=start, max_decompressed_bytes=1 << 20)
+        parts = list(parts_of(fetched, end, part_bytes))
         for part in parts:
-            assert len(part.runs) == 1 or len(part) == 1 or size_of(part) <= part_bytes
+            assert len(part) == 1 or size_of(part) <= part_bytes
         behind = [part.next_offset for part in parts]
         firsts = [part.records()[0].offset for part in parts]
         assert behind == [*firsts[1:], end][: len(behind)]

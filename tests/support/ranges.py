@@ -8,19 +8,15 @@ from tests.support.fake_net import LONG_MS, FakeNet, fake_net
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.connection_pool import ConnectionPool
-from zkconsumer.fetch.range_parts import (
-    LostRange,
-    PieceDecoder,
-    RangePart,
-    decode_native,
-    decode_pure,
-)
+from zkconsumer.fetch.range_parts import LostRange, RangePart
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import Broker, OffsetRange, Record, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.records.engine import ENGINE, Engine
+from zkconsumer.records import pure_fetched
+from zkconsumer.records.engine import ENGINE, Engine, decode_fetched
+from zkconsumer.records.slices import FetchedDecoder
 from zkconsumer.wire.messages.fetch import FetchedPartition, FetchedTopic, FetchResponse
 from zkconsumer.wire.negotiation import of_generation
 from zkconsumer.wire.versions import BrokerGeneration
@@ -29,9 +25,9 @@ TP = TopicPartition("t", 0)
 SETTINGS = RangeSettings(
     timeout_ms=2_000, max_wait_ms=10, retry_interval_ms=1, poll_timeout_ms=50, retries=2
 )
-DECODERS: list[PieceDecoder] = [decode_pure]
+DECODERS: list[FetchedDecoder] = [pure_fetched.decode_fetched]
 if ENGINE is Engine.NATIVE:
-    DECODERS.append(decode_native)
+    DECODERS.append(decode_fetched)
 
 
 def range_(start: int, end: int, tp: TopicPartition = TP) -> OffsetRange:
@@ -67,9 +63,7 @@ class RangeBench:
     dialer: BrokerDialer = field(init=False)
     connections: ConnectionPool = field(init=False)
 
-    def reader(
-        self, decoder: PieceDecoder, clock: Clock | None = None, **changes: object
-    ) -> RangeReader:
+    def reader(self, clock: Clock | None = None, **changes: object) -> RangeReader:
         """A reader that notes its pauses instead of making them."""
         wanted = replace(self.settings, **changes)  # type: ignore[arg-type]  # by the caller
         return RangeReader(
@@ -77,7 +71,6 @@ class RangeBench:
             settings=wanted,
             clock=clock,
             pause=self.pauses.append,
-            decoder=decoder,
         )
 
     def client(self, timeout_ms: int = LONG_MS) -> ClusterClient:

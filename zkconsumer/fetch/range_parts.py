@@ -8,16 +8,11 @@ import sys
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import OffsetRange, Record, TopicPartition
-from zkconsumer.records import pure_fetched
-from zkconsumer.records.engine import ENGINE, Engine, decode_fetched
 from zkconsumer.records.rows import Headers, Row, made
-from zkconsumer.records.slices import FetchedDecoder
-from zkconsumer.records.transactions import IsolationLevel
-from zkconsumer.wire.messages.fetch import AbortedTransaction
+from zkconsumer.records.slices import FetchedRecords, RecordSlice
 
 if TYPE_CHECKING:
     from zkconsumer.native import _core
@@ -87,89 +82,30 @@ class LostRange:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RangePiece:
-    """What a decoder made of some bytes; see ``records.decode.DecodedRows`` for what is what."""
+def parts_of(fetched: FetchedRecords, end_offset: int, part_bytes: int) -> Iterator[RangePart]:
+    """Take all records, and cut those below an offset into parts.
 
-    runs: "Sequence[_core.Run]"
-    rows: Sequence[Row]
-    row_headers: Mapping[int, Headers] = field(default_factory=dict)
-    next_offset: int
-    valid_bytes: int
-    first_entry_size_bytes: int | None
-    error: CorruptRecord | None
-
-    @property
-    def last_offset(self) -> int | None:
-        """Of the last record; None without one."""
-        if self.rows:
-            return self.rows[-1][0]
-        return self.runs[-1].last_offset if self.runs else None
-
-
-Aborted = Sequence[AbortedTransaction]
-
-
-class PieceDecoder(Protocol):
-    """What decodes; ``records.decode_batches`` says what the arguments are."""
-
-    def __call__(
-        self,
-        data: memoryview,
-        fetch_offset: int,
-        bound_bytes: int,
-        enough_bytes: int,
-        aborted: Aborted | None = None,
-        /,
-    ) -> RangePiece:
-        """Decode.
-
-        Args:
-            data: from the start of an answer on, where ``aborted`` is given.
-            fetch_offset: records below it are left out.
-            bound_bytes: ``max_decompressed_bytes``.
-            enough_bytes: with so much decompressed nothing compressed is begun any more.
-            aborted: for a reader of committed records.
-        """
-        ...
+    Args:
+        fetched: what was unpacked; nothing is left of it.
+        end_offset: how far the parts go: what lies above is dropped.
+        part_bytes: about how much the records of a part may take, as they would lie in the log
+            uncompressed. A single record is never parted.
+    """
+    taken = fetched.take(len(fetched))
+    all_runs, all_rows, row_headers = _parted(taken)
+    runs = _no_larger(_runs_below(all_runs, end_offset), part_bytes)
+    rows = all_rows[: bisect_left(all_rows, end_offset, key=_offset_of)]
+    behind = rows[0][0] if rows else end_offset
+    for start, stop in _groups([run.size_bytes for run in runs], part_bytes):
+        next_offset = runs[stop].first_offset if stop < len(runs) else behind
+        yield RangePart(runs=runs[start:stop], next_offset=next_offset)
+    for start, stop in _groups([_row_bytes(row) for row in rows], part_bytes):
+        next_offset = rows[stop][0] if stop < len(rows) else end_offset
+        yield RangePart(rows=rows[start:stop], next_offset=next_offset, row_headers=row_headers)
 
 
-def decode_pure(
-    data: memoryview,
-    fetch_offset: int,
-    bound_bytes: int,
-    enough_bytes: int,
-    aborted: Aborted | None = None,
-) -> RangePiece:
-    """Decode in Python."""
-    sizes = (fetch_offset, bound_bytes, enough_bytes)
-    return _decoded(pure_fetched.decode_fetched, data, sizes, aborted)
-
-
-def decode_native(
-    data: memoryview,
-    fetch_offset: int,
-    bound_bytes: int,
-    enough_bytes: int,
-    aborted: Aborted | None = None,
-) -> RangePiece:
-    """Decode natively; only where the native engine runs."""
-    return _decoded(decode_fetched, data, (fetch_offset, bound_bytes, enough_bytes), aborted)
-
-
-def _decoded(
-    decode: FetchedDecoder, data: memoryview, sizes: tuple[int, int, int], aborted: Aborted | None
-) -> RangePiece:
-    committed = aborted is not None
-    found = decode(
-        data,
-        fetch_offset=sizes[0],
-        max_decompressed_bytes=sizes[1],
-        enough_bytes=sizes[2],
-        isolation=IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED,
-        aborted=aborted,
-    )
-    taken = found.take(len(found))
+def _parted(taken: RecordSlice) -> "tuple[list[_core.Run], list[Row], Mapping[int, Headers]]":
+    """Runs, the rows behind them, and the headers of these by offset."""
     runs: list[Any] = []
     rows: list[Row] = []
     for part in taken.parts():
@@ -177,47 +113,21 @@ def _decoded(
             rows += part
         else:
             runs.append(part)
-    row_headers: Mapping[int, Headers] = {}
-    if rows:
-        before = len(taken) - len(rows)
-        row_headers = {
-            rows[at - before][0]: one for at, one in taken.headers().items() if at >= before
-        }
-    return RangePiece(
-        runs=runs,
-        rows=rows,
-        row_headers=row_headers,
-        next_offset=found.next_offset,
-        valid_bytes=found.valid_bytes,
-        first_entry_size_bytes=found.first_entry_size_bytes,
-        error=found.error,
-    )
+    if not rows:
+        return runs, rows, {}
+    before = len(taken) - len(rows)
+    headers = {rows[at - before][0]: one for at, one in taken.headers().items() if at >= before}
+    return runs, rows, headers
 
 
-decode_piece: PieceDecoder = decode_native if ENGINE is Engine.NATIVE else decode_pure
-"""By the engine of this process."""
-
-
-def parts_of(piece: RangePiece, end_offset: int, part_bytes: int) -> Iterator[RangePart]:
-    """Cut the records below ``end_offset`` into parts.
-
-    Args:
-        piece: what was decoded.
-        end_offset: how far the parts go: what lies above is dropped.
-        part_bytes: about how much the records of a part may take, as they would lie in the log
-            uncompressed. A run, or a single record, is never parted.
-    """
-    runs = _runs_below(piece.runs, end_offset)
-    rows = piece.rows[: bisect_left(piece.rows, end_offset, key=_offset_of)]
-    behind = rows[0][0] if rows else end_offset
-    for start, stop in _groups([run.size_bytes for run in runs], part_bytes):
-        next_offset = runs[stop].first_offset if stop < len(runs) else behind
-        yield RangePart(runs=runs[start:stop], next_offset=next_offset)
-    for start, stop in _groups([_row_bytes(row) for row in rows], part_bytes):
-        next_offset = rows[stop][0] if stop < len(rows) else end_offset
-        yield RangePart(
-            rows=rows[start:stop], next_offset=next_offset, row_headers=piece.row_headers
-        )
+def _no_larger(runs: "list[_core.Run]", most_bytes: int) -> "list[_core.Run]":
+    """The same, none of them larger than that, if it has more than one record."""
+    cut: list[_core.Run] = []
+    for run in runs:
+        while run.size_bytes > most_bytes and len(run) > 1:
+            cut.append(run.split(most_bytes))
+        cut.append(run)
+    return cut
 
 
 def _groups(sizes: list[int], most_bytes: int) -> Iterator[tuple[int, int]]:

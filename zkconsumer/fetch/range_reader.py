@@ -1,7 +1,8 @@
 """Reads fixed ranges of offsets from the leaders: for whoever knows what he wants.
 
-Spark's tasks do, and ``replay``. There is no group, no ZooKeeper, and no thread in this. The next
-request leaves before the last answer is handed out, so that the broker works while the caller does.
+Spark's tasks do, and ``replay``. There is no group, no ZooKeeper, and no thread in this: the caller
+turns what polls fetch with, a step at a time. The next request leaves before the last answer is
+handed out, so that the broker works while the caller does.
 
 Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``KafkaDataConsumer``.
 """
@@ -9,22 +10,62 @@ Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``Kafka
 import contextlib
 import logging
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.error_codes import error_name
-from zkconsumer.errors import PartitionFailed
-from zkconsumer.fetch.leader_connection import LeaderConnection, Way
-from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, decode_piece
+from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
+from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.errors import (
+    BrokerError,
+    ConnectionLost,
+    LocalProtocolError,
+    LogTruncated,
+    OffsetOutOfRange,
+    PartitionFailed,
+    ProtocolError,
+    TopicAuthorizationFailed,
+    TransportError,
+    ZkConsumerError,
+)
+from zkconsumer.fetch.polled.effects import Effects
+from zkconsumer.fetch.polled.fetch_connection import FetchConnection
+from zkconsumer.fetch.polled.partition_state import PartitionState
+from zkconsumer.fetch.polled.partition_states import PartitionStates
+from zkconsumer.fetch.polled.positions import PositionResolver
+from zkconsumer.fetch.polled.shared_state import SharedFetchState
+from zkconsumer.fetch.polled.starts import AtOffset
+from zkconsumer.fetch.range_parts import LostRange, RangePart, parts_of
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import RangeCursor, RangeRequest, ResponseKind
+from zkconsumer.fetch.ranges import RangeBounds, RangeLosses
+from zkconsumer.fetch.tries import Tries
 from zkconsumer.model import Broker, OffsetRange
+from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.records.transactions import readable_end
 from zkconsumer.scope import wait_ms
-from zkconsumer.wire.messages.fetch import FetchedPartition
 
 __all__ = ["LostRange", "RangePart", "RangeReader", "RangeSettings"]
 
 log = logging.getLogger(__name__)
+
+_Yielded = Iterator[RangePart | LostRange]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Way:
+    """How all ranges of one reader are read.
+
+    Attributes:
+        client: knows who leads, and keeps the connections.
+        settings: sizes, times and tries.
+        clock: for how long something is tried, or looked for.
+        pause: waits so many milliseconds.
+    """
+
+    client: ClusterClient
+    settings: RangeSettings
+    clock: Clock
+    pause: Callable[[int], None]
 
 
 class RangeReader:
@@ -40,9 +81,8 @@ class RangeReader:
         client: knows who leads, and keeps the connections; it stays the caller's. A client without
             time for a second round leaves all tries to the settings.
         settings: sizes, times, and what to do about losses.
-        clock: for time-outs.
+        clock: for how long something is tried, or looked for.
         pause: waits so many milliseconds.
-        decoder: what decodes; by default that of the engine.
     """
 
     def __init__(
@@ -52,12 +92,8 @@ class RangeReader:
         settings: RangeSettings,
         clock: Clock | None = None,
         pause: Callable[[int], None] = wait_ms,
-        decoder: PieceDecoder = decode_piece,
     ) -> None:
-        self._settings = settings
-        self._clock = clock or SystemClock()
-        self._way = Way(client=client, settings=settings, clock=self._clock, pause=pause)
-        self._decoder = decoder
+        self._way = Way(client=client, settings=settings, clock=clock or SystemClock(), pause=pause)
 
     def read(
         self, wanted: OffsetRange, *, leader: Broker | None = None
@@ -82,72 +118,280 @@ class RangeReader:
             AuthenticationFailed: a broker and we don't agree on who we are.
             UnsupportedVersion: a broker is none that can be spoken with.
         """
-        cursor = RangeCursor(wanted, self._settings, decoder=self._decoder)
-        line = LeaderConnection(wanted.topic_partition, self._way, leader=leader)
-        with contextlib.closing(line):
-            while (request := cursor.request()) is not None:
-                yield from self._turn(cursor, line, request)
+        reading = _RangeReading(wanted, self._way, leader)
+        with contextlib.closing(reading):
+            while not reading.is_done:
+                for one in reading.turn():
+                    if isinstance(one, LostRange):
+                        log.warning("%s is lost: %s", one.range_, one.reason)
+                    yield one
 
-    def _turn(
-        self, cursor: RangeCursor, line: LeaderConnection, request: RangeRequest
-    ) -> Iterator[RangePart | LostRange]:
-        try:
-            response = line.fetch(request)
-        except PartitionFailed as error:
-            if not line.is_unknown:
-                raise
-            yield self._described(cursor.lose_rest(f"its topic is gone: {error}"))
-            return
-        if response is None:
-            cursor.forget_end()
-            return
-        match cursor.receive(request, response, self._clock.now_ms()):
-            case ResponseKind.ARRIVED:
-                yield from self._deliver_to(cursor, line)
-            case ResponseKind.EMPTY:
-                yield from self._after_empty(cursor, line)
-            case ResponseKind.OUT_OF_RANGE:
-                yield from self._out_of_range(cursor, line)
-            case ResponseKind.ELSEWHERE:
-                cursor.forget_end()
-                line.failed(request.offset, _reason(response))
 
-    def _deliver_to(self, cursor: RangeCursor, line: LeaderConnection) -> Iterator[RangePart]:
-        line.send_ahead(cursor.next_request())
-        while cursor.has_packed():
-            before = cursor.next_offset
-            parts = cursor.unpack()
-            if cursor.next_offset > before:
-                line.progressed()
-            if not cursor.has_packed():
-                line.send_ahead(cursor.request())
-            yield from parts
+class _PooledConnections:
+    """A ``Dialer`` that takes connections out of a client's pool, until they are given back."""
 
-    def _after_empty(self, cursor: RangeCursor, line: LeaderConnection) -> Iterator[LostRange]:
-        lost = cursor.give_up_absent(self._clock.now_ms())
-        if lost is not None:
-            yield self._described(lost)
-        elif cursor.is_absent:
-            # What the next leader has may be more, or this one did not hear of its end yet.
-            line.look_again()
+    def __init__(self, way: Way) -> None:
+        self._pool = way.client.connections
+        self._timeout_ms = way.settings.timeout_ms
+        self._taken: list[NegotiatedConnection] = []
+        self.is_reused = False
 
-    def _out_of_range(self, cursor: RangeCursor, line: LeaderConnection) -> Iterator[LostRange]:
-        edges = line.edges(cursor.next_offset)
-        if edges is None:
-            cursor.forget_end()
-            return
-        lost = cursor.receive_edges(*edges, self._clock.now_ms())
-        if lost is not None:
-            yield self._described(lost)
-        elif cursor.is_absent:
-            line.look_again()
+    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
+        connection, is_reused = self._pool.take_or_dial(
+            broker, timeout_ms=timeout_ms or self._timeout_ms
+        )
+        self._taken.append(connection)
+        # A hedge's is not the one that a failure is about.
+        self.is_reused = is_reused and timeout_ms is None
+        return connection
+
+    def give_back(self) -> None:
+        """Let go of all; what an answer is still to come on, the pool closes."""
+        while self._taken:
+            self._pool.give_back(self._taken.pop())
+
+
+class _NoFinder:
+    """Nobody is to be reminded: who reads looks for the leader himself, before the next step."""
+
+    def update(self) -> None:
+        pass
+
+
+class _RangeReading:
+    """One range that is being read."""
+
+    def __init__(self, wanted: OffsetRange, way: Way, leader: Broker | None) -> None:
+        self._wanted = wanted
+        self._way = way
+        self._bounds = RangeBounds(wanted, way.settings)
+        self._losses = RangeLosses(wanted, way.settings)
+        self._tries = Tries(wanted.topic_partition, way.settings, way.clock, way.pause)
+        self._connections = _PooledConnections(way)
+        self._fetching = way.settings.of_engine()
+        # Waits for brokers are as long as they are, whatever clock counts the tries.
+        self._clock = SystemClock()
+        self._shared = SharedFetchState(self._fetching, self._clock, self._follow)
+        self._resolver = PositionResolver(
+            self._shared, way.client, _NoFinder(), self._fetching, self._clock
+        )
+        self._line: FetchConnection | None = None
+        self._note = ""
+        self._state = self._shared.change(self._begin)
+        if leader is not None:
+            self._see(self._led_by(leader))
+
+    @property
+    def is_done(self) -> bool:
+        return self._offset >= self._wanted.until_offset
+
+    def turn(self) -> _Yielded:
+        """Take one step."""
+        state = self._state
+        if state.waiting:
+            yield from self._hand_out()
+        elif state.trouble is not None:
+            yield from self._on_error(state.trouble.error)
+        elif state.source is None:
+            yield from self._find_leader()
+        elif state.is_asking:
+            self._resolver.turn()
+            yield from self._after_refusal(is_damaged=False)
         else:
-            line.failed(cursor.next_offset, "Fetch: the offset is out of range, and it is not")
+            yield from self._fetch(state.source)
 
-    def _described(self, lost: LostRange) -> LostRange:
-        log.warning("%s is lost: %s", lost.range_, lost.reason)
-        return lost
+    def close(self) -> None:
+        self._let_go()
 
+    @property
+    def _offset(self) -> int:
+        """Behind what was handed out, or passed over."""
+        position = self._state.position
+        assert position is not None
+        return position.offset
 
-def _reason(response: FetchedPartition) -> str:
-    return f"Fetch: {error_name(response.error_code)}"
+    def _begin(self, states: PartitionStates, _: int) -> PartitionState:
+        tp = self._wanted.topic_partition
+        states.add([tp])
+        states.seek(tp, AtOffset(self._wanted.from_offset))
+        state = states.states[tp]
+        state.bounds = self._bounds
+        return state
+
+    def _led_by(self, leader: Broker) -> ClusterView:
+        """What is known where somebody else says who leads."""
+        return ClusterView(
+            brokers={leader.id: leader},
+            leaders={self._wanted.topic_partition: leader},
+            leaderless={},
+            errors={},
+        )
+
+    def _see(self, view: ClusterView) -> None:
+        self._shared.change(lambda states, _: states.see(view))
+
+    def _go_to(self, offset: int) -> None:
+        """Read on there, and compare no epochs with what lies in front of it."""
+        tp = self._wanted.topic_partition
+        self._shared.change(lambda states, _: states.seek(tp, AtOffset(offset)))
+
+    def _follow(self, effects: Effects) -> None:
+        if effects.notes:
+            self._note = effects.notes[-1]
+
+    def _fetch(self, leader: Broker) -> _Yielded:
+        if self._line is None:
+            self._line = FetchConnection(
+                leader,
+                self._shared,
+                dialer=self._connections,
+                settings=self._fetching,
+                clock=self._clock,
+            )
+        line, state = self._line, self._state
+        responses, suspect_offset = state.responses, state.suspect_offset
+        rest = line.turn()
+        if line.failure is not None:
+            yield from self._on_failure(line.failure)
+        elif state.responses > responses:
+            # It is asked for once more, at once: that is no failure, nor a gap.
+            is_damaged = state.suspect_offset not in (None, suspect_offset)
+            yield from self._after_refusal(is_damaged=is_damaged)
+            if not is_damaged:
+                yield from self._after_nothing()
+        elif rest.duration_ms:
+            self._way.pause(rest.duration_ms)
+
+    def _hand_out(self) -> Iterator[RangePart]:
+        """Hand out what came; what follows is asked for first."""
+        before = self._offset
+        chunk = self._state.waiting[0]
+        self._bounds.unpacked(chunk.records.valid_bytes, chunk.memory_bytes)
+        self._bounds.learn(before, chunk.end.offset, chunk.records.valid_bytes)
+        self._shared.change(self._take)
+        self._losses.forget_end()
+        self._tries.progressed()
+        if self._line is not None:
+            self._line.ask_early()
+        end = min(chunk.end.offset, self._wanted.until_offset)
+        yield from parts_of(chunk.records, end, self._way.settings.part_bytes)
+
+    def _take(self, states: PartitionStates, _: int) -> None:
+        state = self._state
+        state.position = state.waiting.popleft().end
+        states.touch(state)
+
+    def _after_refusal(self, *, is_damaged: bool) -> _Yielded:
+        """Try again what the core would try again, if something was refused."""
+        state = self._state
+        is_refused = bool(state.failures) and state.trouble is None and not is_damaged
+        state.succeed()
+        if is_refused:
+            yield from self._failed(self._note)
+
+    def _after_nothing(self) -> _Yielded:
+        """Conclude from an answer with nothing in it, if it was one."""
+        state, offset = self._state, self._offset
+        if state.has_changes or state.is_asking or state.source is None or state.needed_bytes:
+            return
+        now_ms = self._way.clock.now_ms()
+        next_offset = self._losses.pass_gap(offset, self._log_end(), now_ms)
+        if next_offset > offset:
+            self._go_to(next_offset)
+        yield from self._give_up_absent(self._losses.give_up_absent(next_offset, now_ms))
+
+    def _log_end(self) -> int:
+        """How far the log could be read when the last answer was given."""
+        state = self._state
+        end = readable_end(
+            high_watermark=state.high_watermark,
+            last_stable_offset=state.last_stable,
+            isolation=self._way.settings.isolation,
+        )
+        return state.high_watermark if end is None else end
+
+    def _give_up_absent(self, lost: LostRange | None) -> _Yielded:
+        if lost is not None:
+            self._go_to(lost.until_offset)
+            yield lost
+        elif self._losses.is_absent:
+            # What the next leader has may be more, or this one did not hear of its end yet.
+            self._forget_leader()
+            self._tries.rest()
+
+    def _on_error(self, error: ZkConsumerError) -> _Yielded:
+        """Go on where a range can, though a poll would leave that to its caller."""
+        offset = self._offset
+        self._go_to(offset)
+        match error:
+            case OffsetOutOfRange(log_start=int(start), log_end=int(end)):
+                yield from self._on_edges(start, end)
+            case LogTruncated():
+                # What was read is read: a range is what its offsets held.
+                log.warning("%s", error)
+            case TopicAuthorizationFailed():
+                reason = f"the broker refuses to serve it: {error}"
+                raise PartitionFailed(self._wanted.topic_partition, offset, reason) from error
+            case _:
+                raise error.with_traceback(None)
+
+    def _on_edges(self, start: int, end: int) -> _Yielded:
+        offset = self._offset
+        if start <= offset <= end:
+            yield from self._failed("Fetch: the offset is out of range, and it is not")
+            return
+        lost = self._losses.on_edges(offset, start, end, self._way.clock.now_ms())
+        yield from self._give_up_absent(lost)
+
+    def _on_failure(self, error: ZkConsumerError) -> _Yielded:
+        is_closed = self._connections.is_reused and isinstance(error, ConnectionLost)
+        self._let_go()
+        if is_closed:
+            return  # while nobody looked, most likely: says nothing of the broker now
+        passes = isinstance(error, TransportError | ProtocolError | BrokerError)
+        if not passes or isinstance(error, LocalProtocolError):
+            raise error.with_traceback(None)
+        yield from self._failed(str(error), error)
+
+    def _failed(self, reason: str, error: ZkConsumerError | None = None) -> _Yielded:
+        """A try failed: look for the leader anew, after a pause, unless it was the last one."""
+        self._forget_leader()
+        self._losses.forget_end()
+        try:
+            self._tries.failed(self._offset, reason, error)
+        except PartitionFailed as failed:
+            if not self._tries.is_unknown:
+                raise
+            lost = self._losses.rest(self._offset, f"its topic is gone: {failed}")
+            self._go_to(lost.until_offset)
+            yield lost
+
+    def _find_leader(self) -> _Yielded:
+        tp, unknown = self._wanted.topic_partition, self._tries.look()
+        try:
+            timeout_ms = self._way.settings.timeout_ms
+            view = self._way.client.view({tp.topic}, timeout_ms=timeout_ms)
+        except LocalProtocolError:
+            raise
+        except (TransportError, ProtocolError) as error:
+            yield from self._failed(str(error), error)
+            return
+        self._see(view)
+        if tp in view.leaders:
+            return
+        code = view.errors.get(tp.topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if tp in view.leaderless or code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            code = view.leaderless.get(tp, code)
+            yield from self._failed(f"it has no leader: {error_name(code)}")
+            return
+        unknown()
+        yield from self._failed("the cluster does not have that partition (any more)")
+
+    def _forget_leader(self) -> None:
+        self._let_go()
+        self._see(NOTHING_KNOWN)
+
+    def _let_go(self) -> None:
+        """Give the connection back; one that an answer is still to come on is closed."""
+        self._line = None
+        self._connections.give_back()

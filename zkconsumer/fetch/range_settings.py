@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass
 
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.transactions import IsolationLevel
+
+_PURE_EXPANSION = 4
+"""How much larger than in the log small records are as Python objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +46,35 @@ class RangeSettings:
     part_bytes: int = 16 * 1024 * 1024
     fail_on_data_loss: bool = True
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """About how much of one answer is unpacked at a time."""
+        if ENGINE is Engine.NATIVE:
+            return self.part_bytes
+        return max(1, self.part_bytes // _PURE_EXPANSION)
+
+    def of_engine(self) -> PollFetchSettings:
+        """Make the settings of what fetches.
+
+        One partition is asked for, so no answer is bounded but by what is asked of it; and whoever
+        reads a range counts its tries and pauses between them itself.
+        """
+        return PollFetchSettings(
+            max_wait_ms=self.max_wait_ms,
+            max_bytes=2**31 - 1,
+            max_partition_bytes=self.fetch_bytes,
+            growth_max_bytes=max(self.growth_max_bytes, self.fetch_bytes),
+            max_decompressed_bytes=self.max_decompressed_bytes,
+            unpacked_bytes=self.unpacked_bytes,
+            request_timeout_ms=self.timeout_ms,
+            retry_backoff_ms=0,
+            retry_backoff_max_ms=0,
+            isolation=self.isolation,
+            reset=None,
+            sessions=False,
+            owner=self.client_id,
+        )
 
     def __post_init__(self) -> None:
         positive = ("fetch_bytes", "growth_max_bytes", "max_decompressed_bytes", "part_bytes")

@@ -169,8 +169,13 @@ def _unfit(
         needed_bytes = min(one.requested_bytes * 2, growth_max_bytes)
         return Reading(next_offset=offset, needed_bytes=needed_bytes)
     if 0 <= size <= growth_max_bytes:
-        needed_bytes = max(front_bytes + size, one.requested_bytes)
-        return Reading(next_offset=offset, needed_bytes=needed_bytes)
+        needed_bytes = front_bytes + size
+        if needed_bytes > one.requested_bytes:
+            return Reading(next_offset=offset, needed_bytes=needed_bytes)
+        # It was asked for and did not come: that it never does must not go on for ever.
+        if one.requested_bytes < growth_max_bytes:
+            needed_bytes = min(one.requested_bytes * 2, growth_max_bytes)
+            return Reading(next_offset=offset, needed_bytes=needed_bytes)
     return Reading(next_offset=offset, too_large=cut_off or CutOff(-1, None))
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.ranges import DECODERS, client_of, offsets, range_
+from tests.support.ranges import client_of, offsets, range_
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import DataLost
-from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
+from zkconsumer.fetch.range_parts import LostRange, RangePart
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import Broker, Record, TopicPartition
@@ -70,11 +70,10 @@ def clients() -> Iterator[Clients]:
 def reader(
     cluster: Sandbox,
     clients: Clients,
-    decoder: PieceDecoder = DECODERS[-1],
     settings: RangeSettings = SETTINGS,
 ) -> RangeReader:
     """A reader that knows the cluster's brokers."""
-    return RangeReader(clients(cluster), settings=settings, decoder=decoder)
+    return RangeReader(clients(cluster), settings=settings)
 
 
 def leader_of(tp: TopicPartition, cluster: Sandbox, clients: Clients) -> Broker:
@@ -82,10 +81,9 @@ def leader_of(tp: TopicPartition, cluster: Sandbox, clients: Clients) -> Broker:
     return clients(cluster).view({tp.topic}, timeout_ms=3_000).leaders[tp]
 
 
-@pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY])
 def test_a_range_of_a_real_log_is_read_exactly(
-    cluster: Sandbox, clients: Clients, codec: Codec, decoder: PieceDecoder
+    cluster: Sandbox, clients: Clients, codec: Codec
 ) -> None:
     """In the middle of sets, with fetches of any size; and again, on the same connection."""
     tp = TopicPartition(fresh_name("ranges"), 0)
@@ -94,7 +92,7 @@ def test_a_range_of_a_real_log_is_read_exactly(
         write(cluster, tp, [b"%d " % one * 9 for one in range(start, start + 100)], codec=codec)
     for fetch_bytes in (400, 5_000, 1 << 22):
         settings = replace(SETTINGS, fetch_bytes=fetch_bytes)
-        ranges = reader(cluster, clients, decoder, settings)
+        ranges = reader(cluster, clients, settings)
         read = [
             record
             for part in ranges.read(range_(150, 1_950, tp))

@@ -1,54 +1,49 @@
-"""The state of one range: what is asked for ahead, and what settings make no sense."""
+"""How much of a range is asked for and when, its parts, and what settings make no sense."""
 
 import pickle
 from typing import Any
 
 import pytest
 
-from tests.support.poll_logs import ModelLog
-from tests.support.ranges import DECODERS, TP, bench, offsets, range_, response, values
+from tests.support.ranges import TP, RangeBench, bench, offsets, range_, values
 from zkconsumer.errors import DataLost
-from zkconsumer.fetch import ranges
-from zkconsumer.fetch.range_parts import (
-    PieceDecoder,
-    RangePart,
-    RangePiece,
-    decode_native,
-    decode_pure,
-)
+from zkconsumer.fetch.polled import fetch_connection
+from zkconsumer.fetch.polled.completed import Unpacked, unpack
+from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.fetch.ranges import RangeCursor, ResponseKind
+from zkconsumer.fetch.ranges import RangeBounds
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.engine import ENGINE, WHY, Engine
-from zkconsumer.records.transactions import IsolationLevel, Marker
-from zkconsumer.wire.messages.fetch import FetchedPartition, FetchPartition
+from zkconsumer.wire.messages.fetch import FetchRequest
 
 needs_native = pytest.mark.skipif(ENGINE is not Engine.NATIVE, reason=WHY)
 
 
-@needs_native
+def fetched_offsets(world: RangeBench) -> list[int]:
+    """From which offsets the broker was asked to fetch."""
+    requests = [one.request for one in world.net.brokers[0].requests]
+    return [
+        one.topics[0].partitions[0].fetch_offset
+        for one in requests
+        if isinstance(one, FetchRequest)
+    ]
+
+
 @pytest.mark.parametrize("codec", CODECS_OF_MESSAGES)
-@pytest.mark.parametrize("cut", [0, 1, 20, 40])
-def test_what_is_asked_ahead_is_what_would_be_asked_behind(codec: Codec, cut: int) -> None:
-    """So its answer is used: the same offset, the same size, whatever is cut off at the end."""
+@pytest.mark.parametrize("fetch_bytes", [150, 300, 1 << 20])
+def test_what_is_asked_ahead_is_what_would_be_asked_behind(codec: Codec, fetch_bytes: int) -> None:
+    """So its answer is used: no offset is asked for twice, whatever is cut off at the end."""
     world = bench()
     for start in range(0, 40, 4):
         world.net.cluster.append(TP, values(*range(start, start + 4)), codec)
-    log = world.net.cluster.log(TP).read(0, 1 << 20)
-    cursor = RangeCursor(range_(0, 60), RangeSettings(part_bytes=200), decoder=decode_native)
-    first = cursor.request()
-    assert first is not None
-    found = cursor.receive(first, response(log[: len(log) - cut]).topics[0].partitions[0], 0)
-    assert found is ResponseKind.ARRIVED
-    ahead = cursor.next_request()
-    while cursor.has_packed():
-        cursor.unpack()
-    assert ahead is not None
-    assert ahead == cursor.request()
+    found = world.reader(fetch_bytes=fetch_bytes).read(range_(0, 40), leader=world.leader())
+    assert offsets(found) == list(range(40))
+    asked = fetched_offsets(world)
+    assert asked == sorted(set(asked))
 
 
 @needs_native
-def test_the_next_request_leaves_before_anything_is_decoded(
+def test_the_next_request_leaves_before_anything_is_unpacked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With the native engine, which looks at the headers in no time."""
@@ -57,30 +52,45 @@ def test_the_next_request_leaves_before_anything_is_decoded(
     requests = world.net.brokers[0].requests
     seen = []
 
-    def spy(*arguments: Any) -> RangePiece:
+    def spy(*arguments: Any) -> Unpacked:
         seen.append(len(requests))
-        return decode_native(*arguments)
+        return unpack(*arguments)
 
-    monkeypatch.setattr(ranges, "decode_native", spy)
-    found = world.reader(spy, fetch_bytes=300).read(range_(0, 50), leader=world.leader())
+    monkeypatch.setattr(fetch_connection, "unpack", spy)
+    found = world.reader(fetch_bytes=300).read(range_(0, 50), leader=world.leader())
     assert offsets(found) == list(range(50))
     assert seen[:3] == [2, 3, 4]
 
 
-def test_the_engine_in_python_does_not_look_ahead() -> None:
-    """It takes it no less time than decoding."""
-    cursor = RangeCursor(range_(0, 60), RangeSettings(), decoder=decode_pure)
-    assert cursor.next_request() is None
+def test_what_unpacks_to_more_than_a_part_is_asked_for_in_pieces() -> None:
+    """After the first answer, of which the rest comes again; and what follows no longer does."""
+    settings = RangeSettings(fetch_bytes=1 << 22, part_bytes=1 << 24)
+    bounds = RangeBounds(range_(0, 1 << 40), settings)
+    assert bounds.size_at(0) == 1 << 22
+    bounds.unpacked(1 << 20, settings.unpacked_bytes)
+    assert bounds.size_at(0) == 1 << 20
+    bounds.unpacked(1 << 20, 1 << 20)
+    assert bounds.size_at(0) == 1 << 21
+    bounds.unpacked(1 << 21, 1 << 21)
+    bounds.unpacked(1 << 22, 1 << 21)
+    assert bounds.size_at(0) == 1 << 22
 
 
-@pytest.mark.parametrize("decoder", DECODERS)
-def test_parts_are_bounded_however_much_an_answer_unpacks_to(decoder: PieceDecoder) -> None:
+def test_at_the_end_of_a_range_no_more_is_asked_for_than_is_left() -> None:
+    """By what its offsets took so far, and a little more; behind it nothing."""
+    bounds = RangeBounds(range_(0, 1_000), RangeSettings())
+    bounds.learn(0, 900, 9_000)
+    assert bounds.size_at(900) == 64 * 1024 + 1_250
+    assert bounds.size_at(1_000) == bounds.size_at(1_001) == 0
+
+
+def test_parts_are_bounded_however_much_an_answer_unpacks_to() -> None:
     """A megabyte of nothing takes a kilobyte in the log."""
     world = bench()
     for _ in range(3):
         blank = [one._replace(value=bytes(10_000)) for one in values(*range(100))]
         world.net.cluster.append(TP, blank, Codec.GZIP)
-    parts = list(world.reader(decoder, part_bytes=1 << 20).read(range_(0, 300)))
+    parts = list(world.reader(part_bytes=1 << 20).read(range_(0, 300)))
     assert offsets(parts) == list(range(300))
     assert len(parts) >= 3
     # No more than the bound, and no set is begun behind it.
@@ -88,13 +98,12 @@ def test_parts_are_bounded_however_much_an_answer_unpacks_to(decoder: PieceDecod
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-@pytest.mark.parametrize("decoder", DECODERS)
-def test_the_smallest_parts_still_get_on(decoder: PieceDecoder, codec: Codec) -> None:
+def test_the_smallest_parts_still_get_on(codec: Codec) -> None:
     """A piece that holds less than the header of an entry would never end."""
     world = bench()
     for start in range(0, 20, 4):
         world.net.cluster.append(TP, values(*range(start, start + 4)), codec)
-    parts = list(world.reader(decoder, part_bytes=1).read(range_(3, 18)))
+    parts = list(world.reader(part_bytes=1).read(range_(3, 18)))
     assert offsets(parts) == list(range(3, 18))
 
 
@@ -126,39 +135,3 @@ def test_settings_and_losses_cross_from_process_to_process() -> None:
     lost = pickle.loads(pickle.dumps(DataLost(TP, 3, 9, "the log begins at 9")))
     assert (lost.topic_partition, lost.from_offset, lost.until_offset) == (TP, 3, 9)
     assert str(lost) == str(DataLost(TP, 3, 9, "the log begins at 9"))
-
-
-@pytest.mark.parametrize("part_bytes", [1, 1 << 20])
-@pytest.mark.parametrize("decoder", DECODERS)
-def test_an_answer_in_many_pieces_knows_which_transactions_were_aborted(
-    decoder: PieceDecoder, part_bytes: int
-) -> None:
-    """One that was over in the first piece is not begun again in the second."""
-    log = ModelLog(magic=2, leader=0)
-    for marker in (Marker.ABORT, Marker.COMMIT, Marker.ABORT, Marker.COMMIT):
-        for _ in range(2):
-            log.append(3, codec=Codec.GZIP, producer=7)
-        log.finish(7, marker)
-    settings = RangeSettings(part_bytes=part_bytes, isolation=IsolationLevel.READ_COMMITTED)
-    cursor = RangeCursor(range_(0, log.end), settings, decoder=decoder)
-    request = cursor.request()
-    assert request is not None
-    wanted = FetchPartition(partition=0, fetch_offset=0, max_bytes=1 << 20)
-    data = log.read(wanted, 12, 1 << 20, committed=True)
-    fetched = FetchedPartition(
-        partition=0,
-        error_code=0,
-        high_watermark=log.end,
-        last_stable_offset=log.last_stable,
-        aborted_transactions=log.aborted_in(0, data),
-        records=memoryview(data),
-    )
-    assert cursor.receive(request, fetched, 0) is ResponseKind.ARRIVED
-    pieces = 0
-    found: list[int] = []
-    while cursor.has_packed():
-        found += offsets(cursor.unpack())
-        pieces += 1
-    assert found == [offset for offset, _ in log.visible(0, log.end, committed=True)]
-    assert cursor.request() is None
-    assert (pieces > 1) == (part_bytes == 1)

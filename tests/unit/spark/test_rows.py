@@ -10,10 +10,11 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 
 from tests.support.ranges import DECODERS
 from zkconsumer.errors import ConfigError
-from zkconsumer.fetch.range_parts import PieceDecoder, RangePart, parts_of
+from zkconsumer.fetch.range_parts import RangePart, parts_of
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
+from zkconsumer.records.slices import FetchedDecoder
 from zkconsumer.spark import rows
 from zkconsumer.spark.rows import RowBatches, arrow_schema, spark_schema
 from zkconsumer.streams.arrow_columns import RecordColumns
@@ -23,10 +24,12 @@ ALL = arrow_schema(spark_schema(include_headers=True))
 CREATED, APPENDED = TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME
 
 
-def part_of(decoder: PieceDecoder, *records: Record, magic: int = 1) -> RangePart:
+def part_of(decoder: FetchedDecoder, *records: Record, magic: int = 1) -> RangePart:
     """These records, as they come out of a fetch."""
     sets = b"".join(build_message_set([one], magic=magic) for one in records)
-    piece = decoder(memoryview(sets), records[0].offset, 1 << 20, 1 << 20)
+    piece = decoder(
+        memoryview(sets), fetch_offset=records[0].offset, max_decompressed_bytes=1 << 20
+    )
     (part,) = parts_of(piece, records[-1].offset + 1, 1 << 20)
     return part
 
@@ -52,7 +55,7 @@ def test_names_and_types_are_those_of_sparks_own_source() -> None:
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_rows_hold_what_the_records_hold(decoder: PieceDecoder) -> None:
+def test_rows_hold_what_the_records_hold(decoder: FetchedDecoder) -> None:
     """Nulls, empty values, gaps, times; headers are null."""
     part = part_of(
         decoder,
@@ -79,7 +82,7 @@ def test_rows_hold_what_the_records_hold(decoder: PieceDecoder) -> None:
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_times_that_all_are_there_are_not_null(decoder: PieceDecoder) -> None:
+def test_times_that_all_are_there_are_not_null(decoder: FetchedDecoder) -> None:
     """One that no microsecond can tell becomes the last one that they can."""
     schema = arrow_schema(
         spark_schema().add("headers", spark_schema(include_headers=True)["headers"].dataType)
@@ -92,7 +95,7 @@ def test_times_that_all_are_there_are_not_null(decoder: PieceDecoder) -> None:
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_magic_0_has_no_time(decoder: PieceDecoder) -> None:
+def test_magic_0_has_no_time(decoder: FetchedDecoder) -> None:
     """Null, and the type says so."""
     batch = RowBatches(ALL, TP).batch(part_of(decoder, Record(0, None, b"v"), magic=0))
     assert batch.column("timestamp").to_pylist() == [None]
@@ -100,7 +103,7 @@ def test_magic_0_has_no_time(decoder: PieceDecoder) -> None:
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: PieceDecoder) -> None:
+def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: FetchedDecoder) -> None:
     """The columns that repeat one value share their memory."""
     maker = RowBatches(ALL, TP)
     batches = [
@@ -115,12 +118,12 @@ def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: PieceDecoder
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_headers_come_with_their_records(decoder: PieceDecoder) -> None:
+def test_headers_come_with_their_records(decoder: FetchedDecoder) -> None:
     """In their order, a name twice, a value that is null; null where a record has none."""
     records = [Record(at, None, b"v", 1_000, CREATED) for at in range(4)]
     headers = {1: (("a", b"1"), ("b", None), ("a", b"")), 3: (("c", b"2"),)}
     data = build_batch(records, headers=headers) + build_batch([records[3]._replace(offset=4)])
-    piece = decoder(memoryview(data), 1, 1 << 20, 1 << 20)
+    piece = decoder(memoryview(data), fetch_offset=1, max_decompressed_bytes=1 << 20)
     alone = arrow_schema(StructType([spark_schema(include_headers=True)["headers"]]))
     parts = list(parts_of(piece, 5, 1 << 20))
     for schema in (ALL, alone):
@@ -136,7 +139,7 @@ def test_headers_come_with_their_records(decoder: PieceDecoder) -> None:
 @pytest.mark.parametrize("names", [["value"], ["offset", "key"], ["timestamp"], ["topic"]])
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_columns_may_be_left_out_and_put_in_order(
-    decoder: PieceDecoder, names: Sequence[str]
+    decoder: FetchedDecoder, names: Sequence[str]
 ) -> None:
     """A user's schema says which are made."""
     schema = arrow_schema(StructType([spark_schema()[name] for name in names]))
@@ -149,7 +152,7 @@ def test_columns_may_be_left_out_and_put_in_order(
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_what_is_left_out_is_not_made(
-    decoder: PieceDecoder, monkeypatch: pytest.MonkeyPatch
+    decoder: FetchedDecoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither copied nor repeated, by either engine; but for the offsets that headers hang on."""
     made: list[set[str]] = []

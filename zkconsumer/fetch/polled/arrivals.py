@@ -54,6 +54,7 @@ class Arrivals:
     ) -> None:
         """Take a broker's answer to a fetch, with what its records came to."""
         code = response.error_code
+        state.responses += 1
         if code == ErrorCode.NONE:
             state.high_watermark = response.high_watermark
             state.last_stable = response.last_stable_offset

@@ -8,12 +8,20 @@ that is sent before anything is unpacked, and its answer is the next turn's.
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError, without_frames
+from zkconsumer.error_codes import error_name
+from zkconsumer.errors import (
+    BrokerError,
+    ProtocolError,
+    RemoteProtocolError,
+    TransportError,
+    ZkConsumerError,
+    without_frames,
+)
 from zkconsumer.fetch.ahead import look_ahead
 from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked, unpack
 from zkconsumer.fetch.polled.incremental import (
@@ -29,7 +37,7 @@ from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.shared_state import Counters, SharedFetchState
 from zkconsumer.model import Broker
 from zkconsumer.net.hedging import HedgePace, Sent, first_response
-from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.messages.fetch import (
     FIRST_SOFT_BOUNDS,
     FIRST_UNTHROTTLED,
@@ -87,8 +95,16 @@ class _Asking:
     sent: _Fetching
 
 
+class Dialer(Protocol):
+    """Where connections come from: a ``BrokerDialer``, or what keeps some."""
+
+    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
+        """See ``BrokerDialer.dial``."""
+        ...
+
+
 class FetchConnection:
-    """Thread: its fetcher's, but for ``stop``.
+    """Thread: its fetcher's, but for ``stop``; a thread of its own it does not need.
 
     Args:
         broker: whom to fetch from.
@@ -96,6 +112,9 @@ class FetchConnection:
         dialer: connects.
         settings: how to fetch.
         clock: for pauses.
+
+    Attributes:
+        failure: what went wrong since the last answer that counted; None: nothing.
     """
 
     def __init__(
@@ -103,7 +122,7 @@ class FetchConnection:
         broker: Broker,
         shared: SharedFetchState,
         *,
-        dialer: BrokerDialer,
+        dialer: Dialer,
         settings: PollFetchSettings,
         clock: Clock,
     ) -> None:
@@ -122,6 +141,7 @@ class FetchConnection:
         self._about = f"fetching from {broker}"
         self._paused_until_ms = 0
         self._refusal: ZkConsumerError | None = None
+        self.failure: ZkConsumerError | None = None
         self._stopping = False
 
     def stop(self) -> None:
@@ -140,6 +160,17 @@ class FetchConnection:
         if connection is not None:
             connection.close()
             self._claims.lost()
+
+    def ask_early(self) -> None:
+        """Ask for what may be asked now, if nothing is under way; its answer is the next turn's."""
+        connection = self._connection
+        if self._early is not None or connection is None or not connection.is_idle:
+            return
+        if self._paused_until_ms > self._clock.now_ms():
+            return
+        plan = self._plan()
+        if plan.wanted:
+            self._early = self._begin(connection, plan)
 
     def turn(self) -> Rest:
         """Connect, or ask once, if there is something to ask; or take what was asked for early."""
@@ -294,11 +325,19 @@ class FetchConnection:
         if not self._claims.on_response(
             step, response.error_code, response.session_id, responses.keys()
         ):
-            log.info("%s: the fetch session ends: error %d", self._broker, response.error_code)
-            if response.error_code not in _SESSION_ERRORS:
+            code = response.error_code
+            log.info("%s: the fetch session ends: error %d", self._broker, code)
+            if code not in _SESSION_ERRORS:
+                self.failure = BrokerError(code, "Fetch", error_name(code))
                 self._pause()
             return True
+        if step.is_full and not step.requests.keys() <= responses.keys():
+            # Asked again at once it would say the same.
+            about = f"{self._broker}: Fetch: the answer is about other partitions"
+            self._lost(RemoteProtocolError(about), was_connected=True)
+            return True
         self._failures = 0
+        self.failure = None
         self._shared.repeats.works(self._about)
         parts = [(step.requests[tp], part) for tp, part in responses.items() if tp in step.requests]
         sets = [one for one in parts if _has_set(one[1])]
@@ -328,7 +367,7 @@ class FetchConnection:
     def _unpack_all(
         self, sets: Sequence[tuple[PartitionRequest, FetchedPartition]], duration_ms: int
     ) -> None:
-        enough_bytes = 2 * self._settings.max_bytes
+        enough_bytes = self._settings.unpacked_bytes or 2 * self._settings.max_bytes
         size_bytes = records = 0
         for requested, part in sets:
             if not self._counts(requested):
@@ -351,9 +390,13 @@ class FetchConnection:
             part.records,
             part.aborted_transactions,
             self._settings,
-            max(enough_bytes, self._settings.max_partition_bytes),
+            max(enough_bytes, self._least_unpacked_bytes()),
             part.high_watermark,
         )
+
+    def _least_unpacked_bytes(self) -> int:
+        """Of one partition, whatever the others took."""
+        return self._settings.unpacked_bytes or self._settings.max_partition_bytes
 
     def _transfer(
         self, requested: PartitionRequest, part: FetchedPartition, unpacked: Unpacked
@@ -366,6 +409,7 @@ class FetchConnection:
 
     def _lost(self, error: ZkConsumerError, *, was_connected: bool) -> None:
         """Connect anew; at once, if this is the first failure: brokers close idle connections."""
+        self.failure = error
         self.close()
         if self._stopping:
             return
@@ -387,6 +431,7 @@ class FetchConnection:
 
     def _refused(self, error: ZkConsumerError) -> None:
         """Tell the caller, and don't try again before he has heard it."""
+        self.failure = error
         self.close()
         if self._stopping:
             return

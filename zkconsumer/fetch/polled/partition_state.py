@@ -22,6 +22,7 @@ that it belongs to: an answer counts as long as the state still holds the very o
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.polled.completed import BufferedChunk, PartitionRequest
@@ -70,6 +71,18 @@ class PositionLookup:
     leader_epoch: int
 
 
+class FetchBounds(Protocol):
+    """Says how much is wanted of a partition of which not all is; see ``fetch.ranges``."""
+
+    def size_at(self, offset: int) -> int:
+        """Say how much to ask for from there on, in bytes; 0: nothing."""
+        ...
+
+    def learn(self, start: int, stop: int, size_bytes: int) -> None:
+        """Hear how much these offsets take in the log."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class PartitionState:
     """One partition.
@@ -82,6 +95,7 @@ class PartitionState:
         waiting: what was fetched and not handed out.
         policy: while RESETTING: by which.
         trouble: while STUCK.
+        bounds: how much is wanted; None: all there is, in the usual size.
         is_paused: by the caller.
         leader: who leads it, as far as is known.
         leader_epoch: its epoch; -1 if not known.
@@ -100,6 +114,7 @@ class PartitionState:
         doubts: how often a broker said "out of range" of an offset that is in its log.
         failures: errors in a row; tried again from ``retry_at_ms`` on.
         retry_at_ms: see above.
+        responses: how many answers to fetches counted.
         high_watermark: as of the last answer; -1 if not known. So for the next two.
         last_stable: see there.
         log_start: see there.
@@ -112,6 +127,7 @@ class PartitionState:
     waiting: deque[BufferedChunk] = field(default_factory=deque)
     policy: ResetPolicy | None = None
     trouble: Trouble | None = None
+    bounds: FetchBounds | None = None
     is_paused: bool = False
     leader: Broker | None = None
     leader_epoch: int = NO_EPOCH
@@ -129,6 +145,7 @@ class PartitionState:
     doubts: int = 0
     failures: int = 0
     retry_at_ms: int = 0
+    responses: int = 0
     high_watermark: int = -1
     last_stable: int = -1
     log_start: int = -1

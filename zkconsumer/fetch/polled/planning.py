@@ -95,6 +95,8 @@ def plan_fetch(
         front = came.get(state.topic_partition)
         if not state.may_fetch or (state.requested is not None and front is None):
             is_soon = is_soon or state.is_asking
+        elif _wanted_bytes(state, front, settings.max_partition_bytes) == 0:
+            continue  # all that is wanted of it came
         elif state.retry_at_ms > now_ms:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
         elif not _is_ready(states, state, front, has_capacity=has_capacity):
@@ -138,6 +140,19 @@ def _is_ready(
     return front.ahead is not None and has_capacity and wants_more(states, state, front.size_bytes)
 
 
+def _wanted_bytes(state: PartitionState, front: Arriving | None, usual_bytes: int) -> int:
+    """How much to ask for, if its next entry is not larger; 0: nothing more is wanted."""
+    bounds = state.bounds
+    if bounds is None:
+        return usual_bytes
+    assert state.fetched is not None
+    offset = state.fetched.offset
+    if front is not None and front.ahead is not None:
+        offset = front.ahead.next_offset
+        bounds.learn(front.requested.start.offset, offset, front.size_bytes)
+    return min(usual_bytes, bounds.size_at(offset))
+
+
 def _has_capacity(states: PartitionStates, arriving: Iterable[Arriving]) -> bool:
     """Whether all that waits leaves room for fetching ahead."""
     waiting_bytes = sum(one.memory_bytes for one in arriving)
@@ -165,7 +180,10 @@ def _sizes(
     if not has_hard_bounds:
         part_bytes = settings.max_partition_bytes
         return {
-            one.topic_partition: max(part_bytes, _needed_bytes(settings, one, arriving))
+            one.topic_partition: max(
+                _wanted_bytes(one, arriving.get(one.topic_partition), part_bytes),
+                _needed_bytes(settings, one, arriving),
+            )
             for one in ready
         }
     part_bytes = max(_MIN_PART_BYTES, settings.max_bytes // max(1, len(ready)))
@@ -173,7 +191,8 @@ def _sizes(
     sizes: dict[TopicPartition, int] = {}
     left_bytes = settings.max_bytes
     for state in ready:
-        size = max(part_bytes, _needed_bytes(settings, state, arriving))
+        wanted_bytes = _wanted_bytes(state, arriving.get(state.topic_partition), part_bytes)
+        size = max(wanted_bytes, _needed_bytes(settings, state, arriving))
         is_large = size > part_bytes
         if is_large and sizes and size > left_bytes:
             continue

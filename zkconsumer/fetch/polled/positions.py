@@ -4,11 +4,11 @@ It also reminds the keeper of partitions that nobody leads: their leaders come w
 """
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError
@@ -21,6 +21,7 @@ from zkconsumer.fetch.polled.starts import ByTime, ResetPolicy, timestamp_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.scope import Mailbox
+from zkconsumer.wire.offsets import is_offset
 
 _ABOUT = "asking about positions"
 _FIRST_PATIENCE_MS = 3_000
@@ -30,6 +31,14 @@ One leader that does not answer holds up the answers of the others for so long.
 """
 
 Found = TimedOffset | int
+
+
+class LeaderFinder(Protocol):
+    """Who is to be reminded of partitions that nobody leads: a ``MetadataManager``."""
+
+    def update(self) -> object:
+        """Look again, soon; it does not wait."""
+        ...
 
 
 class PositionResolver:
@@ -47,7 +56,7 @@ class PositionResolver:
         self,
         shared: SharedFetchState,
         client: ClusterClient,
-        metadata: MetadataManager,
+        metadata: LeaderFinder,
         settings: PollFetchSettings,
         clock: Clock,
     ) -> None:
@@ -180,7 +189,7 @@ class PositionResolver:
                     code = start if isinstance(start, int) else end
                     assert isinstance(code, int)
                     states.on_error_code(lookup, code, now_ms)
-                elif start.offset < 0 or end.offset < 0:
+                elif not (is_offset(start.offset) and start.offset <= end.offset):
                     states.on_error_code(lookup, ErrorCode.UNKNOWN, now_ms)
                 else:
                     states.on_edges(lookup, start.offset, end.offset, now_ms)

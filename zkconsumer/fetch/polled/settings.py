@@ -19,6 +19,8 @@ class PollFetchSettings:
         growth_max_bytes: how far that grows for a partition whose next message is larger; only
             brokers before 0.10.1 need it, newer ones send a whole batch whatever its size.
         max_decompressed_bytes: the most that one answer of one partition may unpack to.
+        unpacked_bytes: about how much of one answer is unpacked; what is behind that is fetched
+            again. None: twice ``max_bytes``.
         request_timeout_ms: without an answer for so long the broker counts as gone.
         retry_backoff_ms: the first pause after a failure; each further one doubles it.
         retry_backoff_max_ms: the longest of these pauses.
@@ -37,6 +39,7 @@ class PollFetchSettings:
     max_partition_bytes: int = 1024 * 1024
     growth_max_bytes: int = 100 * 1024 * 1024
     max_decompressed_bytes: int = 128 * 1024 * 1024
+    unpacked_bytes: int | None = None
     request_timeout_ms: int = 30_000
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000

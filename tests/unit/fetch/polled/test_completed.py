@@ -51,10 +51,13 @@ def test_what_lies_in_front_of_it_comes_again() -> None:
     assert (found.chunk, found.needed_bytes) == (None, len(below) + len(whole))
 
 
-def test_a_need_is_never_less_than_what_was_asked() -> None:
-    """Where an answer was shorter than that."""
+def test_what_was_asked_for_and_did_not_come_is_asked_for_in_a_larger_fetch() -> None:
+    """Up to the limit, so that an answer that never has it does not go on for ever."""
     whole = batch(0, 1, size=500)
-    assert unpacked(whole[:64], requested_bytes=4_000).needed_bytes == 4_000
+    assert unpacked(whole[:64], requested_bytes=4_000).needed_bytes == 8_000
+    assert unpacked(whole[:64], requested_bytes=4_000, limit=5_000).needed_bytes == 5_000
+    never = unpacked(whole[:64], requested_bytes=5_000, limit=5_000)
+    assert isinstance(never.too_large, MessageTooLarge)
 
 
 @pytest.mark.parametrize(("requested_bytes", "needed"), [(100, 200), (700, 1_000), (999, 1_000)])
