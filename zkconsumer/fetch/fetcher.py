@@ -21,12 +21,12 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
+from zkconsumer.fetch.hedged_exchange import HedgedExchange
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
-from zkconsumer.net.hedging import HedgePace, Sent, first_response
-from zkconsumer.net.in_flight import InFlight
+from zkconsumer.net.hedging import Sent
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation, PositionReset
 from zkconsumer.repeats import Repeats
@@ -72,10 +72,13 @@ def _last_fetch(connection: NegotiatedConnection) -> int:
     return LAST_BY_NAME if connection.versions.generation is None else _OLD_FETCH
 
 
-def _begin(connection: NegotiatedConnection, request: Request[R], timeout_ms: int) -> InFlight[R]:
+def sent(
+    connection: NegotiatedConnection, request: Request[R], timeout_ms: int
+) -> Sent[NegotiatedConnection, R]:
+    """Send a request, in the version that streams ask in."""
     is_fetch = isinstance(request, FetchRequest)
     last = _last_fetch(connection) if is_fetch else _OLD_LIST_OFFSETS
-    return connection.begin(request, timeout_ms=timeout_ms, at_most=last)
+    return Sent(connection, connection.begin(request, timeout_ms=timeout_ms, at_most=last))
 
 
 def deserves_another(error: ZkConsumerError) -> bool:
@@ -105,7 +108,6 @@ class PythonFetchLoop:
         self._key = key
         self._report = report
         self._settings = settings
-        self._dial = dial
         self._observation = observation
         self._clock = clock or SystemClock()
         self._repeats = repeats or Repeats(log, self._clock)
@@ -113,10 +115,7 @@ class PythonFetchLoop:
         self._session = FetchSession(settings)
         self._fetch_version = _OLD_FETCH
         self._mailbox: Mailbox[_Add | _Wake] = Mailbox()
-        self._connection: NegotiatedConnection | None = None
-        # Of a hedged request, while it is under way.
-        self._second: NegotiatedConnection | None = None
-        self._pace = HedgePace(settings.request_timeout_ms)
+        self._line = HedgedExchange(key.broker, dial, settings.request_timeout_ms, self._clock)
         self._stopping = False
         self._ended = False
         self._has_failed = False  # the last exchange: one more failure gives all back
@@ -140,9 +139,7 @@ class PythonFetchLoop:
     def stop(self) -> None:
         """See ``FetchLoop``. Closing the socket wakes a thread that waits for an answer."""
         self._stopping = True
-        for connection in (self._connection, self._second):
-            if connection is not None:
-                connection.close()
+        self._line.stop()
         self._mailbox.put(_WAKE)
 
     def partition_count(self) -> int:
@@ -308,16 +305,14 @@ class PythonFetchLoop:
         return self._request_once(request)
 
     def _connected(self) -> NegotiatedConnection:
-        if self._connection is None:
-            self._go_on_with(self._dial(self._key.broker))
-        assert self._connection is not None
-        return self._connection
+        connection = self._line.connection
+        if connection is None:
+            connection = self._line.open()
+            self._go_on_with(connection)
+        return connection
 
     def _go_on_with(self, connection: NegotiatedConnection) -> None:
-        """From here on this is the connection, and its broker is whom we ask."""
-        self._connection = connection
-        if self._stopping:
-            connection.close()
+        """From here on this is the connection."""
         self._set_fetch_version(
             connection.version_of(FetchRequest, at_most=_last_fetch(connection))
         )
@@ -331,16 +326,15 @@ class PythonFetchLoop:
         timeout_ms = self._settings.request_timeout_ms + waits_ms
         connection = self._connected()
         try:
-            in_flight = _begin(connection, request, timeout_ms)
-            responder = first_response(
-                Sent(connection, in_flight),
-                lambda failure: self._hedge(request, failure),
-                quiet_ms=self._pace.quiet_ms + waits_ms,
+            responder, is_second = self._line.respond(
+                sent(connection, request, timeout_ms),
+                lambda second, longest_ms: sent(second, request, longest_ms),
+                what=type(request).__name__,
+                quiet_ms=self._line.pace.quiet_ms + waits_ms,
                 timeout_ms=timeout_ms,
-                clock=self._clock,
-                whom=self._key.broker,
             )
-            self._settle(responder.connection)
+            if is_second:
+                self._go_on_with(responder.connection)
             response = responder.response()
         except ZkConsumerError:
             self._close_connection()
@@ -348,36 +342,8 @@ class PythonFetchLoop:
         self._repeats.works(self._about)
         return response
 
-    def _hedge(
-        self, request: Request[R], failure: ZkConsumerError | None
-    ) -> Sent[NegotiatedConnection, R] | None:
-        """Ask again, once, over a second connection, where the first one is silent."""
-        if failure is not None or self._second is not None:
-            return None
-        quiet_ms = self._pace.quiet_ms
-        broker, name = self._key.broker, type(request).__name__
-        log.info("%s: silent at a %s: asked again over a second connection", broker, name)
-        connection = self._second = self._dial(broker, timeout_ms=quiet_ms)
-        if self._stopping:
-            connection.close()
-        return Sent(connection, _begin(connection, request, quiet_ms))
-
-    def _settle(self, responder: NegotiatedConnection) -> None:
-        """Go on with the connection that was answered first; the race closed the other one."""
-        second, self._second = self._second, None
-        if responder is second:
-            self._go_on_with(responder)
-            self._pace.won()
-        elif second is not None:
-            self._pace.lost()
-        else:
-            self._pace.on_response()
-
     def _close_connection(self) -> None:
-        for connection in (self._connection, self._second):
-            if connection is not None:
-                connection.close()
-        self._connection = self._second = None
+        self._line.close()
         # Until it is known what the next one serves: bounds that hold in any version.
         self._set_fetch_version(_OLD_FETCH)
 

@@ -21,13 +21,13 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
-from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another
+from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another, sent
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.position import FetchPosition
 from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.native import _core
-from zkconsumer.net.hedging import PendingRequest, Sent, first_response
+from zkconsumer.net.hedging import PendingRequest, Sent
 from zkconsumer.net.in_flight import RawStream, Received
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation
@@ -163,7 +163,8 @@ class NativeFetchLoop(PythonFetchLoop):
     def _turn(self) -> None:
         # In this order: who calls has put something into the mailbox before.
         self._pump.hear()
-        is_lendable = self._connection is None or self._connection.has_descriptor
+        connection = self._line.connection
+        is_lendable = connection is None or connection.has_descriptor
         if not is_lendable or self._quiet_ms_left() > 0:
             super()._turn()
             return
@@ -223,7 +224,7 @@ class NativeFetchLoop(PythonFetchLoop):
 
     @property
     def _quiet_ms(self) -> int:
-        return self._pace.quiet_ms + self._settings.max_wait_ms
+        return self._line.pace.quiet_ms + self._settings.max_wait_ms
 
     def _run_until_called(self, line: RawStream) -> "_End":
         """Run; only to tell observers what was fetched, it comes back and goes in again."""
@@ -231,7 +232,7 @@ class NativeFetchLoop(PythonFetchLoop):
             end = self._run(line, self._quiet_ms)
             if end.kind != _core.PUMP_CALLED:
                 return end
-            self._pace.on_response()
+            self._line.pace.on_response()
             if end.is_for_us:
                 return end
 
@@ -264,22 +265,20 @@ class NativeFetchLoop(PythonFetchLoop):
         request = cast("FetchRequest", requested.request)
         lent: PendingRequest = _DelegatedRequest(self, connection, line)
 
-        def start(failure: ZkConsumerError | None) -> PendingRequest | None:
-            return self._hedge(request, failure)
+        def ask_again(second: NegotiatedConnection, longest_ms: int) -> PendingRequest:
+            return sent(second, request, longest_ms)
 
-        responder = first_response(
+        responder, _ = self._line.respond(
             lent,
-            start,
+            ask_again,
+            what=type(request).__name__,
             quiet_ms=0,
-            timeout_ms=max(1, self._settings.request_timeout_ms - self._pace.quiet_ms),
-            clock=self._clock,
-            whom=self._key.broker,
+            timeout_ms=max(1, self._settings.request_timeout_ms - self._line.pace.quiet_ms),
         )
         if isinstance(responder, _DelegatedRequest):
-            self._settle(connection)
             return responder.end or end, None
         assert isinstance(responder, Sent)
-        self._settle(responder.connection)
+        self._go_on_with(responder.connection)
         return end, responder
 
     def _report_counts(self) -> None:

@@ -128,7 +128,7 @@ class RangeReader:
 
 
 class _PooledConnections:
-    """A ``Dialer`` that takes connections out of a client's pool, until they are given back."""
+    """Takes connections out of a client's pool, until they are given back."""
 
     def __init__(self, way: Way) -> None:
         self._pool = way.client.connections
@@ -136,7 +136,7 @@ class _PooledConnections:
         self._taken: list[NegotiatedConnection] = []
         self.is_reused = False
 
-    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
+    def dial(self, broker: Broker, /, *, timeout_ms: int | None = None) -> NegotiatedConnection:
         connection, is_reused = self._pool.take_or_dial(
             broker, timeout_ms=timeout_ms or self._timeout_ms
         )
@@ -244,7 +244,7 @@ class _RangeReading:
             self._line = FetchConnection(
                 leader,
                 self._shared,
-                dialer=self._connections,
+                dial=self._connections.dial,
                 settings=self._fetching,
                 clock=self._clock,
             )

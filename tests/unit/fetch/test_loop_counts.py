@@ -46,4 +46,4 @@ def test_errors_of_one_partition_do_not_count_as_failures_of_the_connection() ->
         bench.cluster.move_leader(T0, None)
         wait_for(lambda: bench.lost, "the partition to come back")
         assert str(ErrorCode.NOT_LEADER_FOR_PARTITION.name) in bench.lost[0].reason
-        assert loop._connection is not None
+        assert loop._line.connection is not None

@@ -327,7 +327,7 @@ class PollEngine:
                 line = FetchConnection(
                     broker,
                     self._shared,
-                    dialer=self._dialer,
+                    dial=self._dialer.dial,
                     settings=self._settings,
                     clock=self._clock,
                 )

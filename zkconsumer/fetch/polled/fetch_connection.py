@@ -8,12 +8,11 @@ that is sent before anything is unpacked, and its answer is the next turn's.
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
-from zkconsumer.error_codes import ErrorCode
-from zkconsumer.error_codes import error_name
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
     ProtocolError,
@@ -23,6 +22,7 @@ from zkconsumer.errors import (
     without_frames,
 )
 from zkconsumer.fetch.ahead import look_ahead
+from zkconsumer.fetch.hedged_exchange import HedgedExchange
 from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked, unpack
 from zkconsumer.fetch.polled.incremental import (
     FIRST_VERSION,
@@ -36,8 +36,8 @@ from zkconsumer.fetch.polled.requests import fetch_request, responses_of
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.shared_state import Counters, SharedFetchState
 from zkconsumer.model import Broker
-from zkconsumer.net.hedging import HedgePace, Sent, first_response
-from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.net.hedging import Sent
+from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.wire.messages.fetch import (
     FIRST_SOFT_BOUNDS,
     FIRST_UNTHROTTLED,
@@ -95,21 +95,13 @@ class _Asking:
     sent: _Fetching
 
 
-class Dialer(Protocol):
-    """Where connections come from: a ``BrokerDialer``, or what keeps some."""
-
-    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
-        """See ``BrokerDialer.dial``."""
-        ...
-
-
 class FetchConnection:
     """Thread: its fetcher's, but for ``stop``; a thread of its own it does not need.
 
     Args:
         broker: whom to fetch from.
         shared: all partitions.
-        dialer: connects.
+        dial: connects.
         settings: how to fetch.
         clock: for pauses.
 
@@ -122,20 +114,17 @@ class FetchConnection:
         broker: Broker,
         shared: SharedFetchState,
         *,
-        dialer: Dialer,
+        dial: Dial,
         settings: PollFetchSettings,
         clock: Clock,
     ) -> None:
         self._broker = broker
         self._shared = shared
-        self._dialer = dialer
         self._settings = settings
         self._clock = clock
         self._claims = FetchSessionState()
-        self._connection: NegotiatedConnection | None = None
-        self._second: NegotiatedConnection | None = None  # while a hedged request is under way
+        self._exchange = HedgedExchange(broker, dial, settings.request_timeout_ms, clock)
         self._early: _Asking | None = None
-        self._pace = HedgePace(settings.request_timeout_ms)
         self._version = 0
         self._failures = 0
         self._about = f"fetching from {broker}"
@@ -147,23 +136,19 @@ class FetchConnection:
     def stop(self) -> None:
         """Break off; closing the connection wakes who waits for an answer. Thread: any."""
         self._stopping = True
-        for connection in (self._connection, self._second):
-            if connection is not None:
-                connection.close()
+        self._exchange.stop()
 
     def close(self) -> None:
         """Let go of the connection, and of what is asked over it."""
         early, self._early = self._early, None
         if early is not None:
             self._unanswered(early.plan)
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        if self._exchange.close():
             self._claims.lost()
 
     def ask_early(self) -> None:
         """Ask for what may be asked now, if nothing is under way; its answer is the next turn's."""
-        connection = self._connection
+        connection = self._exchange.connection
         if self._early is not None or connection is None or not connection.is_idle:
             return
         if self._paused_until_ms > self._clock.now_ms():
@@ -183,7 +168,7 @@ class FetchConnection:
         if self._refusal is not None and self._shared.look(self._is_unheard):
             return Rest(self._settings.retry_backoff_max_ms)
         self._refusal = None
-        connection = self._connection
+        connection = self._exchange.connection
         plan = self._plan()
         if not plan.wanted:
             due_ms = plan.due_ms
@@ -216,11 +201,7 @@ class FetchConnection:
     def _connect(self) -> None:
         self.close()
         try:
-            connection = self._dialer.dial(self._broker)
-            self._connection = connection
-            if self._stopping:
-                connection.close()
-            self._version = connection.version_of(FetchRequest)
+            self._version = self._exchange.open().version_of(FetchRequest)
         except (TransportError, ProtocolError) as error:
             self._lost(error, was_connected=False)
         except ZkConsumerError as error:
@@ -280,44 +261,16 @@ class FetchConnection:
         max_wait_ms = asking.plan.max_wait_ms
         # Of its session nobody knows how far the broker is.
         again = without_session(asking.step.requests, asking.step.topic_ids)
-
-        def hedge(failure: ZkConsumerError | None) -> _Fetching | None:
-            if failure is not None or self._second is not None:
-                return None
-            log.info("%s: silent at a Fetch: asked again over a second connection", self._broker)
-            second = self._dialer.dial(self._broker, timeout_ms=self._pace.quiet_ms)
-            self._second = second
-            if self._stopping:
-                second.close()
-            return self._sent(second, again, asking.version, max_wait_ms)
-
-        self._second = None
-        responder: _Fetching = first_response(
+        responder, is_second = self._exchange.respond(
             asking.sent,
-            hedge,
-            quiet_ms=self._pace.quiet_ms + max_wait_ms,
+            lambda second, _: self._sent(second, again, asking.version, max_wait_ms),
+            what="Fetch",
+            quiet_ms=self._exchange.pace.quiet_ms + max_wait_ms,
             timeout_ms=self._settings.request_timeout_ms + max_wait_ms,
-            clock=self._clock,
-            whom=self._broker,
         )
-        is_second = self._settle(responder.connection)
-        return again if is_second else asking.step, responder.response()
-
-    def _settle(self, responder: NegotiatedConnection) -> bool:
-        """Go on with the connection that was answered first; whether it is the second."""
-        second, self._second = self._second, None
-        if responder is second:
-            self._connection = responder
+        if is_second:
             self._claims.lost()
-            self._pace.won()
-            if self._stopping:
-                responder.close()
-            return True
-        if second is not None:
-            self._pace.lost()
-        else:
-            self._pace.on_response()
-        return False
+        return again if is_second else asking.step, responder.response()
 
     def _take(self, step: SessionStep, response: FetchResponse, duration_ms: int) -> bool:
         """Hand over what came; whether anything did."""
@@ -353,7 +306,7 @@ class FetchConnection:
         self, step: SessionStep, sets: Sequence[tuple[PartitionRequest, FetchedPartition]]
     ) -> None:
         """Ask for what follows, if headers tell what that is."""
-        connection = self._connection
+        connection = self._exchange.connection
         if not sets or connection is None or not connection.is_idle:
             return
         arriving = [_arriving(requested, part) for requested, part in sets]

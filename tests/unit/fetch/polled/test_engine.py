@@ -307,7 +307,7 @@ class Line:
         self.line = FetchConnection(
             BROKER,
             self.shared,
-            dialer=cast("Any", self.paper),
+            dial=cast("Any", self.paper.dial),
             settings=settings,
             clock=self.clock,
         )
