@@ -9,7 +9,7 @@ from pathlib import Path
 from zkconsumer.cli.output import discard_standard_output
 from zkconsumer.drain import layout
 from zkconsumer.drain.choosing import EngineRequest, local_path
-from zkconsumer.drain.command import add_engine, options_of_file, spark_flags
+from zkconsumer.drain.command import add_catalog_property, add_engine, options_of_file, spark_flags
 from zkconsumer.errors import ConfigError, ZkConsumerError
 
 log = logging.getLogger(__name__)
@@ -63,6 +63,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
             metavar="NAME=VALUE",
             help=f"a further option for reading from {what}",
         )
+    add_catalog_property(parser)
     add_engine(parser, is_inner=True)
     parser.add_argument(
         "--master",
@@ -106,7 +107,7 @@ def _could_not_verify(error: Exception, text: str) -> int:
 def _verify(args: argparse.Namespace) -> tuple[int, str]:
     """The exit status, and what to print."""
     cluster = _cluster(args)
-    target = _options("--target-option", args.target_option)
+    target = _options("--target-option", args.target_option) | dict(args.catalog_property)
     request = EngineRequest(
         engine=args.engine,
         memory_mb=args.memory_mb,

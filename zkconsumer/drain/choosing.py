@@ -27,7 +27,7 @@ _OF_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 """Of more than one letter, which would be a drive's."""
 _SCHEMES = frozenset({"file", "s3", "s3a"})
-_FORMATS = frozenset({"parquet", "json", "delta"})
+_FORMATS = frozenset({"parquet", "json", "delta", "iceberg"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,7 +66,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     )
     target.add_argument(
         "--format",
-        choices=("parquet", "delta", "json"),
+        choices=("parquet", "delta", "iceberg", "json"),
         default="parquet",
         help="how to land at a path (default: parquet)",
     )
@@ -83,6 +83,30 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KEY=VALUE",
         help="an option of Spark's Kafka sink, or of the storage of a Delta table",
+    )
+    target.add_argument(
+        "--catalog",
+        metavar="NAME",
+        help="with --format iceberg: a catalog of pyiceberg's configuration (default: one of the "
+        "drain's own, at its path)",
+    )
+    add_catalog_property(target)
+    target.add_argument(
+        "--table",
+        metavar="NAMESPACE.NAME",
+        help="with --format iceberg (default: kafka.messages)",
+    )
+
+
+def add_catalog_property(parser: "argparse._ActionsContainer") -> None:
+    """Add the flag that says how to reach an Iceberg catalog."""
+    parser.add_argument(
+        "--catalog-property",
+        action="append",
+        type=_pair,
+        default=[],
+        metavar="KEY=VALUE",
+        help="a property of the Iceberg catalog, as pyiceberg has them: uri, type, token",
     )
 
 
@@ -194,7 +218,9 @@ def settings_of(args: argparse.Namespace) -> "DrainSettings":
         once=not args.continuous,
         options={**options_of_file(args.command_config), **dict(args.option)},
         target_bootstrap_servers=args.target_bootstrap_servers,
-        target_options=dict(args.target_option),
+        target_options=dict([*args.target_option, *args.catalog_property]),
+        catalog=args.catalog,
+        table=args.table,
         **given,
     )
     settings.checked()

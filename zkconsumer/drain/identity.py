@@ -18,8 +18,9 @@ class DrainIdentity:
         subscription: what it reads: the option and its value.
         starting: where it started: ``earliest``, ``latest``, ``group`` or offsets as JSON.
         group: the group whose offsets it commits; None where it commits none.
-        format: how it lands: ``parquet``, ``json``, ``delta`` or ``kafka``.
-        target: where that is, where it is not the path itself; None where it is.
+        format: how it lands: ``parquet``, ``json``, ``delta``, ``iceberg`` or ``kafka``.
+        target: where that is, where it is not the path itself; None where it is. Of an Iceberg
+            drain, see ``TableName.target``.
     """
 
     id: str
@@ -60,7 +61,7 @@ _FLAGS = {
     "starting": "--from",
     "group": "--group",
     "format": "--format",
-    "target": "--target-bootstrap-servers",
+    "target": "--target-bootstrap-servers, or --catalog and --table",
 }
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from zkconsumer.drain.identity import DrainIdentity
+from zkconsumer.drain.table_name import DEFAULT_CATALOG, DEFAULT_TABLE, TableName
 from zkconsumer.errors import ConfigError
 from zkconsumer.spark.options import CommitTarget, SourceOptions, source_options
 
-Format = Literal["parquet", "json", "delta", "kafka"]
+Format = Literal["parquet", "json", "delta", "iceberg", "kafka"]
 FORMATS: tuple[str, ...] = get_args(Format)
 
 MAX_OFFSETS_PER_BATCH = 5_000_000
@@ -41,7 +42,12 @@ class DrainSettings:
         options: further ones of the source, such as ``kafka.*`` and ``minPartitions``.
         target_bootstrap_servers: brokers of the cluster to mirror to, with the format ``kafka``.
         target_options: for the format ``kafka``, of Spark's Kafka sink; for ``delta``, of the
-            storage, as the library ``deltalake`` takes them.
+            storage, as the library ``deltalake`` takes them; for ``iceberg``, of the catalog, as
+            ``pyiceberg`` takes them.
+        catalog: for ``iceberg``, the catalog's name in pyiceberg's configuration; None for the
+            drain's own at its path, or where there are ``target_options``, the default one.
+        table: for ``iceberg``, the table's namespace and name, with a dot between; None for
+            ``kafka.messages``.
     """
 
     path: str
@@ -61,6 +67,8 @@ class DrainSettings:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     target_bootstrap_servers: str | None = None
     target_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    catalog: str | None = None
+    table: str | None = None
 
     def checked(self) -> SourceOptions:
         """The source's options, read.
@@ -80,6 +88,7 @@ class DrainSettings:
             raise ConfigError(
                 "--target-bootstrap-servers and --to kafka go together: give both or none"
             )
+        self._check_table()
         for flag, value in (
             ("--max-offsets-per-batch", self.max_offsets_per_batch),
             ("--interval-ms", self.interval_ms),
@@ -104,7 +113,14 @@ class DrainSettings:
             starting=self.starting,
             group=self.group,
             format=self.format,
-            target=self.target_bootstrap_servers,
+            target=self.target_bootstrap_servers or self.table_name().target,
+        )
+
+    def table_name(self) -> TableName:
+        """Which table an Iceberg drain lands."""
+        is_own = self.catalog is None and (self.format != "iceberg" or not self.target_options)
+        return TableName(
+            None if is_own else self.catalog or DEFAULT_CATALOG, self.table or DEFAULT_TABLE
         )
 
     def source(self) -> dict[str, str]:
@@ -133,6 +149,15 @@ class DrainSettings:
             **{name: value for name, value in address.items() if value is not None},
             "failOnDataLoss": _flag(given=self.fail_on_data_loss),
         }
+
+    def _check_table(self) -> None:
+        for flag, value in (("--catalog", self.catalog), ("--table", self.table)):
+            if value is not None and self.format != "iceberg":
+                raise ConfigError(f"{flag} is for --format iceberg, and --format is {self.format}")
+        if self.catalog is not None and (not self.catalog.strip() or ":" in self.catalog):
+            raise ConfigError(f"--catalog is {self.catalog!r}: give a name without a colon")
+        if self.table is not None and not all(self.table.rpartition(".")[::2]):
+            raise ConfigError(f"--table is {self.table!r}: give it as NAMESPACE.NAME")
 
     def _target(self) -> CommitTarget:
         if self.commit_offsets_to is not None:

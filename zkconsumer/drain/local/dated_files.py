@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.local.table_columns import placed
 
 _DAY_US = 86_400_000_000
 _LAST_DAY = 2_932_896
@@ -31,6 +32,8 @@ class FileNaming:
         task: a number that no other writer of the same folder has.
         file_format: ``parquet`` or ``json``.
         created_ms: of the plan: the day of messages without a time.
+        columns: of a table's files, topic and date among them; None where both are in the path
+            alone.
     """
 
     folder: str
@@ -38,6 +41,7 @@ class FileNaming:
     task: int
     file_format: str
     created_ms: int
+    columns: pa.Schema | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -94,13 +98,21 @@ class DatedFiles:
         if of_day.file is None:
             self._make_space()
             of_day.path = self._path(day)
-            naming = self._naming
-            of_day.file = formats.create(self._files, of_day.path, naming.file_format)
-        of_day.file.write(pa.Table.from_batches(of_day.waiting))
+            of_day.file = self._created(of_day.path)
+        rows = pa.Table.from_batches(of_day.waiting)
+        if self._naming.columns is not None:
+            rows = placed(rows, self._naming.topic, day)
+        of_day.file.write(rows)
         self._waiting_bytes -= of_day.size_bytes
         of_day.waiting, of_day.size_bytes = [], 0
         if of_day.file.written_bytes() >= _FULL_BYTES:
             self._finish(of_day)
+
+    def _created(self, path: str) -> formats.RowFile:
+        naming = self._naming
+        if naming.columns is None:
+            return formats.create(self._files, path, naming.file_format)
+        return formats.create(self._files, path, naming.file_format, naming.columns)
 
     def _make_space(self) -> None:
         """Close a file where too many are open: a later row of its date gets another one."""

@@ -1,12 +1,14 @@
 """A drain's messages, read and written by this process: no Spark, no Java."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, beyond_local, scheme_of
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.identity import DrainIdentity
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import FilesLanding
@@ -45,15 +47,16 @@ class LocalEngine:
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
         """See ``Engine``."""
         _refuse(beyond_local(settings.path, settings.format))
-        is_delta = settings.format == "delta"
-        file_format = "parquet" if is_delta else settings.format
+        file_format = "json" if settings.format == "json" else "parquet"
         files = self._files(storage)
         shares = Shares.of(self._memory_mb, self._cores, held_bytes=files.held_bytes)
         rows = LocalRangeRows(settings.checked(), shares)
-        writer = LocalWriter(rows, files, shares, ends, file_format)
-        if is_delta:
-            return DeltaLanding(storage, writer, settings)
-        return FilesLanding(storage, writer, file_format)
+        writer = partial(LocalWriter, rows, files, shares, ends, file_format)
+        if settings.format == "iceberg":
+            return _iceberg(settings, storage, files, writer)
+        if settings.format == "delta":
+            return DeltaLanding(storage, writer(), settings)
+        return FilesLanding(storage, writer(), file_format)
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> LocalRows:
         """See ``Engine``."""
@@ -75,6 +78,18 @@ class LocalEngine:
 
     def _files(self, storage: Storage) -> DataFiles:
         return ObjectFiles(storage) if isinstance(storage, ObjectStorage) else LocalFiles(storage)
+
+
+def _iceberg(
+    settings: DrainSettings, storage: Storage, files: DataFiles, writer: Callable[..., LocalWriter]
+) -> Landing:
+    from zkconsumer.drain.local.iceberg_landing import IcebergLanding, drain_id  # noqa: PLC0415 - optional
+    from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415
+
+    table = IcebergTable(settings.table_name(), storage, settings.target_options)
+    journal = BatchJournal(storage)
+    to_table = writer(columns=lambda: table.file_columns(drain_id(journal)))
+    return IcebergLanding(storage, files, table, to_table)
 
 
 def _cores() -> int:

@@ -24,15 +24,15 @@ _AGE_US = 146_097 * 86_400_000_000
 """Of 400 years: after these the calendar begins anew. Python's own ends with the year 9999."""
 _LAST_YEAR = 9_999
 _UNENCODED = {"offset": "DELTA_BINARY_PACKED"}
-_REPEATED = ["key", "partition", "timestamp", "timestampType"]
-_IN_FOOTER = ["partition", "offset", "timestamp"]
+_REPEATED = ["key", "partition", "timestamp", "timestampType", "topic", "date"]
+_IN_FOOTER = ["partition", "offset", "timestamp", "topic", "date"]
 
 
 class RowFile(Protocol):
     """A file that is being written. Thread: one."""
 
     def write(self, rows: pa.Table) -> None:
-        """Append rows with the columns of ``SCHEMA``; they are not kept in memory."""
+        """Append rows with the file's columns; they are not kept in memory."""
         ...
 
     def written_bytes(self) -> int:
@@ -49,17 +49,18 @@ class ParquetFile:
 
     Args:
         sink: is closed with it.
+        columns: of its rows.
     """
 
-    def __init__(self, sink: pa.NativeFile) -> None:
+    def __init__(self, sink: pa.NativeFile, columns: pa.Schema = SCHEMA) -> None:
         self._sink = sink
         self._writer = pq.ParquetWriter(
             sink,
-            SCHEMA,
+            columns,
             compression="snappy",
-            use_dictionary=_REPEATED,
+            use_dictionary=[name for name in _REPEATED if name in columns.names],
             column_encoding=_UNENCODED,
-            write_statistics=_IN_FOOTER,
+            write_statistics=[name for name in _IN_FOOTER if name in columns.names],
             store_schema=False,
         )
 
@@ -103,10 +104,17 @@ class JsonFile:
         self._sink.close()
 
 
-def create(files: DataFiles, path: str, file_format: str) -> RowFile:
-    """Begin a file."""
+def create(files: DataFiles, path: str, file_format: str, columns: pa.Schema = SCHEMA) -> RowFile:
+    """Begin a file.
+
+    Args:
+        files: where it is to be.
+        path: its own.
+        file_format: ``parquet`` or ``json``.
+        columns: of the rows, where they are not those of ``SCHEMA``; of Parquet alone.
+    """
     sink = files.output(path)
-    return JsonFile(sink) if file_format == "json" else ParquetFile(sink)
+    return JsonFile(sink) if file_format == "json" else ParquetFile(sink, columns)
 
 
 def ending(file_format: str) -> str:

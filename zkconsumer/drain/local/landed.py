@@ -169,7 +169,8 @@ class LocalRows:
 
 
 def _topic(path: str) -> str:
-    return unquote(path.split("/", 1)[0].removeprefix("topic="))
+    folders = path.removeprefix("data/").split("/", 1)
+    return unquote(folders[0].removeprefix("topic="))
 
 
 def _offset_ranges(ranges: _Ranges) -> list[OffsetRange]:

@@ -1,7 +1,10 @@
 """Reads a plan's ranges in this process, writes them as files, and counts what was written."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import NamedTuple
+
+import pyarrow as pa
 
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
@@ -19,6 +22,15 @@ from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.model import OffsetRange, TopicPartition
 
+
+class _Place(NamedTuple):
+    """Where the files of a batch go, and what is in them."""
+
+    folder: str
+    created_ms: int
+    columns: pa.Schema | None
+
+
 _PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
 
 
@@ -31,23 +43,35 @@ class LocalWriter:
         shares: of the memory.
         ends: asks the cluster where logs begin and end.
         file_format: ``parquet`` or ``json``.
+        columns: gives those of a table's files, when files are to be written; None where there is
+            no table.
     """
 
     def __init__(
-        self, rows: LocalRangeRows, files: DataFiles, shares: Shares, ends: Ends, file_format: str
+        self,
+        rows: LocalRangeRows,
+        files: DataFiles,
+        shares: Shares,
+        ends: Ends,
+        file_format: str,
+        *,
+        columns: Callable[[], pa.Schema] | None = None,
     ) -> None:
         self._rows = rows
         self._files = files
         self._shares = shares
         self._ends = ends
         self._format = file_format
+        self._columns = columns
 
     def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """See ``RowWriter``."""
         landed = RowSums()
+        columns = None if self._columns is None else self._columns()
+        place = _Place(folder, plan.created_ms, columns)
         with described_by_arrow(f"batch {plan.number}"):
             jobs = self._rows.each(
-                plan.ranges, lambda piece, shared: self._piece(plan, folder, piece, shared)
+                plan.ranges, lambda piece, shared: self._piece(place, piece, shared)
             )
             for tally in jobs:
                 landed.merge(tally)
@@ -62,15 +86,16 @@ class LocalWriter:
             for wanted in plan.ranges
         )
 
-    def _piece(self, plan: BatchPlan, folder: str, piece: Piece, shared: Cancellation) -> RowSums:
-        place = FileNaming(
-            folder=folder,
+    def _piece(self, place: _Place, piece: Piece, shared: Cancellation) -> RowSums:
+        naming = FileNaming(
+            folder=place.folder,
             topic=piece.topic,
             task=piece.number,
             file_format=self._format,
-            created_ms=plan.created_ms,
+            created_ms=place.created_ms,
+            columns=place.columns,
         )
-        dated = DatedFiles(self._files, place, self._shares)
+        dated = DatedFiles(self._files, naming, self._shares)
         for rows in piece.rows():
             shared.check()
             dated.write(rows)

@@ -17,6 +17,7 @@ from zkconsumer.drain.on_spark.landed import SparkRows, read_files
 from zkconsumer.drain.on_spark.rows import RowCounter, SparkRangeRows, SparkWriter, drain_session
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.session import register
 
@@ -49,6 +50,8 @@ class SparkEngine:
                 return DeltaLanding(
                     storage, SparkWriter(rows, counter, storage, "parquet"), settings
                 )
+            case "iceberg":
+                raise ConfigError("--format iceberg is for --engine local: it needs no Spark")
             case "kafka":
                 from zkconsumer.drain.mirroring.mirror import KafkaLanding  # noqa: PLC0415 - loads much
 

@@ -15,6 +15,8 @@ from zkconsumer.drain.storage import Storage, StoredFile
 _SHOWN = 10
 _OF_BATCH = re.compile(r"part-([0-9]{10,})-")
 _OF_DAY = re.compile(r"topic=[^/]+/date=[^/]+/[^/]+")
+_OF_TABLE = re.compile(r"(?:data/)?topic=[^/]+/date=[^/]+/[^/]+")
+"""Whoever tends an Iceberg table writes below its folder ``data``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +64,24 @@ def compare_files(
     return LandedFiles(readable, tuple(problems))
 
 
-def delta_files(noted: Iterable[str], stored: Iterable[StoredFile]) -> LandedFiles:
-    """Hold the files that the log of a Delta table names against those that are there.
+def table_files(noted: Iterable[str], stored: Iterable[StoredFile], kind: str) -> LandedFiles:
+    """Hold the files that a table of Delta's or Iceberg's names against those that are there.
 
     Whoever tends the table may have written its rows anew, into other files than the drain's. So
     only rows tell what is landed; but a file that is named must be there.
 
     Args:
-        noted: paths that the table's log names.
+        noted: paths that the table names.
         stored: everything below the drain's path.
+        kind: ``Delta`` or ``Iceberg``.
     """
     there = {file.path for file in stored}
     named = list(noted)
     missing = [path for path in named if path not in there]
     readable = tuple(path for path in named if path in there)
-    return LandedFiles(readable, tuple(_described("files of the Delta table are missing", missing)))
+    return LandedFiles(
+        readable, tuple(_described(f"files of the {kind} table are missing", missing))
+    )
 
 
 def _visible(path: str) -> bool:
@@ -93,6 +98,11 @@ def is_of(path: str, batches: Collection[int]) -> bool:
     return number is not None and int(number[1]) in batches
 
 
+def is_of_table(path: str) -> bool:
+    """Whether a file's path says of which topic and date it is, as those of a table's files do."""
+    return _OF_TABLE.fullmatch(path) is not None
+
+
 def visible_files(storage: Storage) -> list[StoredFile]:
     """All files that readers may see.
 
@@ -105,6 +115,11 @@ def visible_files(storage: Storage) -> list[StoredFile]:
         if _visible(name)
         for file in storage.files(name)
     ]
+
+
+def foreign_files(which: list[str]) -> list[str]:
+    """The sentence for files of a table that are nowhere where a drain writes."""
+    return _described("files are in the table that no drain landed", which)
 
 
 def _described(what: str, which: list[str]) -> list[str]:

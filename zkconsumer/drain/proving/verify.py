@@ -18,20 +18,26 @@ from zkconsumer.drain.proving.against_cluster import check_cluster
 from zkconsumer.drain.proving.coverage import Coverage, cover
 from zkconsumer.drain.proving.delta_log import active_files
 from zkconsumer.drain.proving.landed_rows import (
+    LandedFiles,
     compare_files,
-    delta_files,
+    foreign_files,
     is_of,
+    is_of_table,
+    table_files,
     visible_files,
 )
 from zkconsumer.drain.proving.proof import ClusterCheck, DrainProof, PartitionCoverage
 from zkconsumer.drain.proving.record import PartitionRecord, VerificationRecord, read_record
+from zkconsumer.drain.proving.table_commits import compare_commits
 from zkconsumer.drain.storage import Storage
+from zkconsumer.drain.table_name import TableName
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.creations import Creations
 
 _SHOWN = 10
 _MIRROR = "kafka"
+_TABLES = ("delta", "iceberg")
 
 
 class Published(NamedTuple):
@@ -73,7 +79,8 @@ def prove(
         storage: where the drain is.
         cluster: options of the source, to compare with the cluster, too; None not to.
         target_options: where the drain mirrors to a cluster, for reading that; for a Delta table,
-            of its storage, as ``deltalake`` takes them.
+            of its storage, as ``deltalake`` takes them; for an Iceberg table, of its catalog, as
+            ``pyiceberg`` takes them.
 
     Raises:
         DrainError: there is no drain at this path, or its own files are damaged.
@@ -88,7 +95,7 @@ def prove(
     record = read_record(_landed(journal, published))
     with engine.telling(f"verifying {journal.path}"):
         rows, problems = _rows(seen, record)
-        if identity.format == "delta":
+        if identity.format in _TABLES:
             problems += _unplaced(rows)
         wanted = {tp: entry.wanted for tp, entry in record.partitions.items()}
         checks = {}
@@ -159,11 +166,15 @@ def _rows(seen: _Seen, record: VerificationRecord) -> tuple[LandedRows, list[str
         last = seen.published.last
         reported = seen.engine.mirrored(seen.storage, seen.identity, last, seen.target_options)
         return reported, []
+    if seen.identity.format == "iceberg":
+        found = _iceberg_files(seen)
+        return seen.engine.landed(seen.storage, found.readable, "parquet"), list(found.problems)
     stored = visible_files(seen.storage)
     if seen.identity.format == "delta":
         active = active_files(seen.storage, seen.target_options)
         since = _landed_since(seen)
-        found = delta_files(sorted(path for path in active if not is_of(path, since)), stored)
+        named = sorted(path for path in active if not is_of(path, since))
+        found = table_files(named, stored, "Delta")
     else:
         found = compare_files(record.files, stored, since=_landed_since(seen))
     file_format = "json" if seen.identity.format == "json" else "parquet"
@@ -171,8 +182,33 @@ def _rows(seen: _Seen, record: VerificationRecord) -> tuple[LandedRows, list[str
     return rows, list(found.problems)
 
 
+def _iceberg_files(seen: _Seen) -> LandedFiles:
+    """The files that the table names, and what contradicts the record in its snapshots."""
+    from zkconsumer.drain.local.iceberg_table import IcebergTable, offsets_of  # noqa: PLC0415 - optional
+
+    name = TableName.of_target(seen.identity.target)
+    table = IcebergTable(name, seen.storage, seen.target_options)
+    state = table.state(seen.identity.id)
+    stored, since = visible_files(seen.storage), _landed_since(seen)
+    paths = {uri: table.below(uri) for uri in state.files}
+    foreign = [uri for uri, path in paths.items() if path is None or not is_of_table(path)]
+    named = sorted(
+        path
+        for uri, path in paths.items()
+        if path and uri not in foreign and not is_of(path, since)
+    )
+    found = table_files(named, stored, "Iceberg")
+    landed = {
+        plan.number: offsets_of(part.offsets for part in manifest.parts)
+        for plan, manifest in _landed(seen.journal, seen.published)
+    }
+    commits = [one for one in state.commits if one.number not in since]
+    complaints = compare_commits(landed, commits, is_whole=state.is_whole)
+    return LandedFiles(found.readable, (*found.problems, *foreign_files(foreign), *complaints))
+
+
 def _unplaced(rows: LandedRows) -> list[str]:
-    """What a Delta table has that no drain wrote; its log does not tell whose a file is."""
+    """What a table has that no drain wrote; its log does not tell whose a file is."""
     count = rows.unplaced()
     return [f"{count} rows have no topic, partition or offset"] if count else []
 

@@ -1,0 +1,100 @@
+"""What the footer of a Parquet file says of its columns, as a table's manifest keeps it."""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow.parquet as pq
+
+from zkconsumer.drain.local.data_files import DataFiles
+
+_NUMBERS = {"INT32": "<i", "INT64": "<q"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFooter:
+    """One column of a file.
+
+    Attributes:
+        size_bytes: as it is stored.
+        values: how many, nulls included.
+        nulls: how many of them are null; None where the footer does not tell.
+        least: the smallest, in Iceberg's form of a single value; None where none is known.
+        most: the largest.
+    """
+
+    size_bytes: int
+    values: int
+    nulls: int | None
+    least: bytes | None
+    most: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFooter:
+    """One file.
+
+    Attributes:
+        rows: how many.
+        groups: where each row group begins.
+        columns: by name.
+    """
+
+    rows: int
+    groups: tuple[int, ...]
+    columns: Mapping[str, ColumnFooter]
+
+
+def read_footer(files: DataFiles, path: str) -> FileFooter:
+    """Read what a file says of itself.
+
+    Args:
+        files: where it is.
+        path: of a Parquet file without nested columns.
+
+    Raises:
+        OSError: it can't be read.
+        pa.ArrowException: it is damaged.
+    """
+    with files.input(path) as source:
+        metadata = pq.read_metadata(source)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return FileFooter(
+        rows=metadata.num_rows,
+        groups=tuple(_begin(group.column(0)) for group in groups),
+        columns={
+            metadata.schema.column(at).path: _column([group.column(at) for group in groups])
+            for at in range(metadata.num_columns)
+        },
+    )
+
+
+def _begin(chunk: pq.ColumnChunkMetaData) -> int:
+    first: int = chunk.data_page_offset
+    return min(first, chunk.dictionary_page_offset) if chunk.has_dictionary_page else first
+
+
+def _column(chunks: list[pq.ColumnChunkMetaData]) -> ColumnFooter:
+    known = [chunk.statistics for chunk in chunks if chunk.is_stats_set]
+    told = len(known) == len(chunks) and bool(chunks)
+    # A group that holds nothing but nulls has no bounds, and hides none.
+    bound = [one for one in known if one.has_min_max]
+    bounded = told and bool(bound) and all(one.has_min_max or not one.num_values for one in known)
+    return ColumnFooter(
+        size_bytes=sum(chunk.total_compressed_size for chunk in chunks),
+        values=sum(chunk.num_values for chunk in chunks),
+        nulls=sum(one.null_count for one in known) if told else None,
+        least=_single(bound[0].physical_type, min(one.min_raw for one in bound))
+        if bounded
+        else None,
+        most=_single(bound[0].physical_type, max(one.max_raw for one in bound))
+        if bounded
+        else None,
+    )
+
+
+def _single(kind: str, value: object) -> bytes | None:
+    """A value as a manifest has it: numbers are little endian, texts their bytes."""
+    if isinstance(value, int):
+        return struct.pack(_NUMBERS[kind], value) if kind in _NUMBERS else None
+    return value if isinstance(value, bytes) else None

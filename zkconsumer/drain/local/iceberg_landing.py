@@ -1,0 +1,69 @@
+"""Lands an Iceberg table: files as ever, then one commit of the table that names them.
+
+Readers of the table see a batch wholly or not at all.
+"""
+
+from zkconsumer.drain.fields import JsonValue
+from zkconsumer.drain.journal import BatchJournal
+from zkconsumer.drain.landing_files import FilesLanding, RowWriter
+from zkconsumer.drain.local.data_files import DataFiles
+from zkconsumer.drain.local.errors import described_by_arrow
+from zkconsumer.drain.local.footers import FileFooter, read_footer
+from zkconsumer.drain.local.iceberg_table import IcebergTable
+from zkconsumer.drain.manifest import LandedFile, Manifest
+from zkconsumer.drain.plan import BatchPlan
+from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import DrainError
+
+
+class IcebergLanding:
+    """See ``Landing``.
+
+    Args:
+        storage: the drain's; the table's files are there, too.
+        files: opens these.
+        table: the drain's.
+        writer: writes Parquet, with the columns that ``columns`` of this gives.
+    """
+
+    def __init__(
+        self, storage: Storage, files: DataFiles, table: IcebergTable, writer: RowWriter
+    ) -> None:
+        self._journal = BatchJournal(storage)
+        self._files = files
+        self._table = table
+        self._landing = FilesLanding(storage, writer, "parquet")
+
+    @property
+    def format(self) -> str:
+        """See ``Landing``."""
+        return "iceberg"
+
+    def prepare(self, plan: BatchPlan) -> dict[str, JsonValue]:
+        """The table needs nothing kept."""
+        return self._landing.prepare(plan)
+
+    def land(self, plan: BatchPlan, attempt: str) -> Manifest:
+        """Write the files aside."""
+        return self._landing.land(plan, attempt)
+
+    def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
+        """Move the files, then name them in the table, once."""
+        self._landing.publish(plan, manifest)
+        self._table.append(drain_id(self._journal), manifest, self._footer)
+
+    def _footer(self, file: LandedFile) -> FileFooter:
+        with described_by_arrow(file.path):
+            return read_footer(self._files, file.path)
+
+
+def drain_id(journal: BatchJournal) -> str:
+    """The id of the drain that has begun here.
+
+    Raises:
+        DrainError: its identity is gone.
+    """
+    identity = journal.identity()
+    if identity is None:
+        raise DrainError(f"{journal.path}: the drain's identity is gone")
+    return identity.id

@@ -1,0 +1,72 @@
+"""pyiceberg's files of this machine, synced before what names them is written.
+
+What a local drain has acknowledged is on the disk: the table's own files are, too.
+"""
+
+from types import TracebackType
+
+from pyiceberg.io import InputFile, OutputFile, OutputStream
+from pyiceberg.io.pyarrow import PyArrowFileIO
+
+from zkconsumer.drain.local.data_files import LocalFiles
+from zkconsumer.drain.local.local_storage import LocalStorage
+
+
+class SyncedFiles(PyArrowFileIO):
+    """pyiceberg's door to files, named by the property ``py-io-impl`` of the drain's catalog."""
+
+    def new_output(self, location: str) -> OutputFile:  # type: ignore[override]
+        """A file that is to be written."""
+        return _SyncedFile(super().new_output(location))
+
+
+class _SyncedFile(OutputFile):
+    def __init__(self, file: OutputFile) -> None:
+        super().__init__(file.location)
+        self._file = file
+
+    def __len__(self) -> int:
+        return len(self._file)
+
+    def exists(self) -> bool:
+        """Whether it is there."""
+        return self._file.exists()
+
+    def to_input_file(self) -> InputFile:
+        """The same to be read."""
+        return self._file.to_input_file()
+
+    def create(self, overwrite: bool = False) -> OutputStream:  # noqa: FBT001, FBT002 - the library's
+        """Begin to write it."""
+        return _SyncedStream(self._file.create(overwrite), self.location)
+
+
+class _SyncedStream(OutputStream):
+    def __init__(self, stream: OutputStream, location: str) -> None:
+        self._stream = stream
+        self._location = location
+
+    def write(self, b: bytes) -> int:
+        """Append."""
+        return self._stream.write(b)
+
+    def tell(self) -> int:
+        """How much is written."""
+        return self._stream.tell()
+
+    def close(self) -> None:
+        """Finish the file; the disk keeps it from now on."""
+        self._stream.close()
+        folder, _, name = self._location.removeprefix("file://").rpartition("/")
+        LocalFiles(LocalStorage(folder)).keep(name)
+
+    def __enter__(self) -> "OutputStream":
+        return self
+
+    def __exit__(
+        self,
+        exctype: type[BaseException] | None,
+        excinst: BaseException | None,
+        exctb: TracebackType | None,
+    ) -> None:
+        self.close()

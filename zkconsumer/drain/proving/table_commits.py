@@ -1,0 +1,53 @@
+"""What an Iceberg table says of its batches, held against the drain's own record. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+Offsets = frozenset[tuple[str, int, int, int]]
+"""Ranges: topic, partition, the first offset and the one behind the last."""
+
+_SHOWN = 10
+
+
+class TableCommit(NamedTuple):
+    """What a snapshot says of the batch that it brought."""
+
+    number: int
+    offsets: Offsets
+
+
+def compare_commits(
+    landed: Mapping[int, Offsets], commits: Iterable[TableCommit], *, is_whole: bool
+) -> list[str]:
+    """What contradicts the record, one sentence each.
+
+    Args:
+        landed: the ranges of each batch that is looked at.
+        commits: those that lead to the table's current snapshot.
+        is_whole: whether none of them has expired; where some have, the table says nothing of the
+            batches before those that are left.
+    """
+    found: dict[int, list[Offsets]] = {}
+    for commit in commits:
+        found.setdefault(commit.number, []).append(commit.offsets)
+    told_from = 1 if is_whole else min(found, default=max(landed, default=0) + 1)
+    missing = [number for number in landed if number >= told_from and number not in found]
+    twice = [number for number in found if len(found[number]) > 1]
+    other = [
+        number
+        for number, offsets in landed.items()
+        if number in found and {*found[number]} != {offsets}
+    ]
+    return [
+        *_described("are in no snapshot that leads to the table's current one", missing),
+        *_described("are in more than one snapshot of the table", twice),
+        *_described("have other offsets in the table's snapshots than were landed", other),
+    ]
+
+
+def _described(what: str, numbers: list[int]) -> list[str]:
+    if not numbers:
+        return []
+    shown = ", ".join(map(str, sorted(numbers)[:_SHOWN]))
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    return [f"{len(numbers)} batches {what}: {shown}{more}"]
