@@ -120,7 +120,7 @@ KILLS ?= 10
 ENGINE ?= spark
 drain-kills: $(STAMP)
 ifeq ($(ENGINE),local)
-	KILLS=$(KILLS) SEED=$(SEED) FORMATS=parquet,json,delta EVERY=1 $(PY) -m pytest -q -s \
+	KILLS=$(KILLS) SEED=$(SEED) FORMATS=parquet,json,delta,iceberg EVERY=1 $(PY) -m pytest -q -s \
 		tests/integration/drain/test_local_kills.py \
 		tests/integration/drain/test_local_drain.py::test_kills_at_random_points_lose_and_double_nothing
 else

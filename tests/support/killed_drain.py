@@ -6,6 +6,8 @@ EVERY steps later, until one comes to its end. Each is then run again, and verif
 
 They are forked from a process that has everything loaded and no thread yet, so that each takes a
 part of a second.
+
+A catalog of an Iceberg table is each one's own: NUMBER in its properties is the drain's number.
 """
 
 import dataclasses
@@ -18,6 +20,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.io.pyarrow import PyArrowFileIO
+
 from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
 from zkconsumer.drain.cluster import CommittingGroup
 from zkconsumer.drain.local.data_files import LocalFiles
@@ -29,6 +34,8 @@ _STEPS: Sequence[tuple[type, str]] = (
     *((ObjectStorage, name) for name in ("create", "move", "delete")),
     (ObjectFiles, "output"),
     *((LocalFiles, name) for name in ("output", "keep")),
+    *((SqlCatalog, name) for name in ("create_table", "commit_table")),
+    (PyArrowFileIO, "new_output"),
     (CommittingGroup, "commit"),
 )
 _ENDED = 0
@@ -55,9 +62,10 @@ class Fuse:
         original: Callable[..., Any] = getattr(owner, name)
 
         def armed(*args: Any, **kwargs: Any) -> Any:
-            self._step(f"before {name} {args[1] if len(args) > 1 else ''}")
+            what = args[1] if len(args) > 1 and isinstance(args[1], str) else ""
+            self._step(f"before {name} {what}")
             result = original(*args, **kwargs)
-            self._step(f"behind {name} {args[1] if len(args) > 1 else ''}")
+            self._step(f"behind {name} {what}")
             return result
 
         setattr(owner, name, armed)
@@ -99,7 +107,13 @@ def main(folder: str, base: DrainSettings, first: int, every: int) -> None:
     root = base.path.rstrip("/") if "://" in base.path else folder
     for number in range(first, 1_000, every):
         settings = dataclasses.replace(
-            base, path=f"{root}/{number}", group=f"{base.group}-{number}"
+            base,
+            path=f"{root}/{number}",
+            group=f"{base.group}-{number}",
+            target_options={
+                name: value.replace("NUMBER", str(number))
+                for name, value in base.target_options.items()
+            },
         )
         reported = Path(folder) / f"step-{number}"
         status = _in_child(lambda: _drained(settings, Fuse(number, reported)))  # noqa: B023

@@ -1,7 +1,7 @@
 """A local drain is killed at every step, and lands every message exactly once all the same.
 
-CI does so for Parquet at every twelfth step, beginning with another one each time; ``make
-drain-kills ENGINE=local`` at each of them for all formats, then at random points.
+CI does so for Parquet and Iceberg at every twelfth step, beginning with another one each time;
+``make drain-kills ENGINE=local`` at each of them for all formats, then at random points.
 """
 
 import base64
@@ -11,10 +11,13 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
+from pyiceberg.catalog import load_catalog
 
 from tests.support.clusters import fresh_name
 from tests.support.s3_server import BUCKET, s3_server
@@ -26,7 +29,7 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(400)]
 
 _SECONDS = 300
-FORMATS = os.environ.get("FORMATS", "parquet").split(",")
+FORMATS = os.environ.get("FORMATS", "parquet,iceberg").split(",")
 EVERY = int(os.environ.get("EVERY", "12"))
 _Messages = set[tuple[int, int, bytes]]
 
@@ -44,9 +47,11 @@ def topic(cluster: Sandbox) -> tuple[str, _Messages]:
     return name, written
 
 
-def landed(path: str, file_format: str) -> list[tuple[int, int, bytes]]:
+def landed(path: str, file_format: str, catalog: dict[str, str]) -> list[tuple[int, int, bytes]]:
     """What a reader that knows nothing of drains finds there."""
-    if file_format == "json":
+    if file_format == "iceberg":
+        rows = table_rows(path, catalog)
+    elif file_format == "json":
         files = Path(path).glob("topic=*/*/*")
         rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     else:
@@ -55,6 +60,19 @@ def landed(path: str, file_format: str) -> list[tuple[int, int, bytes]]:
         rows = found_files.to_table().to_pylist()
     found = ((row["partition"], row["offset"], row["value"]) for row in rows)
     return [(number, at, _bytes(value)) for number, at, value in found]
+
+
+def table_rows(path: str, catalog: dict[str, str]) -> list[dict[str, Any]]:
+    """Those of the files that a table's current snapshot names, by a plain reader of Parquet."""
+    own = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
+    table = load_catalog("default", **(catalog or own)).load_table("kafka.messages")
+    named = [task.file.file_path.removeprefix("file://") for task in table.scan().plan_files()]
+    opened = [_file_system(one) for one in named]
+    return [
+        row
+        for system, below in opened
+        for row in pq.read_table(below, filesystem=system, partitioning=None).to_pylist()
+    ]
 
 
 def _file_system(path: str) -> tuple[fs.FileSystem, str]:
@@ -102,6 +120,7 @@ def see_every_kill_survived(
         "group": fresh_name("steps"),
         "format": file_format,
         "max_offsets_per_batch": 20,
+        "target_options": catalog_of(path, folder) if file_format == "iceberg" else {},
     }
     program = [sys.executable, "-m", "tests.support.killed_drain", str(folder)]
     done = subprocess.run(
@@ -119,9 +138,23 @@ def see_every_kill_survived(
     assert len(runs) > 1, reported
     if EVERY == 1:
         see_each_step_was_deadly(runs)
-    for run in runs:
-        found = landed(run["path"], file_format)
+    for number, run in zip(range(first, 1_000, EVERY), runs, strict=False):
+        options = catalog_of(path, folder) if file_format == "iceberg" else {}
+        mine = {name: value.replace("NUMBER", str(number)) for name, value in options.items()}
+        found = landed(run["path"], file_format, mine)
         assert sorted(found) == sorted(written), run
+
+
+def catalog_of(path: str, folder: Path) -> dict[str, str]:
+    """Properties of a catalog, NUMBER in them; none where a drain has its own."""
+    if not path.startswith("s3://"):
+        return {}
+    return {
+        "type": "sql",
+        "uri": f"sqlite:///{folder}/catalog-NUMBER.db",
+        "s3.endpoint": os.environ["AWS_ENDPOINT_URL"],
+        "s3.region": "us-east-1",
+    }
 
 
 def see_each_step_was_deadly(runs: list[dict[str, str]]) -> None:

@@ -185,7 +185,8 @@ class IcebergTable:
         return TableState(
             files=files,
             commits=tuple(_commits(snapshots, drain)),
-            is_whole=not snapshots or snapshots[-1].parent_snapshot_id is None,
+            # Not by their parents: what expires one may take its name from its child.
+            is_whole=not snapshots or snapshots[-1].sequence_number == 1,
         )
 
     def below(self, uri: str) -> str | None:

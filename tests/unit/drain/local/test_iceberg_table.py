@@ -1,0 +1,297 @@
+"""The Iceberg table of a drain: batches come into it once, and readers find them."""
+
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.catalog import load_catalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+
+from zkconsumer.drain import layout
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.data_files import LocalFiles
+from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
+from zkconsumer.drain.local.footers import FileFooter, read_footer
+from zkconsumer.drain.local.iceberg_table import IcebergTable, location_of
+from zkconsumer.drain.local.local_storage import LocalStorage
+from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.manifest import LandedFile, LandedPart, Manifest
+from zkconsumer.drain.table_name import TableName
+from zkconsumer.errors import ConfigError, DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
+
+DAY_US = 86_400_000_000
+DRAIN = "0123abcd"
+TOPIC = "a.topic_with-a-name-of-more-than-sixteen"
+
+
+class World:
+    """A drain's folder, and its table.
+
+    Args:
+        path: of the folder.
+        columns: of the messages.
+    """
+
+    def __init__(self, path: Path, columns: pa.Schema | None = None) -> None:
+        self.path = path
+        self.storage = LocalStorage(str(path))
+        self.files = LocalFiles(self.storage)
+        self.table = IcebergTable(TableName(), self.storage, {}, columns)
+
+    def landed(self, number: int) -> Manifest:
+        """A batch of offsets ``10 * number`` and so on, of two days, where it belongs."""
+        naming = FileNaming(
+            folder=".",
+            topic=TOPIC,
+            task=0,
+            file_format="parquet",
+            created_ms=0,
+            columns=self.table.file_columns(DRAIN),
+        )
+        dated = DatedFiles(self.files, naming, Shares.of(256, 1))
+        offsets = range(10 * number, 10 * number + 10)
+        rows: list[dict[str, Any]] = [
+            {
+                "value": b"m%d" % at,
+                "partition": 7,
+                "offset": at,
+                "timestamp": at % 2 * DAY_US,
+                "timestampType": 0,
+            }
+            for at in offsets
+        ]
+        dated.write(pa.RecordBatch.from_pylist(rows, SCHEMA))
+        paths = [path.removeprefix("./") for path in dated.close()]
+        return Manifest(
+            number=number,
+            attempt="a",
+            landed_ms=0,
+            files=tuple(self._file(number, path) for path in paths),
+            parts=(
+                LandedPart(
+                    offsets=OffsetRange(
+                        topic_partition=TopicPartition(TOPIC, 7),
+                        from_offset=offsets.start,
+                        until_offset=offsets.stop,
+                    ),
+                    contents=Contents(),
+                ),
+            ),
+        )
+
+    def _file(self, number: int, path: str) -> LandedFile:
+        where = dict(step.split("=", 1) for step in path.split("/")[:2])
+        size = (self.path / path).stat().st_size
+        folder = layout.staging_folder(number)
+        return LandedFile(staged=f"{folder}/{path}", path=path, size_bytes=size, values=where)
+
+    def append(self, manifest: Manifest, drain: str = DRAIN) -> None:
+        """Make a batch visible."""
+        self.table.append(drain, manifest, self.footer)
+
+    def footer(self, file: LandedFile) -> FileFooter:
+        """Of a file of the batch."""
+        return read_footer(self.files, file.path)
+
+    def read(self) -> Table:
+        """The table as anybody finds it who has pyiceberg."""
+        where = {"type": "sql", "uri": f"sqlite:///{self.path}/catalog.db"}
+        return load_catalog("default", **where).load_table("kafka.messages")
+
+    def offsets(self, **scan: Any) -> list[int]:
+        """Those that a reader finds."""
+        found: list[int] = self.read().scan(**scan).to_arrow().column("offset").to_pylist()
+        return sorted(found)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """An empty one."""
+    return World(tmp_path)
+
+
+def test_a_batch_comes_into_the_table_once(world: World) -> None:
+    """However often it is published; and its summary says what it has."""
+    for number in (1, 2):
+        manifest = world.landed(number)
+        world.append(manifest)
+        world.append(manifest)
+        World(world.path).append(manifest)
+    assert world.offsets() == list(range(10, 30))
+    summary = world.read().metadata.snapshots[1].summary
+    assert summary is not None
+    said = summary.additional_properties
+    assert (said["zkconsumer.drain"], said["zkconsumer.batch"]) == (DRAIN, "2")
+    assert said["zkconsumer.offsets"] == f'{{"{TOPIC}": {{"7": [20, 30]}}}}'
+    state = world.table.state(DRAIN)
+    assert [(one.number, *one.offsets) for one in state.commits] == [
+        (2, (TOPIC, 7, 20, 30)),
+        (1, (TOPIC, 7, 10, 20)),
+    ]
+    assert state.is_whole
+    below = [world.table.below(uri) for uri in state.files]
+    assert sorted(map(str, below)) == sorted(
+        str(file.relative_to(world.path)) for file in world.path.glob("topic=*/*/*")
+    )
+
+
+def test_a_batch_stays_once_where_snapshots_expire(world: World) -> None:
+    """What is left is the property; and the table says that it does not know all."""
+    first, second = world.landed(1), world.landed(2)
+    world.append(first)
+    world.append(second)
+    table = world.read()
+    table.maintenance.expire_snapshots().by_id(table.metadata.snapshots[0].snapshot_id).commit()
+    world.append(first)
+    world.append(second)
+    assert world.offsets() == list(range(10, 30))
+    state = world.table.state(DRAIN)
+    assert ([one.number for one in state.commits], state.is_whole) == ([2], False)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_commit_between_look_and_commit_is_seen(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, same: bool
+) -> None:
+    """Of the same batch by another drain, or of another one."""
+    manifest = world.landed(1)
+    rival = World(world.path)
+    before = Table._do_commit
+    commits: list[Table] = []
+
+    def commit(table: Table, *args: Any, **kwargs: Any) -> None:
+        commits.append(table)
+        if len(commits) == 1:
+            if same:
+                rival.append(manifest)
+            else:
+                with world.read().transaction() as transaction:
+                    transaction.set_properties({"theirs": "1"})
+                    transaction.update_snapshot().fast_append().commit()
+        before(table, *args, **kwargs)
+
+    monkeypatch.setattr(Table, "_do_commit", commit)
+    world.append(manifest)
+    assert world.offsets() == list(range(10, 20))
+    assert len(commits) == (2 if same else 3)
+
+
+def test_a_table_that_changes_all_the_time_is_told(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an end it would not be."""
+    manifest = world.landed(1)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise CommitFailedException("another was first")
+
+    monkeypatch.setattr(Table, "_do_commit", refuse)
+    with pytest.raises(DrainError, match=r"kafka\.messages of its own catalog at file://.*others"):
+        world.append(manifest)
+
+
+def test_another_drains_table_is_refused(world: World) -> None:
+    """One table holds one drain, as one path does."""
+    manifest = world.landed(1)
+    with pytest.raises(DrainError, match="is not this drain's: --table names another one"):
+        world.append(manifest, drain="another")
+    with pytest.raises(DrainError, match="is not this drain's"):
+        world.table.state("another")
+
+
+def test_nothing_is_made_where_a_table_is_looked_for(world: World) -> None:
+    """A verification changes nothing."""
+    assert world.table.state(DRAIN).files == ()
+    assert list(world.path.iterdir()) == []
+
+
+def test_columns_that_the_table_lacks_are_added(world: World) -> None:
+    """What was landed before reads as null there."""
+    world.append(world.landed(1))
+    wider = World(world.path, pa.schema([*SCHEMA, ("schema_id", pa.int32())]))
+    columns = wider.table.file_columns(DRAIN)
+    ids = {field.name: int(field.metadata[b"PARQUET:field_id"]) for field in columns}
+    assert ids["schema_id"] == 9
+    assert sorted(ids.values()) == list(range(1, 10))
+    assert world.read().schema().column_names[-1] == "schema_id"
+    assert set(world.read().scan().to_arrow().column("schema_id").to_pylist()) == {None}
+    world.append(world.landed(2))
+    assert world.offsets() == list(range(10, 30))
+
+
+def test_readers_skip_files_by_what_the_manifests_say(world: World) -> None:
+    """Topic, date, and bounds of offsets; a name is kept whole."""
+    for number in (1, 2):
+        world.append(world.landed(number))
+    table = world.read()
+    assert len(list(table.scan().plan_files())) == 4
+    assert len(list(table.scan('"offset" < 20').plan_files())) == 2
+    assert len(list(table.scan("date = '1970-01-02'").plan_files())) == 2
+    assert len(list(table.scan(f"topic = '{TOPIC}'").plan_files())) == 4
+    assert len(list(table.scan(f"topic = '{TOPIC[:16]}'").plan_files())) == 0
+    assert world.offsets(row_filter="date = '1970-01-02'") == list(range(11, 30, 2))
+
+
+def test_the_files_alone_have_everything(world: World) -> None:
+    """Numbers of columns, topic and date are in each, for readers that go by nothing else."""
+    world.append(world.landed(1))
+    for file in world.path.glob("topic=*/*/*"):
+        rows = pq.read_table(file, partitioning=None)
+        assert pc.unique(rows.column("topic")).to_pylist() == [TOPIC]
+        assert f"date={rows.column('date')[0].as_py()}" == file.parent.name
+        numbers = [field.metadata[b"PARQUET:field_id"] for field in rows.schema]
+        assert numbers == [b"%d" % number for number in range(1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("uri", "location"),
+    [
+        ("/lake/a b", "file:///lake/a b"),
+        ("file:/lake", "file:///lake"),
+        ("file:///lake/", "file:///lake"),
+        ("s3a://b/k", "s3://b/k"),
+        ("hdfs://nn/lake", "hdfs://nn/lake"),
+    ],
+)
+def test_locations_have_a_scheme(uri: str, location: str) -> None:
+    """So that nobody takes them for a path of another file system."""
+    assert location_of(uri) == location
+
+
+def test_a_bucket_can_not_hold_the_catalog(world: World) -> None:
+    """Its file is to be locked, and written in place."""
+
+    class Bucket(LocalStorage):
+        def uri(self, path: str) -> str:
+            return f"s3://lake/{path}".rstrip("/")
+
+    bucket = Bucket(str(world.path))
+    with pytest.raises(ConfigError, match=r"s3://lake needs a catalog.*--catalog-property"):
+        IcebergTable(TableName(), bucket, {})
+
+
+def test_a_catalog_that_is_not_there_is_told(world: World, tmp_path: Path) -> None:
+    """In a sentence."""
+    where: Mapping[str, str] = {"type": "sql", "uri": f"sqlite:////{tmp_path}/no/where.db"}
+    table = IcebergTable(TableName("lakehouse", "a.b"), world.storage, where)
+    with pytest.raises(DrainError, match=r"^the Iceberg table a\.b of catalog lakehouse at file"):
+        table.state(DRAIN)
+
+
+def test_a_damaged_summary_is_no_proof(world: World) -> None:
+    """What is not as it was written says nothing."""
+    world.append(world.landed(1))
+    with sqlite3.connect(world.path / "catalog.db") as catalog:
+        [(uri,)] = catalog.execute("select metadata_location from iceberg_tables").fetchall()
+    file = Path(uri.removeprefix("file://"))
+    file.write_text(file.read_text().replace("[10, 20]", "[10]"))
+    [commit] = world.table.state(DRAIN).commits
+    assert commit.offsets == frozenset()
