@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions pure-tests test-busy properties simulate chaos \
-	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills mutants kafka-python-tests golden manual races-native free-threaded arm wheel wheels clean
+	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror bench-drain drain-kills mutants kafka-python-tests golden manual races-native free-threaded arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -200,6 +200,11 @@ bench-spark: $(STAMP)
 # The poll API beside kafka-python and confluent-kafka on a broker 3.9.1: 25 minutes.
 bench-poll: $(STAMP)
 	$(PY) -m tests.benchmarks.poll $(ARGS)
+
+# Whole drains, landed and proven: the local engine beside Spark with ours and with its own source.
+# More than an hour, 20 GB of disk: make bench-drain ARGS="--quick"
+bench-drain: $(STAMP)
+	$(PY) -m tests.benchmarks.drain $(ARGS)
 
 # Our mirror beside the original's mirror maker: a minute.
 bench-mirror: $(STAMP)

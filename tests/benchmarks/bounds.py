@@ -36,6 +36,33 @@ def spark_goals() -> list[tuple[str, Bound]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DrainGoal:
+    """How many times more rows a drain is to land and prove than another one, in the same round.
+
+    Attributes:
+        contestant: which drain.
+        baseline: than which.
+        cpu_at_least: with a second of CPU time.
+        wall_at_least: in a second.
+    """
+
+    contestant: str
+    baseline: str
+    cpu_at_least: float
+    wall_at_least: float
+
+
+def drain_goals() -> list[DrainGoal]:
+    """What is to be reached by drains."""
+    return [DrainGoal(**one) for one in json.loads(FILE.read_text("utf-8"))["drain_goals"]]
+
+
+def drain_peak_mb() -> float:
+    """The memory that a drain of the local engine may hold."""
+    return float(json.loads(FILE.read_text("utf-8"))["drain_peak_mb"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What is to be reached apart from speed, by one contestant.
 

@@ -1,7 +1,7 @@
 """From single passes to figures: medians over rounds, and ratios within a round."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.benchmarks.contestants.contestant import Pass
@@ -122,12 +122,32 @@ class Ratio:
     highest: float
 
 
-def ratio(runs: Iterable[Run], topic: str, contestant: str, baseline: str) -> Ratio | None:
-    """A contestant's speed over another's, from the rounds that have both; None without any."""
+def cpu_rate(run: Run) -> float:
+    """Records a second of CPU time."""
+    return run.result.records / run.result.cpu_seconds
+
+
+def ratio(
+    runs: Iterable[Run],
+    topic: str,
+    contestant: str,
+    baseline: str,
+    *,
+    of: Callable[[Run], float] = lambda run: run.rate,
+) -> Ratio | None:
+    """A contestant's speed over another's, from the rounds that have both; None without any.
+
+    Args:
+        runs: all of a session.
+        topic: which of them.
+        contestant: whose speed.
+        baseline: over whose.
+        of: what is taken for speed; records a second unless given.
+    """
     rates: Mapping[str, dict[int, float]] = {contestant: {}, baseline: {}}
     for run in runs:
         if run.topic == topic and run.contestant in rates:
-            rates[run.contestant][run.round] = run.rate
+            rates[run.contestant][run.round] = of(run)
     found = [
         rate / rates[baseline][number]
         for number, rate in rates[contestant].items()

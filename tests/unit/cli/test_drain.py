@@ -60,6 +60,20 @@ def test_where_no_engine_is_installed(arguments: list[str], status: int, error: 
     assert (done.returncode, done.stderr) == (status, error)
 
 
+def test_where_pyiceberg_is_not_installed(tmp_path: Path) -> None:
+    """A drain into Iceberg says so before it begins; others do without."""
+    blocked = WITHOUT_SPARK.replace("pyarrow", "pyiceberg")
+    drain = ("drain", "--zookeeper", "127.0.0.1:1", "--topics", "t", "--to", str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", blocked, *drain, "--format", "iceberg", "--engine", "local"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = "zkconsumer: an Iceberg table needs pyiceberg: pip install 'zkconsumer[local]'\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
 VERIFIED = (
     "import sys; from zkconsumer.cli import drain_verify; "
     "drain_verify._verify = lambda _args: (1, 'NOT PROVEN' * 100_000); "

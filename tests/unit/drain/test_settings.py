@@ -12,6 +12,7 @@ from zkconsumer.drain.pace import DrainPace, duration
 from zkconsumer.drain.progress import DrainMeter
 from zkconsumer.drain.runner import DrainReport
 from zkconsumer.drain.settings import DrainSettings
+from zkconsumer.drain.table_name import TableName
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -48,6 +49,9 @@ def test_the_order_of_topics_is_no_other_drain() -> None:
         ({"format": "avro"}, "--format is 'avro'"),
         ({"format": "kafka"}, "go together"),
         ({"path": " "}, "--to"),
+        ({"catalog": "lakehouse"}, "--catalog is for --format iceberg, and --format is parquet"),
+        ({"format": "iceberg", "catalog": "a:b"}, "--catalog is 'a:b'"),
+        ({"format": "iceberg", "table": "events"}, "--table is 'events': give it as NAMESPACE"),
         ({"max_offsets_per_batch": 0}, "--max-offsets-per-batch is 0"),
         ({"interval_ms": -1}, "--interval-ms is -1"),
         ({"group": None, "starting": "group"}, "needs --group"),
@@ -156,3 +160,24 @@ def test_of_sparks_stack_traces_our_own_error_is_told() -> None:
     )
     assert reason(text) == "t-0 [3, 9) is lost"
     assert reason("Job aborted.\n\tat java") == "Job aborted."
+
+
+@pytest.mark.parametrize(
+    ("given", "catalog", "table"),
+    [
+        ((), None, "kafka.messages"),
+        (("--table", "a.b.c"), None, "a.b.c"),
+        (("--catalog", "lakehouse"), "lakehouse", "kafka.messages"),
+        (("--catalog-property", "uri=http://x"), "default", "kafka.messages"),
+    ],
+)
+def test_an_iceberg_table_has_a_catalog(
+    given: tuple[str, ...], catalog: str | None, table: str
+) -> None:
+    """The drain's own, unless another one is named or told how to reach; the identity keeps it."""
+    least = ("--zookeeper", "zk1:2181", "--topics", "a", "--to", "/lake", "--format", "iceberg")
+    settings = parsed(*least, *given)
+    assert settings.table_name() == TableName(catalog, table)
+    target = settings.identity("id", 0).target
+    assert (target is None) == (not given)
+    assert TableName.of_target(target) == settings.table_name()

@@ -1,0 +1,161 @@
+"""Whole drains of a real cluster into Iceberg tables, in catalogs of all kinds."""
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.catalog import load_catalog
+from pyiceberg.table import Table
+
+from tests.support.clusters import fresh_name
+from tests.support.drain_kills import command
+from tests.support.traffic import partitions_of, write
+from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
+from zkconsumer.drain.proving.proof import DrainProof, ProofOutcome
+from zkconsumer.drain.proving.report import as_text
+from zkconsumer.errors import ConfigError
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.sandbox]
+
+
+@pytest.fixture(scope="module")
+def topic(cluster: Sandbox) -> str:
+    """Two partitions with 30 messages each."""
+    name = fresh_name("iceberg")
+    cluster.create_topic(name, partitions=2)
+    for tp in partitions_of(name, 2):
+        write(cluster, tp, [b"m%d" % at for at in range(30)], codec=Codec.GZIP)
+    return name
+
+
+def run(*arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+    """A command."""
+    return subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+        env={**os.environ, **environ},
+    )
+
+
+def settings_for(sandbox: Sandbox, topic: str, path: Path) -> DrainSettings:
+    """To Iceberg, in batches of about 20."""
+    return DrainSettings(
+        path=str(path),
+        zookeeper=sandbox.zookeeper_connect,
+        topics=(topic,),
+        format="iceberg",
+        max_offsets_per_batch=20,
+    )
+
+
+def own_table(path: Path) -> Table:
+    """That of a drain without a catalog of others."""
+    where = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
+    return load_catalog("default", **where).load_table("kafka.messages")
+
+
+def verified(settings: DrainSettings) -> DrainProof:
+    """Against the cluster, too."""
+    where = {"zookeeper.connect": settings.zookeeper or ""}
+    return verify_locally(
+        settings.path, cluster=where, target_options=dict(settings.target_options)
+    )
+
+
+def test_a_table_holds_what_a_plain_consumer_reads(
+    cluster: Sandbox, topic: str, tmp_path: Path
+) -> None:
+    """Each reader for itself: the command's dump, and a reader of Parquet that knows no table."""
+    settings = settings_for(cluster, topic, tmp_path)
+    assert drain_locally(settings).batches == 3
+    proof = verified(settings)
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+    dumped = run(
+        *("consume", "--topic", topic, "--zookeeper", cluster.zookeeper_connect),
+        *("--from-beginning", "--max-messages", "60", "--output", "json"),
+    )
+    consumed = map(json.loads, dumped.stdout.splitlines())
+    files = [task.file.file_path for task in own_table(tmp_path).scan().plan_files()]
+    rows = [
+        row
+        for file in files
+        for row in pq.read_table(file.removeprefix("file://"), partitioning=None).to_pylist()
+    ]
+    assert len(rows) == 60
+    assert {(row["partition"], row["offset"], row["value"].decode()) for row in rows} == {
+        (one["partition"], one["offset"], one["value"]) for one in consumed
+    }, dumped.stderr
+
+
+def test_catalogs_are_those_of_pyiceberg(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
+    """By its configuration, whose properties no file of the drain keeps."""
+    lake, uri = tmp_path / "lake", f"sqlite:///{tmp_path}/lakehouse.db"
+    where = ("--zookeeper", cluster.zookeeper_connect)
+    configured = {"PYICEBERG_CATALOG__LAKEHOUSE__TYPE": "sql"}
+    catalog = ("--catalog-property", f"uri={uri}")
+    to = ("--to", str(lake), "--format", "iceberg", "--catalog", "lakehouse")
+    table = ("--table", "raw.events")
+    drained = run("drain", *where, "--topics", topic, *to, *table, *catalog, **configured)
+    assert drained.returncode == 0, drained.stderr
+    checked = run("drain", "verify", str(lake), *where, *catalog, **configured)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert checked.stdout.count("same in [0, 30)") == 2
+    theirs = load_catalog("lakehouse", type="sql", uri=uri).load_table("raw.events")
+    assert len(theirs.scan().to_arrow()) == 60
+    assert not (lake / "catalog.db").exists()
+    kept = [file.read_text() for file in (lake / "_zkconsumer").rglob("*.json")]
+    assert not [text for text in kept if "lakehouse.db" in text]
+    with pytest.raises(ConfigError, match=r"--catalog and --table: .*'lakehouse:raw\.events'"):
+        drain_locally(settings_for(cluster, topic, lake))
+
+
+def test_loss_and_damage_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
+    """A table that was set back, and a file that is gone."""
+    settings = settings_for(cluster, topic, tmp_path)
+    assert drain_locally(settings).rows == 60
+    assert verified(settings).outcome is ProofOutcome.PROVEN
+    table = own_table(tmp_path)
+    first = table.metadata.snapshots[0].snapshot_id
+    newest = table.metadata.snapshots[-1].snapshot_id
+    table.manage_snapshots().rollback_to_snapshot(first).commit()
+    proof = verified(settings)
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
+    text = as_text(proof)
+    assert "2 batches are in no snapshot that leads to the table's current one: 2, 3" in text
+    own_table(tmp_path).manage_snapshots().set_current_snapshot(newest).commit()
+    assert verified(settings).outcome is ProofOutcome.PROVEN
+    gone = min(tmp_path.glob("topic=*/*/*.parquet"))
+    gone.unlink()
+    proof = verified(settings)
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
+    assert f"1 files of the Iceberg table are missing: {gone.relative_to(tmp_path)}" in (
+        as_text(proof)
+    )
+
+
+def test_rows_of_others_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
+    """What somebody puts into the table beside the drain."""
+    settings = settings_for(cluster, topic, tmp_path)
+    drain_locally(settings)
+    table = own_table(tmp_path)
+    table.append(table.scan(limit=3).to_arrow())
+    proof = verified(settings)
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
+    found = sum(of.coverage.rows for of in proof.partitions)
+    assert found == 63, as_text(proof)
+
+
+def test_a_bucket_has_no_place_for_a_catalog(cluster: Sandbox, topic: str) -> None:
+    """That is said before anything is read or written."""
+    settings = settings_for(cluster, topic, Path("x"))
+    with pytest.raises(ConfigError, match="s3://lake/x needs a catalog"):
+        drain_locally(replace(settings, path="s3://lake/x"))
