@@ -49,7 +49,7 @@ class _Refused:
 
 
 def matching(pattern: str, names: Names) -> Iterator[bool]:
-    """Whether the pattern matches the whole name, for each of the names.
+    """Return whether the pattern matches the whole name, for each of the names.
 
     Thread: any.
 

@@ -63,7 +63,7 @@ class Whitelist(_Filter):
     """Lets through the topics whose whole name matches a Java regular expression."""
 
     def allows(self, topic: str, *, exclude_internal: bool) -> bool:
-        """Whether the topic is one to read."""
+        """Return whether the topic is one to read."""
         return self._matches(topic) and not (exclude_internal and topic in INTERNAL_TOPICS)
 
 
@@ -72,7 +72,7 @@ class Blacklist(_Filter):
     """Lets through the topics whose whole name does not match a Java regular expression."""
 
     def allows(self, topic: str, *, exclude_internal: bool) -> bool:
-        """Whether the topic is one to read."""
+        """Return whether the topic is one to read."""
         return not self._matches(topic) and not (exclude_internal and topic in INTERNAL_TOPICS)
 
 

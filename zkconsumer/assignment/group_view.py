@@ -44,8 +44,10 @@ class GroupView:
         # In most groups all topics are read alike: what is found out for one holds for all.
         known: dict[Threads, Threads] = {}
         found = {topic: Threads(of_topic) for topic, of_topic in counts.items()}
-        return {topic: known.setdefault(one, one) for topic, one in found.items()}
+        return {topic: known.setdefault(name, name) for topic, name in found.items()}
 
     def partitions_of(self, topic: str) -> tuple[TopicPartition, ...]:
         """A topic's partitions, sorted as numbers."""
-        return tuple(TopicPartition(topic, one) for one in sorted(self.partitions.get(topic, ())))
+        return tuple(
+            TopicPartition(topic, partition) for partition in sorted(self.partitions.get(topic, ()))
+        )

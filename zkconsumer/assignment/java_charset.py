@@ -75,7 +75,7 @@ class CharsetText:
 
     @property
     def done(self) -> bool:
-        """Whether everything is read."""
+        """Return whether everything is read."""
         return self.position >= len(self.text)
 
     def peek(self, ahead: int = 0) -> str:
@@ -195,5 +195,5 @@ def _class_char(reader: CharsetText) -> str:
 
 
 def is_foldable(char: str) -> bool:
-    """Whether the character has another form that only differs in case."""
+    """Return whether the character has another form that only differs in case."""
     return char.isascii() and char.isalpha()

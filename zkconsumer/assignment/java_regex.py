@@ -116,7 +116,7 @@ class _Matcher:
         self._automaton = Automaton(program)
 
     def matches(self, text: str) -> bool:
-        """Whether all of the text matches."""
+        """Return whether all of the text matches."""
         if not is_distinguished(text):
             return False
         try:

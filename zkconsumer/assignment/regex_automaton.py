@@ -97,7 +97,7 @@ class _Name:
         self.ends: dict[tuple[int, int], int | None] = {}
 
     def is_at(self, edge: TextBoundary, position: int) -> bool:
-        """Whether a place is such an edge."""
+        """Return whether a place is such an edge."""
         match edge:
             case TextBoundary.START:
                 return position == 0
@@ -133,7 +133,7 @@ class Automaton:
         self._steps_left = steps
 
     def matches(self, text: str) -> bool:
-        """Whether all of the text matches.
+        """Return whether all of the text matches.
 
         Raises:
             TooManySteps: nobody knows.

@@ -112,7 +112,7 @@ class Widths:
 
 
 def _sum(lengths: list[int | None]) -> int | None:
-    known = [one for one in lengths if one is not None]
+    known = [length for length in lengths if length is not None]
     return sum(known) if len(known) == len(lengths) else None
 
 

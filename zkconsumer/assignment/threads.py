@@ -71,8 +71,8 @@ class Threads:
 def union(many: Iterable[Threads]) -> Threads:
     """All threads that read one of several topics."""
     counts: dict[str, int] = {}
-    for one in many:
-        for name, count in one.counts.items():
+    for subscription in many:
+        for name, count in subscription.counts.items():
             counts[name] = max(count, counts.get(name, 0))
     return Threads(counts)
 
@@ -104,7 +104,7 @@ def text_order(low: int, high: int) -> Iterator[int]:
 
 
 def _has_any(prefix: int, low: int, high: int) -> bool:
-    """Whether one of the numbers begins with these digits."""
+    """Return whether one of the numbers begins with these digits."""
     begin, end = prefix, prefix + 1
     while begin < high:
         if end > low:

@@ -40,6 +40,6 @@ class BrokerOrder:
     def next_round(self) -> list[Broker]:
         """Every broker once: those that are known to live, then the rest of the bootstrap."""
         known = self._known
-        addresses = {(one.host, one.port) for one in known}
-        rest = [one for one in self._bootstrap if (one.host, one.port) not in addresses]
+        addresses = {(broker.host, broker.port) for broker in known}
+        rest = [broker for broker in self._bootstrap if (broker.host, broker.port) not in addresses]
         return self.round_of(known) + self.round_of(rest)

@@ -63,7 +63,7 @@ class ConnectionPool:
             self._begin_anew()
 
     def failed_last(self, broker: Broker) -> bool:
-        """Whether the last attempt with that broker failed: better ask it after others."""
+        """Return whether the last attempt with that broker failed: better ask it after others."""
         return broker in self._failed
 
     def call(
@@ -124,7 +124,10 @@ class ConnectionPool:
         self._leave_to_parent()
         with self._lock:
             there = [] if broker is None else self._idle.pop(broker, [])
-            closed = [*there[:-1], *(one for idle in self._idle.values() for one in idle)]
+            closed = [
+                *there[:-1],
+                *(connection for idle in self._idle.values() for connection in idle),
+            ]
             self._idle.clear()
             if broker is not None and there:
                 self._idle[broker] = there[-1:]
@@ -133,7 +136,7 @@ class ConnectionPool:
 
     @property
     def stopped(self) -> bool:
-        """Whether it is of no use any more."""
+        """Return whether it is of no use any more."""
         return self._stopped
 
     def stop(self) -> None:

@@ -178,12 +178,12 @@ class LeaderRequests:
         """Ask every leader once: all are asked before the first answer is waited for."""
         responses: dict[TopicPartition, A | int | None] = {}
         by_leader: dict[Broker, dict[TopicPartition, Q]] = {}
-        for tp, one in waiting.items():
+        for tp, request in waiting.items():
             leader = view.leaders.get(tp)
             if leader is None:
                 responses[tp] = _why_leaderless(view, tp)
             else:
-                by_leader.setdefault(leader, {})[tp] = one
+                by_leader.setdefault(leader, {})[tp] = request
         taken: list[NegotiatedConnection] = []
         sent: list[_Sent[Q]] = []
         try:
@@ -198,12 +198,12 @@ class LeaderRequests:
                     if not lookup.may_lack:
                         raise
                     responses.update(dict.fromkeys(part))
-            for each in sent:
-                reported = self._on_response(lookup, each, deadline, taken)
+            for sent_round in sent:
+                reported = self._on_response(lookup, sent_round, deadline, taken)
                 responses.update(reported)
         finally:
             # Who was answered last: that its other connection was closed says nothing of a broker.
-            for connection in sorted(taken, key=lambda one: one.is_idle):
+            for connection in sorted(taken, key=lambda connection: connection.is_idle):
                 self._pool.give_back(connection)
         return responses
 

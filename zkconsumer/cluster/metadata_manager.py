@@ -231,5 +231,7 @@ class MetadataManager:
 
 
 def _is_missing(view: ClusterView) -> bool:
-    """Whether some of it may be there later: a topic, or a leader."""
-    return bool(view.leaderless) or any(ErrorCode.of(one).retriable for one in view.errors.values())
+    """Return whether some of it may be there later: a topic, or a leader."""
+    return bool(view.leaderless) or any(
+        ErrorCode.of(code).retriable for code in view.errors.values()
+    )

@@ -82,7 +82,7 @@ class NewPartitions:
         # Where all topics were looked at before, one that nobody saw was not there.
         first = frozenset[int]() if self._saw_all else ids
         old = self._old[topic] = self._old.get(topic, first) & ids
-        came = {TopicPartition(topic, one) for one in ids - old}
+        came = {TopicPartition(topic, partition) for partition in ids - old}
         for tp in [tp for tp in self._seen_ms if tp.topic == topic and tp not in came]:
             # It went, and is another one should it come back.
             del self._seen_ms[tp]

@@ -130,7 +130,7 @@ class RequestRound(Generic[T]):
                     self.failed(responder.connection.broker, error)
         finally:
             # Who was answered last: that its other connection was closed says nothing of a broker.
-            for connection in sorted(self._taken, key=lambda one: one.is_idle):
+            for connection in sorted(self._taken, key=lambda connection: connection.is_idle):
                 self._pool.give_back(connection)
 
     def failed(self, broker: Broker, error: ZkConsumerError, *, again: bool = False) -> None:

@@ -13,7 +13,7 @@ class StopFlag:
 
     @property
     def is_set(self) -> bool:
-        """Whether waits are over."""
+        """Return whether waits are over."""
         return self._set
 
     def set(self) -> None:

@@ -133,5 +133,5 @@ class TimeLookup:
         reported = self._client.segment_starts(
             times, timeout_ms=self._timeout_ms, max_offsets=count
         )
-        found.errors |= {tp: one for tp, one in reported.items() if isinstance(one, int)}
-        return {tp: one for tp, one in reported.items() if not isinstance(one, int)}
+        found.errors |= {tp: code for tp, code in reported.items() if isinstance(code, int)}
+        return {tp: offset for tp, offset in reported.items() if not isinstance(offset, int)}

@@ -2,7 +2,7 @@
 
 
 def legal_topic(name: object) -> bool:
-    """Whether a broker of any version accepts the name (Kafka ``Topic.validate``)."""
+    """Return whether a broker of any version accepts the name (Kafka ``Topic.validate``)."""
     if not isinstance(name, str):
         return False
     legal = all(c.isascii() and (c.isalnum() or c in "._-") for c in name)

@@ -51,7 +51,7 @@ class VanishedTopics:
 
     @property
     def some(self) -> bool:
-        """Whether some are away, so that it is better to ask again soon."""
+        """Return whether some are away, so that it is better to ask again soon."""
         return bool(self._since_ms)
 
 
@@ -67,7 +67,7 @@ def _with_topics(before: ClusterView, after: ClusterView, topics: Collection[str
                 leaderless[tp] = ErrorCode.LEADER_NOT_AVAILABLE
             else:
                 leaders[tp] = leader
-    epochs = {tp: one for tp, one in before.leader_epochs.items() if tp.topic in topics}
+    epochs = {tp: epoch for tp, epoch in before.leader_epochs.items() if tp.topic in topics}
     return replace(
         after,
         leaders=leaders,
@@ -78,7 +78,7 @@ def _with_topics(before: ClusterView, after: ClusterView, topics: Collection[str
         internal=after.internal | (before.internal & frozenset(topics)),
         topic_ids={
             **after.topic_ids,
-            **{topic: one for topic, one in before.topic_ids.items() if topic in topics},
+            **{topic: topic_id for topic, topic_id in before.topic_ids.items() if topic in topics},
         },
     )
 

@@ -64,7 +64,9 @@ def from_metadata(response: MetadataResponse, *, version: int) -> ClusterView:
     gaps. A leader that is not among the brokers is as good as none. Source: Kafka 3.9
     ``MetadataResponse.hasReliableLeaderEpochs``, which has Java forget the epochs altogether.
     """
-    brokers = {one.id: Broker(one.id, one.host, one.port) for one in response.brokers}
+    brokers = {
+        broker.id: Broker(broker.id, broker.host, broker.port) for broker in response.brokers
+    }
     leaders: dict[TopicPartition, Broker] = {}
     leaderless: dict[TopicPartition, int] = {}
     epochs: dict[TopicPartition, int] = {}
@@ -84,16 +86,20 @@ def from_metadata(response: MetadataResponse, *, version: int) -> ClusterView:
         brokers=brokers,
         leaders=leaders,
         leaderless=leaderless,
-        errors={one.topic: one.error_code for one in topics if one.error_code != ErrorCode.NONE},
+        errors={
+            topic.topic: topic.error_code for topic in topics if topic.error_code != ErrorCode.NONE
+        },
         partitions={
-            one.topic: tuple(sorted(partition.partition for partition in one.partitions))
-            for one in topics
-            if one.partitions
+            topic.topic: tuple(sorted(partition.partition for partition in topic.partitions))
+            for topic in topics
+            if topic.partitions
         },
         leader_epochs=epochs,
         has_exact_epochs=version >= _FIRST_EXACT_EPOCHS,
-        internal=frozenset(one.topic for one in topics if one.is_internal),
-        topic_ids={one.topic: one.topic_id for one in topics if one.topic_id != NO_TOPIC_ID},
+        internal=frozenset(topic.topic for topic in topics if topic.is_internal),
+        topic_ids={
+            topic.topic: topic.topic_id for topic in topics if topic.topic_id != NO_TOPIC_ID
+        },
         cluster_id=response.cluster_id,
         controller_id=None if controller_id == _NO_CONTROLLER else controller_id,
     )
@@ -110,13 +116,15 @@ def limited_to(view: ClusterView, topics: Collection[str]) -> ClusterView:
     errors.update(dict.fromkeys(wanted - reported, int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
     return replace(
         view,
-        leaders={tp: one for tp, one in view.leaders.items() if tp.topic in wanted},
+        leaders={tp: leader for tp, leader in view.leaders.items() if tp.topic in wanted},
         leaderless={tp: code for tp, code in view.leaderless.items() if tp.topic in wanted},
         errors=errors,
         partitions={topic: ids for topic, ids in view.partitions.items() if topic in wanted},
-        leader_epochs={tp: one for tp, one in view.leader_epochs.items() if tp.topic in wanted},
+        leader_epochs={tp: epoch for tp, epoch in view.leader_epochs.items() if tp.topic in wanted},
         internal=view.internal & wanted,
-        topic_ids={topic: one for topic, one in view.topic_ids.items() if topic in wanted},
+        topic_ids={
+            topic: topic_id for topic, topic_id in view.topic_ids.items() if topic in wanted
+        },
     )
 
 

@@ -139,7 +139,7 @@ class OffsetCommitter:
             OffsetCommitFailed: naming the partitions that were not.
         """
         refused = {tp: NOT_READ_HERE for tp in offsets if tp not in claims}
-        due = {tp: (claims[tp], it) for tp, it in offsets.items() if tp in claims}
+        due = {tp: (claims[tp], offset) for tp, offset in offsets.items() if tp in claims}
         return self._commit(due, refused, retry=retry, rewind=rewind)
 
     def _commit(
@@ -149,7 +149,7 @@ class OffsetCommitter:
         if due:
             began_ms = self._clock.now_ms()
             failed |= self._write(due, retry=retry, rewind=rewind)
-            written = {tp: it.offset for tp, (_, it) in due.items() if tp not in failed}
+            written = {tp: offset.offset for tp, (_, offset) in due.items() if tp not in failed}
             if written:
                 took_ms = self._clock.now_ms() - began_ms
                 self._observation.report(
@@ -161,19 +161,19 @@ class OffsetCommitter:
         return len(due)
 
     def _write(self, due: Due, *, retry: bool, rewind: bool) -> dict[TopicPartition, str]:
-        offsets = {tp: it for tp, (_, it) in due.items()}
+        offsets = {tp: offset for tp, (_, offset) in due.items()}
         try:
             outcome = self._store.commit(offsets, retry=retry, rewind=rewind)
         except ZkConsumerError as error:
             return dict.fromkeys(due, str(error))
         failed: dict[TopicPartition, str] = {}
-        for tp, (claim, it) in due.items():
+        for tp, (claim, offset) in due.items():
             reason = outcome[tp]
             if reason is None:
-                claim.committed_offset = it.offset
-                claim.committed_metadata = it.metadata
+                claim.committed_offset = offset.offset
+                claim.committed_metadata = offset.metadata
                 if rewind:
-                    claim.explicit_floor = max(it.offset, claim.consumed_offset or 0)
+                    claim.explicit_floor = max(offset.offset, claim.consumed_offset or 0)
             else:
                 failed[tp] = reason
         return failed

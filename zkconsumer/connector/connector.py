@@ -312,7 +312,7 @@ class ZookeeperConsumerConnector:
 
     @property
     def closed(self) -> bool:
-        """Whether it has left, or its control thread has died. Thread: any."""
+        """Return whether it has left, or its control thread has died. Thread: any."""
         return self._control.done
 
     def numbers(self) -> ConnectorNumbers:

@@ -94,7 +94,7 @@ class ControlThread:
 
     @property
     def is_current(self) -> bool:
-        """Whether the caller runs on this thread: the caller's listener, in a rebalance."""
+        """Return whether the caller runs on this thread: the caller's listener, in a rebalance."""
         return threading.get_ident() == self._thread_id
 
     def stop(self) -> None:
@@ -133,7 +133,7 @@ class ControlThread:
         finish_ms = self._finish_due_ms if self._unfinished else None
         life_ms = None if self.life is None else self.life.due_ms
         dues = (self._core.next_deadline_ms(), self._shared.due_ms, finish_ms, life_ms)
-        due = [one for one in dues if one is not None]
+        due = [due_ms for due_ms in dues if due_ms is not None]
         message = self._next_message(max(0, min(due) - now_ms) if due else None)
         if message is not None:
             self._handle(message)
@@ -156,12 +156,12 @@ class ControlThread:
         message = self.mailbox.get(timeout_ms)
         if isinstance(message, ev.RebalanceTriggered):
             seen = {message}
-            for one in self.mailbox.drain():
-                if not isinstance(one, ev.RebalanceTriggered):
-                    self._backlog.append(one)
-                elif one not in seen:
-                    self._backlog.append(one)
-                    seen.add(one)
+            for following in self.mailbox.drain():
+                if not isinstance(following, ev.RebalanceTriggered):
+                    self._backlog.append(following)
+                elif following not in seen:
+                    self._backlog.append(following)
+                    seen.add(following)
         return message
 
     def _handle(self, message: Message) -> None:
@@ -345,14 +345,16 @@ class ControlThread:
                     log.warning("%s: while leaving: %s", self, response.reason)
                     unfinished.append(action)
         self._journal.left()
-        return [one for one in unfinished if isinstance(one, ev.Release | ev.Unregister)]
+        return [action for action in unfinished if isinstance(action, ev.Release | ev.Unregister)]
 
     def _finish_leaving(self) -> None:
         """Once more what a withdrawal could not do: others wait for these nodes."""
         self._finish_due_ms = self._clock.now_ms() + _FINISH_INTERVAL_MS
         if self._store.connected:
             responses = [(action, self._act(action)) for action in self._unfinished]
-            self._unfinished = [one for one, it in responses if isinstance(it, ev.StepFailed)]
+            self._unfinished = [
+                action for action, response in responses if isinstance(response, ev.StepFailed)
+            ]
 
     def _await_zookeeper(self) -> None:
         """Wait for a connection that broke: what is committed now does not come again.

@@ -74,7 +74,7 @@ class GroupReader:
         )
 
     def _is_ours(self, snapshot: GroupSnapshot, subscription: StreamSubscription) -> bool:
-        """Whether our registration is there and says what we wrote.
+        """Return whether our registration is there and says what we wrote.
 
         One that an operator edited names threads that have no queue here: it counts as gone, and
         is written anew.

@@ -101,13 +101,13 @@ class RebalanceJournal:
     # a second time, or may not have done at all, would not add up.
 
     def _claimed(self, wanted: Ownership) -> None:
-        new = {tp: it for tp, it in wanted.items() if self._owned.get(tp) != it}
+        new = {tp: thread for tp, thread in wanted.items() if self._owned.get(tp) != thread}
         self._owned |= new
         if new:
             self._observation.report(PartitionsClaimed(new))
 
     def _released(self, owned: Ownership) -> None:
-        gone = {tp: it for tp, it in owned.items() if self._owned.pop(tp, None) is not None}
+        gone = {tp: thread for tp, thread in owned.items() if self._owned.pop(tp, None) is not None}
         if gone:
             self._observation.report(PartitionsReleased(gone))
 

@@ -12,5 +12,5 @@ class LifeWatch(Protocol):
         ...
 
     def take(self, now_ms: int, /) -> bool:
-        """Whether to leave now."""
+        """Return whether to leave now."""
         ...

@@ -77,7 +77,9 @@ class LoggingObserver:
         level = _level(event)
         if not log.isEnabledFor(level):
             return
-        values = {one.name: _plain(getattr(event, one.name)) for one in fields(event)}
+        values = {
+            attribute.name: _plain(getattr(event, attribute.name)) for attribute in fields(event)
+        }
         name = _words(type(event).__name__)
         text = " ".join(f"{key}={value!r}" for key, value in values.items())
         extra = {"event": name, **member._asdict(), **values}
@@ -109,13 +111,13 @@ def _words(name: str) -> str:
 def _plain(value: object) -> object:
     """A value as JSON has it; what is long is cut."""
     if isinstance(value, Mapping):
-        if all(isinstance(one, ConsumerThreadId) for one in value.values()):
+        if all(isinstance(thread, ConsumerThreadId) for thread in value.values()):
             return own_share(value)
-        pairs = [f"{key}: {one}" for key, one in sorted(value.items())[:_MOST]]
+        pairs = [f"{key}: {item}" for key, item in sorted(value.items())[:_MOST]]
         return _list(pairs, len(value))
     if isinstance(value, Sequence) and not isinstance(value, str):
         ordered: list[TopicPartition] = sorted(value)
-        return _list([f"{one}" for one in ordered[:_MOST]], len(ordered))
+        return _list([f"{item}" for item in ordered[:_MOST]], len(ordered))
     return value
 
 

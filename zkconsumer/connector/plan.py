@@ -44,7 +44,7 @@ class RebalancePlan:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether every partition is where it belongs."""
+        """Return whether every partition is where it belongs."""
         return not (self.lost or self.give_up or self.release or self.take)
 
 

@@ -34,7 +34,7 @@ class Reply(Generic[T]):
             BaseException: the error that was given.
         """
         waits = (self._box.get(nap_ms) for nap_ms in naps(timeout_ms))
-        response = next((one for one in waits if one is not None), None)
+        response = next((outcome for outcome in waits if outcome is not None), None)
         if response is None:
             return None, False
         value, error = response

@@ -60,7 +60,7 @@ class Retries:
 
     @property
     def exhausted(self) -> bool:
-        """Whether this was the last one that ``rebalance.max.retries`` allows."""
+        """Return whether this was the last one that ``rebalance.max.retries`` allows."""
         return self.failed >= self._settings.max_retries
 
     @property

@@ -181,7 +181,9 @@ class RebalanceSteps:
 
     def _load_offsets(self, step: ev.LoadOffsets) -> ev.Answer:
         self._fetched = self._others.offset_store.fetch(step.partitions)
-        return ev.OffsetsLoaded(step.round, {tp: it.offset for tp, it in self._fetched.items()})
+        return ev.OffsetsLoaded(
+            step.round, {tp: fetched.offset for tp, fetched in self._fetched.items()}
+        )
 
     def _start(self, step: ev.Start) -> None:
         self._others.listener.starting(step.assignment)

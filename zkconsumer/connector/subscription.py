@@ -20,7 +20,7 @@ class StreamSubscription(Protocol):
 
     @property
     def wildcard(self) -> bool:
-        """Whether new topics may come to match it."""
+        """Return whether new topics may come to match it."""
         ...
 
     @property
@@ -161,13 +161,13 @@ def check_offsets(
             f"offsets {offsets!r}: give a map such as "
             "{TopicPartition('weblog', 0): OffsetAndMetadata(42)}"
         )
-    for tp, it in offsets.items():
-        if not isinstance(tp, TopicPartition) or not isinstance(it, OffsetAndMetadata):
+    for tp, offset in offsets.items():
+        if not isinstance(tp, TopicPartition) or not isinstance(offset, OffsetAndMetadata):
             raise ConfigError(
-                f"offset {it!r} of {tp!r}: give an OffsetAndMetadata for each TopicPartition"
+                f"offset {offset!r} of {tp!r}: give an OffsetAndMetadata for each TopicPartition"
             )
-        if tuple(map(type, (*tp, it.offset, it.metadata))) != (str, int, int, str):
+        if tuple(map(type, (*tp, offset.offset, offset.metadata))) != (str, int, int, str):
             raise ConfigError(
-                f"offset {it!r} of {tp!r}: partition and offset are int, topic and metadata str"
+                f"offset {offset!r} of {tp!r}: partition and offset are int, topic and metadata str"
             )
     return dict(offsets)

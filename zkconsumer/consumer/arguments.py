@@ -44,7 +44,7 @@ def partitions_of(many: object) -> tuple[TopicPartition, ...]:
     """
     if isinstance(many, str | bytes | TopicPartition) or not isinstance(many, Iterable):
         raise IllegalArgumentError(f"partitions {shown(many)}: give a list of TopicPartition")
-    return tuple(dict.fromkeys(partition_of(one) for one in many))
+    return tuple(dict.fromkeys(partition_of(partition) for partition in many))
 
 
 def topics_of(many: object) -> frozenset[str]:
@@ -122,16 +122,16 @@ def positions_of(offsets: object, *, bare: bool = True) -> dict[TopicPartition, 
             "{TopicPartition('weblog', 0): OffsetAndMetadata(42)}"
         )
     found: dict[TopicPartition, OffsetAndMetadata] = {}
-    for one, it in offsets.items():
-        tp = partition_of(one)
-        metadata = getattr(it, "metadata", None) or ""
-        epoch = getattr(it, "leader_epoch", -1)
-        if isinstance(it, int) and not bare:
-            raise IllegalArgumentError(f"offset {it} of {tp}: give OffsetAndMetadata({it})")
+    for key, offset in offsets.items():
+        tp = partition_of(key)
+        metadata = getattr(offset, "metadata", None) or ""
+        epoch = getattr(offset, "leader_epoch", -1)
+        if isinstance(offset, int) and not bare:
+            raise IllegalArgumentError(f"offset {offset} of {tp}: give OffsetAndMetadata({offset})")
         if not isinstance(metadata, str):
             raise IllegalArgumentError(f"metadata {shown(metadata)} of {tp}: give a text")
         found[tp] = OffsetAndMetadata(
-            offset_of(getattr(it, "offset", it), f"{tp}"),
+            offset_of(getattr(offset, "offset", offset), f"{tp}"),
             metadata,
             epoch if isinstance(epoch, int) else -1,
         )

@@ -27,7 +27,7 @@ class AutoCommit:
         self._failures = 0
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether to commit now; the first is due one interval after the first question."""
+        """Return whether to commit now; the first is due one interval after the first question."""
         if not self.enabled or self._is_under_way(now_ms):
             return False
         if self._due_ms is None:

@@ -42,7 +42,7 @@ class ClusterCalls:
             TopicAuthorizationFailed: we may not read that topic.
         """
         found = self._request(dict.fromkeys(partitions_of(partitions), int(EARLIEST)), timeout_ms)
-        return {tp: it.offset for tp, it in found.items()}
+        return {tp: offset.offset for tp, offset in found.items()}
 
     @public_call
     def end_offsets(
@@ -53,7 +53,7 @@ class ClusterCalls:
         Raises as ``beginning_offsets``.
         """
         found = self._request(dict.fromkeys(partitions_of(partitions), int(LATEST)), timeout_ms)
-        return {tp: it.offset for tp, it in found.items()}
+        return {tp: offset.offset for tp, offset in found.items()}
 
     @public_call
     def offsets_for_times(
@@ -77,16 +77,18 @@ class ClusterCalls:
                 f"timestamps {shown(timestamps)}: give a map from partition to time"
             )
         times: dict[TopicPartition, int] = {}
-        for one, time_ms in timestamps.items():
-            times[partition_of(one)] = time_of(time_ms, f"{one}")
+        for key, time_ms in timestamps.items():
+            times[partition_of(key)] = time_of(time_ms, f"{key}")
         found = self._request(times, timeout_ms)
         return {
             tp: None
-            if it.offset < 0
+            if found_offset.offset < 0
             else OffsetAndTimestamp(
-                it.offset, it.timestamp, -1 if it.leader_epoch is None else it.leader_epoch
+                found_offset.offset,
+                found_offset.timestamp,
+                -1 if found_offset.leader_epoch is None else found_offset.leader_epoch,
             )
-            for tp, it in found.items()
+            for tp, found_offset in found.items()
         }
 
     @public_call
@@ -149,7 +151,7 @@ class ClusterCalls:
 
     @public_call
     def bootstrap_connected(self) -> bool:
-        """Whether a broker answered, and the last that was asked did."""
+        """Return whether a broker answered, and the last that was asked did."""
         metadata = self._parts.metadata
         return metadata.failure is None and (self._has_result or bool(metadata.view.brokers))
 

@@ -42,21 +42,21 @@ class CommitFuture:
 
     @property
     def is_done(self) -> bool:
-        """Whether it is known."""
+        """Return whether it is known."""
         if not self._is_done:
             self._look()
         return self._is_done
 
     def succeeded(self) -> bool:
-        """Whether it is known to have worked."""
+        """Return whether it is known to have worked."""
         return self.is_done and self.exception is None
 
     def failed(self) -> bool:
-        """Whether it is known to have failed."""
+        """Return whether it is known to have failed."""
         return self.is_done and self.exception is not None
 
     def retriable(self) -> bool:
-        """Whether it failed in a way that a poll and another commit may mend."""
+        """Return whether it failed in a way that a poll and another commit may mend."""
         return self.is_done and isinstance(self.exception, RebalanceInProgress)
 
     def add_callback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:

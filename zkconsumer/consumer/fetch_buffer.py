@@ -41,7 +41,7 @@ class BufferedRecords:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether all its records were handed out."""
+        """Return whether all its records were handed out."""
         return not length_hint(self.steps)
 
 
@@ -71,7 +71,7 @@ class FetchBuffer:
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """Take so many at most of these partitions; used up ones go."""
         taken: dict[TopicPartition, list[ConsumerRecord]] = {}
-        for tp in [one for one in self._stretches if one in among]:
+        for tp in [tp for tp in self._stretches if tp in among]:
             if count <= 0:
                 break
             records = self._stretches[tp].steps.take(count)

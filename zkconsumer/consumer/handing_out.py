@@ -57,7 +57,7 @@ def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Call
 
 
 def is_ours_still(parts: ConsumerComponents, starts: Starts) -> bool:
-    """Whether what was taken from there on may be handed out; if not, it is put back.
+    """Return whether what was taken from there on may be handed out; if not, it is put back.
 
     To be asked when all is made: the process may have been stopped amid that.
     """

@@ -106,4 +106,4 @@ class Iteration(RecordIterator):
 
 def starts_of(slices: Slices) -> Starts:
     """Where what was taken begins."""
-    return {tp: PositionView(one.first_offset) for tp, one in slices.items()}
+    return {tp: PositionView(part.first_offset) for tp, part in slices.items()}

@@ -334,6 +334,6 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
 
         def made(slices: Slices) -> dict[TopicPartition, list[ConsumerRecord]]:
             starts.update(starts_of(slices))
-            return {tp: one.records(parts.origin(tp)) for tp, one in slices.items()}
+            return {tp: part.records(parts.origin(tp)) for tp, part in slices.items()}
 
         return parts.engine.collect_as(count, made, session.collectable())

@@ -51,7 +51,7 @@ class Metric(NamedTuple):
 def raw_of(metrics: Mapping[str, Mapping[str, float]]) -> dict[MetricName, Metric]:
     """The same without groups in between."""
     names = [MetricName(name, group) for group, numbers in metrics.items() for name in numbers]
-    return {one: Metric(one, metrics[one.group][one.name]) for one in names}
+    return {name: Metric(name, metrics[name.group][name.name]) for name in names}
 
 
 def metrics_of(parts: ConsumerComponents) -> dict[str, dict[str, float]]:

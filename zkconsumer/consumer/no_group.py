@@ -43,7 +43,7 @@ class NoGroup:
         known = self._view().partitions
         if not self._topics and not self._owned:
             return
-        wanted = {TopicPartition(one, n) for one in self._topics for n in known.get(one, ())}
+        wanted = {TopicPartition(topic, n) for topic in self._topics for n in known.get(topic, ())}
         gone = frozenset(tp for tp in self._owned if tp.topic not in self._topics)
         added = frozenset(wanted - self._owned)
         if gone:

@@ -290,7 +290,7 @@ class OffsetCalls:
             IllegalState: a partition is not assigned.
         """
         self._parts.one_caller.look_in()
-        self._parts.session.pause([self._assigned(one) for one in partitions])
+        self._parts.session.pause([self._assigned(partition) for partition in partitions])
 
     @public_call
     def resume(self, *partitions: TopicPartition) -> None:
@@ -300,7 +300,7 @@ class OffsetCalls:
             IllegalState: a partition is not assigned.
         """
         self._parts.one_caller.look_in()
-        self._parts.session.resume([self._assigned(one) for one in partitions])
+        self._parts.session.resume([self._assigned(partition) for partition in partitions])
 
     @public_call
     def paused(self) -> set[TopicPartition]:
@@ -327,7 +327,9 @@ class OffsetCalls:
     def _reset(self, partitions: tuple[TopicPartition, ...], policy: ResetPolicy) -> None:
         with self._parts.one_caller:
             session = self._parts.session
-            chosen = [self._assigned(one) for one in partitions] or sorted(session.assignment())
+            chosen = [self._assigned(partition) for partition in partitions] or sorted(
+                session.assignment()
+            )
             if not chosen:
                 raise NotAssigned("no partition is assigned yet: poll until some are")
             for tp in chosen:

@@ -55,7 +55,7 @@ class KnownTopics(Protocol):
     """What this needs of the metadata; see ``MetadataManager``."""
 
     def is_new(self, tp: TopicPartition) -> bool | None:
-        """Whether it came to be since its topic is watched; None: not known yet."""
+        """Return whether it came to be since its topic is watched; None: not known yet."""
         ...
 
 
@@ -90,7 +90,7 @@ class StartPositions:
 
     @property
     def is_settled(self) -> bool:
-        """Whether no partition waits for an answer, or for the caller."""
+        """Return whether no partition waits for an answer, or for the caller."""
         return not (self._unresolved or self._requested or self._missing or self._to_judge)
 
     def came(self, partitions: Iterable[TopicPartition]) -> None:

@@ -88,15 +88,15 @@ class Heartbeat:
     # --- what follows -------------------------------------------------------------------
 
     def due(self, now_ms: int) -> bool:
-        """Whether to send a heartbeat now; only one is in flight at a time."""
+        """Return whether to send a heartbeat now; only one is in flight at a time."""
         return not self.in_flight and now_ms >= self._next_send_ms
 
     def session_expired(self, now_ms: int) -> bool:
-        """Whether the coordinator has been silent for too long."""
+        """Return whether the coordinator has been silent for too long."""
         return now_ms >= self._session_deadline_ms
 
     def poll_expired(self, now_ms: int) -> bool:
-        """Whether the caller has been silent for too long."""
+        """Return whether the caller has been silent for too long."""
         return now_ms >= self.poll_deadline_ms
 
     @property

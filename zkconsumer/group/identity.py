@@ -37,7 +37,7 @@ class MemberIdentity:
             self.member_id = ""
 
     def sent(self, response: ev.HeartbeatCompleted | ev.CommitCompleted) -> bool:
-        """Whether that answers a request of who we are now, not of who we were."""
+        """Return whether that answers a request of who we are now, not of who we were."""
         return (response.member_id, response.generation) == (self.member_id, self.generation)
 
     def heartbeat(self) -> ev.SendHeartbeat:

@@ -93,7 +93,12 @@ class MembershipCore:
             if self.state is not MembershipState.UNJOINED:
                 deadlines.append(self._heartbeat.poll_deadline_ms)
         return min(
-            (one for one in deadlines if one is not None and one > self._now_ms), default=None
+            (
+                deadline_ms
+                for deadline_ms in deadlines
+                if deadline_ms is not None and deadline_ms > self._now_ms
+            ),
+            default=None,
         )
 
     # --- events -------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class Ownership:
 
     @property
     def to_notify(self) -> bool:
-        """Whether the listener must hear something: a loss, or a share to take over."""
+        """Return whether the listener must hear something: a loss, or a share to take over."""
         return self._offer is not None or (self._lost and bool(self.owned))
 
     def offered(self, share: Partitions, generation: int) -> None:

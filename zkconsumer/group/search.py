@@ -28,7 +28,7 @@ class CoordinatorSearch:
         return self._round
 
     def on_response(self, round_: int) -> bool:
-        """Whether that is the answer we wait for; we wait no more."""
+        """Return whether that is the answer we wait for; we wait no more."""
         if round_ != self._open_round:
             return False
         self._open_round = None

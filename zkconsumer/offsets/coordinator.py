@@ -181,7 +181,7 @@ class Asking:
 
     def versions(self) -> BrokerVersions:
         """What the coordinator serves."""
-        return self._over(lambda one: one.versions)
+        return self._over(lambda connection: connection.versions)
 
     def _over(self, request: Callable[[NegotiatedConnection], T]) -> T:
         pool = self._running.pool
@@ -344,14 +344,15 @@ class CoordinatorChannel:
             reported = asking.request()
         except (TransportError, RemoteProtocolError):
             failures = asking.failures.values()
-            hung_up = sum(isinstance(one, ConnectionLost) for one in failures)
+            hung_up = sum(isinstance(failure, ConnectionLost) for failure in failures)
             reason = f"asked {_some(sorted(reasons.values()))}"
             return st.Tried(reason=reason, all_hung_up=hung_up == len(brokers))
         if isinstance(reported.coordinator, Broker):
             log.debug("group %s: offsets are with %s", self.group_id, reported.coordinator)
             # As it was listed, where it was: then the connection of this question is used again.
             return next(
-                (one for one in brokers if _is_at(one, reported.coordinator)), reported.coordinator
+                (broker for broker in brokers if _is_at(broker, reported.coordinator)),
+                reported.coordinator,
             )
         reason = f"{reported.by} says {explained(reported.coordinator)}"
         if reported.coordinator in st.FINAL_AT_LOOK_UP:

@@ -102,9 +102,9 @@ def commit_request(
 def commit_codes(response: OffsetCommitResponse) -> dict[TopicPartition, int]:
     """Read what the answer says of each partition that it names: an error code, or 0."""
     return {
-        TopicPartition(topic.topic, one.partition): one.error_code
+        TopicPartition(topic.topic, partition.partition): partition.error_code
         for topic in response.topics
-        for one in topic.partitions
+        for partition in topic.partitions
     }
 
 
@@ -177,18 +177,20 @@ def positions(response: OffsetFetchResponse, *, unknown_is_none: bool = False) -
     """
     read = Positions(code=response.error_code)
     for topic in response.topics:
-        for one in topic.partitions:
-            tp = TopicPartition(topic.topic, one.partition)
-            if one.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and unknown_is_none:
+        for partition in topic.partitions:
+            tp = TopicPartition(topic.topic, partition.partition)
+            if partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and unknown_is_none:
                 read.found[tp] = None
-            elif one.error_code != ErrorCode.NONE:
-                read.codes[tp] = one.error_code
-            elif not is_committed_offset(one.offset):
-                read.codes[tp], read.absurd[tp] = ErrorCode.UNKNOWN, one.offset
-            elif one.offset < 0:
+            elif partition.error_code != ErrorCode.NONE:
+                read.codes[tp] = partition.error_code
+            elif not is_committed_offset(partition.offset):
+                read.codes[tp], read.absurd[tp] = ErrorCode.UNKNOWN, partition.offset
+            elif partition.offset < 0:
                 read.found[tp] = None
             else:
-                read.found[tp] = OffsetAndMetadata(one.offset, one.metadata, one.leader_epoch)
+                read.found[tp] = OffsetAndMetadata(
+                    partition.offset, partition.metadata, partition.leader_epoch
+                )
     return read
 
 

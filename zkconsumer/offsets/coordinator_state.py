@@ -61,7 +61,7 @@ def judge(codes: Iterable[int]) -> ResponseOutcome:
 
 
 def passes(code: int) -> bool:
-    """Whether this error code is one that passes."""
+    """Return whether this error code is one that passes."""
     return judge((code,)) is not ResponseOutcome.DONE
 
 

@@ -67,7 +67,7 @@ class DualOffsetStore:
             ZkConsumerError: nothing is known about Kafka; ZooKeeper is untouched.
         """
         outcome = self._kafka.commit(offsets, retry=retry, rewind=rewind)
-        accepted = {tp: it for tp, it in offsets.items() if outcome[tp] is None}
+        accepted = {tp: offset for tp, offset in offsets.items() if outcome[tp] is None}
         try:
             copied = self._zookeeper.commit(accepted, retry=retry, rewind=rewind)
         except ZkConsumerError as error:
@@ -82,10 +82,10 @@ def larger(one: FetchedOffset, other: FetchedOffset) -> FetchedOffset:
         return replace(one, written_zxid=one.written_zxid or other.written_zxid)
     if one.offset is not None and other.offset is not None:
         return one if one.offset > other.offset else other
-    for it in (one, other):
-        if it.offset is not None:
-            return it
-    errors = [it.error for it in (one, other) if it.error is not None]
+    for read in (one, other):
+        if read.offset is not None:
+            return read
+    errors = [read.error for read in (one, other) if read.error is not None]
     return FetchedOffset(None, "; ".join(errors) if errors else None)
 
 

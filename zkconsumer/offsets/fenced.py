@@ -188,7 +188,7 @@ class FencedCommit:
         topics = {tp.topic: self._paths.offset(tp) for tp in due}
         found = self._store.exists_many([parent_of(path) for path in topics.values()])
         missing = [path for path, stat in zip(topics.values(), found, strict=True) if stat is None]
-        ops = [CreateOp(one, None) for one in dict.fromkeys(_ancestors(missing))]
+        ops = [CreateOp(path, None) for path in dict.fromkeys(_ancestors(missing))]
         errors = self._store.write_many(ops, session_id=self._session_id) if ops else []
         for op, error in zip(ops, errors, strict=True):
             if error is not None and error is not OpError.NODE_EXISTS:
@@ -254,7 +254,7 @@ class FencedCommit:
             self._known[tp] = KnownNode(self._known[tp].next_version)
 
     def _refuse(self, tp: TopicPartition, errors: Iterable[OpError | None]) -> bool:
-        """Whether the write failed for good; then it is refused."""
+        """Return whether the write failed for good; then it is refused."""
         for error in errors:
             if error is not None and error not in _CHANGED:
                 self._outcome[tp] = error.value
@@ -272,4 +272,4 @@ def _not_ours_text(tp: TopicPartition, path: str, node: ZNode | None) -> str:
 
 
 def _ancestors(paths: Iterable[str]) -> list[str]:
-    return [one for path in paths for one in ancestors_of(path)]
+    return [ancestor for path in paths for ancestor in ancestors_of(path)]

@@ -58,7 +58,7 @@ class OwnedOnly:
         if not offsets:
             return {}
         owned = set(self._still_owned(list(offsets)))
-        ours = {tp: it for tp, it in offsets.items() if tp in owned}
+        ours = {tp: offset for tp, offset in offsets.items() if tp in owned}
         outcome = self._store.commit(ours, retry=retry, rewind=rewind) if ours else {}
         return {tp: outcome[tp] if tp in ours else _refused(tp) for tp in offsets}
 

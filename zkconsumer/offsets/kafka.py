@@ -117,8 +117,8 @@ class KafkaOffsetStore:
             UnsupportedVersion: the brokers are older than 0.8.2.
             RegistryError: the brokers could not be listed.
         """
-        outcome = {tp: self._refusal(tp, it) for tp, it in offsets.items()}
-        wanted = {tp: it for tp, it in offsets.items() if outcome[tp] is None}
+        outcome = {tp: self._refusal(tp, offset) for tp, offset in offsets.items()}
+        wanted = {tp: offset for tp, offset in offsets.items() if outcome[tp] is None}
         if not wanted:
             return outcome
         commit = CommitExchange(self._group_id, wanted)
@@ -215,8 +215,8 @@ class CommitExchange:
     def __call__(self, exchange: Asking) -> ResponseOutcome:
         """Write all, or what failed before for a reason that passes."""
         due = {
-            tp: it
-            for tp, it in self._offsets.items()
+            tp: offset
+            for tp, offset in self._offsets.items()
             if tp not in self.responses or self.is_unsettled(tp)
         }
         request = commit_request(self._group_id, due)
@@ -224,7 +224,7 @@ class CommitExchange:
         return judge(self.responses.get(tp, ErrorCode.NONE) for tp in due)
 
     def is_unsettled(self, tp: TopicPartition) -> bool:
-        """Whether the last answer about it may be another one later."""
+        """Return whether the last answer about it may be another one later."""
         return passes(self.responses.get(tp, ErrorCode.NONE))
 
 

@@ -26,7 +26,7 @@ def stores_in_use(stored: Mapping[OffsetStorage, Stored]) -> tuple[OffsetStorage
     return tuple(
         place
         for place, found in stored.items()
-        if any(one.offset is not None or one.error for one in found.values())
+        if any(offset.offset is not None or offset.error for offset in found.values())
     )
 
 
@@ -37,10 +37,10 @@ def merged(stored: Mapping[OffsetStorage, Stored]) -> dict[TopicPartition, Fetch
     """
     found: dict[TopicPartition, FetchedOffset] = {}
     for of_place in stored.values():
-        for tp, one in of_place.items():
-            before = found.setdefault(tp, one)
-            if before.error is None and (one.error or _number(one) > _number(before)):
-                found[tp] = one
+        for tp, offset in of_place.items():
+            before = found.setdefault(tp, offset)
+            if before.error is None and (offset.error or _number(offset) > _number(before)):
+                found[tp] = offset
     return found
 
 

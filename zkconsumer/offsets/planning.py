@@ -189,7 +189,9 @@ def named_partitions(
 def _wanted(aim: Aim, present: Present) -> Collection[TopicPartition]:
     if isinstance(aim, ToOffsets):
         return aim.offsets
-    return [tp for tp, it in present.stored.items() if it.offset is not None or it.error]
+    return [
+        tp for tp, stored in present.stored.items() if stored.offset is not None or stored.error
+    ]
 
 
 def _default_outside(aim: Aim) -> Outside:

@@ -60,7 +60,7 @@ class TopicChecked:
         found = self._store.fetch(partitions)
         czxids = self._topic_czxids({tp.topic for tp in partitions}) if partitions else {}
         self._czxids |= {tp: czxids[tp.topic] for tp in partitions if tp.topic in czxids}
-        return {tp: of_this_topic(it, czxids.get(tp.topic)) for tp, it in found.items()}
+        return {tp: of_this_topic(fetched, czxids.get(tp.topic)) for tp, fetched in found.items()}
 
     def commit(
         self,
@@ -79,8 +79,8 @@ class TopicChecked:
             return {}
         czxids = self._topic_czxids({tp.topic for tp in offsets})
         sent = {
-            tp: self._marked(it, czxids.get(tp.topic, self._czxids.get(tp)))
-            for tp, it in offsets.items()
+            tp: self._marked(offset, czxids.get(tp.topic, self._czxids.get(tp)))
+            for tp, offset in offsets.items()
             # A topic without a node is gone: what is written now is older than the next one, and in
             # Kafka the mark of the one that was read tells.
             if tp.topic not in czxids or self._czxids.get(tp, czxids[tp.topic]) == czxids[tp.topic]

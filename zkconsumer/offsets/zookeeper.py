@@ -94,8 +94,10 @@ class ZookeeperOffsetStore:
             SessionLost: the session ended, or is not the guard's.
         """
         del retry
-        refused = {tp: why for tp, it in offsets.items() if (why := _refusal(tp, it)) is not None}
-        wanted = {tp: it.offset for tp, it in offsets.items() if tp not in refused}
+        refused = {
+            tp: why for tp, offset in offsets.items() if (why := _refusal(tp, offset)) is not None
+        }
+        wanted = {tp: offset.offset for tp, offset in offsets.items() if tp not in refused}
         if not wanted:
             return dict(refused)
         if self._guard is None:

@@ -105,7 +105,7 @@ def columns_of_runs(
     def column(kind: pa.DataType, buffers: Sequence[bytes | None] | None) -> pa.Array:
         if buffers is None:
             return None
-        held = [None if one is None else pa.py_buffer(one) for one in buffers]
+        held = [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers]
         return pa.Array.from_buffers(kind, count, held)
 
     return RecordColumns(
@@ -128,7 +128,7 @@ def columns_of_rows(rows: Sequence[Row], wanted: Collection[str] = OF_RECORDS) -
 
     micros = None
     if "timestamp" in wanted:
-        bounded = [max(-_MOST_MILLIS, min(one, _MOST_MILLIS)) * 1000 for one in millis]
+        bounded = [max(-_MOST_MILLIS, min(time_ms, _MOST_MILLIS)) * 1000 for time_ms in millis]
         micros = pa.array(bounded, pa.int64()).cast(TIMESTAMP)
     return RecordColumns(
         count=len(rows),
@@ -137,5 +137,5 @@ def columns_of_rows(rows: Sequence[Row], wanted: Collection[str] = OF_RECORDS) -
         offsets=column("offset", offsets, pa.int64()),
         timestamps=micros,
         timestamp_types=column("timestampType", types, pa.int32()),
-        timestamp_count=sum(one >= 0 for one in millis),
+        timestamp_count=sum(time_ms >= 0 for time_ms in millis),
     )

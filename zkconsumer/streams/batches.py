@@ -194,7 +194,7 @@ class BatchReader(ChunkReader[K, V]):
                 self._count(piece.chunk, -len(piece.messages))
 
     def _may_follow(self, chunk: Chunk) -> bool:
-        """Whether another chunk may follow this one in a batch."""
+        """Return whether another chunk may follow this one in a batch."""
         return chunk.poison is None and self._commit_ahead is None
 
     def _chunk_ahead(self, index: int) -> Item | None:
@@ -229,7 +229,7 @@ class BatchReader(ChunkReader[K, V]):
             elif chunk.claim.active and is_shut:
                 return Need.TRUST
             else:
-                rest = {one: None for one in self._ahead if one is not chunk}
+                rest = {queued: None for queued in self._ahead if queued is not chunk}
                 if chunk.claim.active:
                     self._start(chunk)
                 else:

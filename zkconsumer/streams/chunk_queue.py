@@ -178,12 +178,12 @@ class ChunkQueue:
 
     def chunk_count(self) -> int:
         """How many chunks wait that will be delivered. Thread: any."""
-        return sum(isinstance(one, Chunk) and one.claim.active for one in list(self._items))
+        return sum(isinstance(item, Chunk) and item.claim.active for item in list(self._items))
 
     def used_bytes(self) -> int:
         """The memory of all chunks here and of the one in the stream's hands. Thread: any."""
         # In this order: a chunk that moves from the one to the other meanwhile counts twice.
-        queued = sum(one.size_bytes for one in list(self._items) if isinstance(one, Chunk))
+        queued = sum(item.size_bytes for item in list(self._items) if isinstance(item, Chunk))
         pending = self._pending
         return queued + (pending.size_bytes if pending is not None else 0)
 
@@ -191,7 +191,7 @@ class ChunkQueue:
         return sys.maxsize if self._budget is None else max(1, self._budget.share_bytes // 2)
 
     def _capacity_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
-        """Whether so much fits; if not, ``on_room`` waits."""
+        """Return whether so much fits; if not, ``on_room`` waits."""
         if self._fits(size_bytes):
             return True
         # A producer may try at every turn while the stream stands still: one call for all.

@@ -112,7 +112,7 @@ class DeliveryGate:
         self._wake()
 
     def is_shut(self) -> bool:
-        """Whether nothing may be handed out now. Thread: any.
+        """Return whether nothing may be handed out now. Thread: any.
 
         Raises:
             ConsumerForked: nothing ever may: this is a forked child.

@@ -138,7 +138,7 @@ class NativeChunkQueue:
         return True
 
     def _capacity_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
-        """Whether so much fits; if not, ``on_room`` waits."""
+        """Return whether so much fits; if not, ``on_room`` waits."""
         if self.native.has_room(size_bytes):
             return True
         self.native.wait_for_room(on_room)

@@ -57,9 +57,9 @@ def that_fit(slices: Slices) -> tuple[Slices, Slices]:
     fit: dict[TopicPartition, RecordSlice] = {}
     left: dict[TopicPartition, RecordSlice] = {}
     room = MOST_BYTES
-    for tp, one in slices.items():
-        room -= one.size_bytes
-        (fit if room >= 0 or not fit else left)[tp] = one
+    for tp, part in slices.items():
+        room -= part.size_bytes
+        (fit if room >= 0 or not fit else left)[tp] = part
     return fit, left
 
 
@@ -74,7 +74,7 @@ def batch_of(slices: Slices, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
         OverflowError: the first one alone has more data than an int32 can count.
     """
     pieces = list(slices.items())
-    found = _columns_of([part for _, one in pieces for part in one.parts()], schema.names)
+    found = _columns_of([part for _, piece in pieces for part in piece.parts()], schema.names)
     if not found:
         return pa.RecordBatch.from_pylist([], schema=schema)
     # One column each for all partitions: what each gave is copied once.
@@ -124,19 +124,19 @@ def _columns_of(parts: Any, wanted: Collection[str]) -> list[RecordColumns]:
 
 def _topics(pieces: Pieces) -> pa.Array:
     return pa.concat_arrays(
-        [pa.repeat(pa.scalar(tp.topic, pa.string()), len(one)) for tp, one in pieces]
+        [pa.repeat(pa.scalar(tp.topic, pa.string()), len(piece)) for tp, piece in pieces]
     )
 
 
 def _partitions(pieces: Pieces) -> pa.Array:
     return pa.concat_arrays(
-        [pa.repeat(pa.scalar(tp.partition, pa.int32()), len(one)) for tp, one in pieces]
+        [pa.repeat(pa.scalar(tp.partition, pa.int32()), len(piece)) for tp, piece in pieces]
     )
 
 
 def _headers(pieces: Pieces) -> pa.Array:
     """Of every record; None where it has none."""
-    plain: list[Any] = [None] * sum(len(one) for _, one in pieces)
+    plain: list[Any] = [None] * sum(len(piece) for _, piece in pieces)
     begin, is_any = 0, False
     for _, piece in pieces:
         for index, found in piece.headers().items():

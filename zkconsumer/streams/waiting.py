@@ -55,7 +55,7 @@ class Waiting(Generic[K, V]):
         self._reader.settle(task, go_on=go_on)
 
     def is_due(self, deadline: "WaitLimit") -> bool:
-        """Whether a batch has to do with what it has."""
+        """Return whether a batch has to do with what it has."""
         return deadline.due_ms is not None and self._clock.now_ms() >= deadline.due_ms
 
     def rest(self, need: Need, deadline: "WaitLimit", *, has_some: bool = False) -> None:
@@ -65,9 +65,9 @@ class Waiting(Generic[K, V]):
             ConsumerTimeout: nothing came in time, unless the caller has some.
         """
         end_ms = None if has_some else deadline.end_ms
-        ends_ms = [one for one in (end_ms, deadline.due_ms) if one is not None]
+        ends_ms = [due_ms for due_ms in (end_ms, deadline.due_ms) if due_ms is not None]
         now_ms = self._clock.now_ms()
-        nap_ms = max(0, min([_LOOK_AROUND_MS, *(one - now_ms for one in ends_ms)]))
+        nap_ms = max(0, min([_LOOK_AROUND_MS, *(end_ms - now_ms for end_ms in ends_ms)]))
         if need is Need.TRUST:
             self._queue.pause(nap_ms)
         elif self._queue.head(nap_ms) is not None:

@@ -35,7 +35,7 @@ class NoBrokers:
         """What was seen."""
         node = "/brokers/ids is empty" if self.is_cluster else "there is no /brokers"
         seen = f"{node} in {self.zookeeper_connect}"
-        return (seen, *(f"brokers are registered in {one}" for one in self.elsewhere))
+        return (seen, *(f"brokers are registered in {chroot}" for chroot in self.elsewhere))
 
     @property
     def repair(self) -> str:

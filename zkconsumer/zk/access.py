@@ -34,7 +34,7 @@ def read_security(given: Mapping[str, object]) -> ZookeeperSecurity:
 
 
 def is_open_to_all(path: str, security: ZookeeperSecurity) -> bool:
-    """Whether anybody may change the node that is created at this path.
+    """Return whether anybody may change the node that is created at this path.
 
     Args:
         path: below the chroot.

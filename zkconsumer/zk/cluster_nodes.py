@@ -142,7 +142,7 @@ def parse_topic_config(data: bytes) -> Mapping[str, str] | Malformed:
 def _ids(value: JsonValue) -> tuple[int, ...] | None:
     if not isinstance(value, list):
         return None
-    ids = tuple(one for one in value if _is_int(one))
+    ids = tuple(number for number in value if _is_int(number))
     return ids if len(ids) == len(value) else None
 
 

@@ -129,7 +129,7 @@ class CompoundStore:
         fence = self._client.session_id
         found = self.exists_many(paths)
         missing = [path for path, stat in zip(paths, found, strict=True) if stat is None]
-        wanted = dict.fromkeys(one for path in missing for one in [*ancestors_of(path), path])
+        wanted = dict.fromkeys(node for path in missing for node in [*ancestors_of(path), path])
         self._create_all(list(wanted), fence)
 
     def set_or_create_many(
@@ -140,7 +140,7 @@ class CompoundStore:
         outcome = self._write_all([SetOp(*item) for item in items.items()], fence)
         missing = [path for path, error in outcome.items() if error is OpError.NO_NODE]
         if missing:
-            parents = dict.fromkeys(one for path in missing for one in ancestors_of(path))
+            parents = dict.fromkeys(ancestor for path in missing for ancestor in ancestors_of(path))
             self._create_all(list(parents), fence)
             outcome |= self._write_all([CreateOp(path, items[path]) for path in missing], fence)
             # Somebody else created it meanwhile: what we write still wins, as Scala's does.

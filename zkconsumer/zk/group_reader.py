@@ -41,7 +41,7 @@ def read_group(
     consumer_ids = store.children_many([paths.ids], watch=watches.members)[0] or []
     [all_topics] = store.children_many([BROKER_TOPICS], watch=watches.topic_list, as_listed=True)
     brokers = read_brokers(store, watches.brokers, protocol)
-    nodes = store.get_many([paths.member(one) for one in consumer_ids])
+    nodes = store.get_many([paths.member(consumer_id) for consumer_id in consumer_ids])
     parsed = {
         consumer_id: parse_registration(node.data)
         for consumer_id, node in zip(consumer_ids, nodes, strict=True)
@@ -52,10 +52,12 @@ def read_group(
     wanted = {topic for _, topics in members.values() for topic in topics}
     topics = _read_topics(store, wanted, watches.topics)
     return GroupSnapshot(
-        members={one: registration for one, (registration, _) in members.items()},
+        members={consumer_id: registration for consumer_id, (registration, _) in members.items()},
         malformed_members=malformed,
         unreadable_by_scala={
-            one: it.scala_problem for one, (it, _) in members.items() if it.scala_problem
+            consumer_id: registration.scala_problem
+            for consumer_id, (registration, _) in members.items()
+            if registration.scala_problem
         },
         brokers=brokers.brokers,
         malformed_brokers=brokers.malformed,
@@ -75,17 +77,17 @@ def _expanded(
     """The members whose topics are known, with these; and of the others why not, and where."""
     members: dict[str, tuple[Registration, tuple[str, ...]]] = {}
     malformed: dict[str, str] = {}
-    for one, found in parsed.items():
+    for consumer_id, found in parsed.items():
         if isinstance(found, Registration):
             try:
                 topics = expand(found, names)
             except ConfigError as error:
-                raise ConfigError(f"{paths.member(one)}: {error}") from error
+                raise ConfigError(f"{paths.member(consumer_id)}: {error}") from error
             if not isinstance(topics, Malformed):
-                members[one] = found, topics
+                members[consumer_id] = found, topics
                 continue
             found = topics  # noqa: PLW2901 - malformed after all
-        malformed[one] = f"{found.reason}, in {paths.member(one)}"
+        malformed[consumer_id] = f"{found.reason}, in {paths.member(consumer_id)}"
     return members, malformed
 
 
@@ -105,7 +107,9 @@ def read_brokers(
         malformed[-1] = f"{BROKER_IDS} holds {strange!r}: a broker's name is its number"
     brokers = []
     versions: dict[int, int | None] = {}
-    for broker_id, node in zip(ids, store.get_many([broker_path(one) for one in ids]), strict=True):
+    for broker_id, node in zip(
+        ids, store.get_many([broker_path(broker_id) for broker_id in ids]), strict=True
+    ):
         found = None if node is None else parse_broker(broker_id, node.data, protocol)
         if node is not None:
             versions[broker_id] = registration_version(node.data)
@@ -113,7 +117,9 @@ def read_brokers(
             brokers.append(found)
         elif isinstance(found, Malformed):
             malformed[broker_id] = found.reason
-    old_ids = frozenset(one for one, version in versions.items() if version in _OLD_VERSIONS)
+    old_ids = frozenset(
+        broker_id for broker_id, version in versions.items() if version in _OLD_VERSIONS
+    )
     return BrokerList(
         brokers=tuple(sorted(brokers)),
         malformed=malformed,
@@ -133,7 +139,9 @@ class _Topics:
 
 def _read_topics(store: ZkStore, wanted: set[str], watch: Watch) -> _Topics:
     topics: dict[str, tuple[int, ...]] = dict.fromkeys(sorted(wanted), ())
-    malformed = {one: "no topic can have this name" for one in wanted if not is_topic_name(one)}
+    malformed = {
+        topic: "no topic can have this name" for topic in wanted if not is_topic_name(topic)
+    }
     legal = [topic for topic in topics if topic not in malformed]
     czxids: dict[str, int] = {}
     nodes = store.get_many([topic_path(topic) for topic in legal], watch=watch)

@@ -76,7 +76,7 @@ class Pings:
     def select(self, readers: Any, writers: Any, errors: Any, timeout: float) -> Any:
         """Wait as kazoo's loop does between requests, and ping when it is time to."""
         wakeup = self._connection._read_sock  # noqa: SLF001
-        if wakeup is None or not any(one is wakeup for one in readers):
+        if wakeup is None or not any(reader is wakeup for reader in readers):
             return self._select(readers, writers, errors, timeout)
         until_ms = self._clock.now_ms() + int(timeout * 1000)
         while True:

@@ -211,7 +211,7 @@ class _KazooRawClient:
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         found = self._read(self._kazoo.get_async, paths, watch, fence)
-        return [None if it is None else znode(it) for it in found]
+        return [None if node is None else znode(node) for node in found]
 
     def children(
         self, paths: Sequence[str], watch: Watch | None, fence: int
@@ -230,7 +230,7 @@ class _KazooRawClient:
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[ZNodeStat | None]:
         found = self._read(self._kazoo.exists_async, paths, watch, fence)
-        return [None if it is None else znode_stat(it) for it in found]
+        return [None if stat is None else znode_stat(stat) for stat in found]
 
     def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
         sends = [write_call(self._kazoo, op, self._security) for op in ops]

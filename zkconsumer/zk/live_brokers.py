@@ -101,11 +101,11 @@ def clusters_at(zookeeper_connect: str, children: ReadChildren) -> tuple[str, ..
     given = parse_connect_string(zookeeper_connect)
     try:
         for chroots in _candidates(children):
-            wanted = [one for one in chroots if one != given.chroot]
-            held = _tolerant(children, [one + BROKER_IDS for one in wanted])
-            found = [one for one, ids in zip(wanted, held, strict=True) if ids]
+            wanted = [chroot for chroot in chroots if chroot != given.chroot]
+            held = _tolerant(children, [chroot + BROKER_IDS for chroot in wanted])
+            found = [chroot for chroot, ids in zip(wanted, held, strict=True) if ids]
             if found:
-                return tuple(f"{given.hosts}{one}" for one in found[:_MOST_TOLD])
+                return tuple(f"{given.hosts}{chroot}" for chroot in found[:_MOST_TOLD])
     except RegistryError:
         pass  # it is only a hint: whoever needs an answer will find that there is none
     return ()
@@ -123,14 +123,14 @@ def _below(children: ReadChildren, parents: Sequence[str], most: int) -> list[st
     found: list[str] = []
     for first in range(0, len(parents), _AT_ONCE):
         part = parents[first : first + _AT_ONCE]
-        names = _tolerant(children, [one or "/" for one in part])
+        names = _tolerant(children, [chroot or "/" for chroot in part])
         paths = (
             f"{parent}/{name}"
             for parent, below in zip(part, names, strict=True)
             for name in below or ()
             if name not in _NEVER
         )
-        plain = (one for one in paths if _PLAIN.fullmatch(one) and is_path(one))
+        plain = (path for path in paths if _PLAIN.fullmatch(path) and is_path(path))
         found += islice(plain, most - len(found))
         if len(found) == most:
             break

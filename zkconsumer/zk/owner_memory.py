@@ -31,7 +31,7 @@ class _Topic:
     nodes: dict[TopicPartition, ZNode] = field(default_factory=dict)
 
     def holds(self, stat: ZNodeStat) -> bool:
-        """Whether no child has come or gone."""
+        """Return whether no child has come or gone."""
         same = (self.czxid, self.child_changes) == (stat.czxid, stat.child_changes)
         return same and self.pzxid in {None, stat.pzxid}
 
@@ -80,7 +80,7 @@ class OwnerMemory:
         return known
 
     def has(self, tp: TopicPartition, session_id: int) -> bool:
-        """Whether the last ``check`` showed this partition to be our session's."""
+        """Return whether the last ``check`` showed this partition to be our session's."""
         return self._known(tp, session_id) is not None
 
     def note_created(self, created: Mapping[TopicPartition, bytes], session_id: int) -> None:

@@ -161,14 +161,16 @@ class PartitionOwners:
             held = self._foreign(list(reversed(taken[::-step])), session_id)
         held = held or self._foreign(wanted, session_id)
         # A node that belongs to no session has no owner that gives up more than it.
-        self._in_the_way = {tp: it.thread_id for tp, it in held.items() if it.session_id}
+        self._in_the_way = {tp: owner.thread_id for tp, owner in held.items() if owner.session_id}
         return held
 
     def _foreign(
         self, partitions: Sequence[TopicPartition], session_id: int
     ) -> dict[TopicPartition, Owner]:
         owners = self.read(partitions, session_id)
-        return {tp: it for tp, it in owners.items() if it and it.session_id != session_id}
+        return {
+            tp: owner for tp, owner in owners.items() if owner and owner.session_id != session_id
+        }
 
     def _texts(self, threads: Mapping[TopicPartition, ConsumerThreadId]) -> dict[str, bytes]:
         return {self._paths.owner(tp): str(thread).encode() for tp, thread in threads.items()}

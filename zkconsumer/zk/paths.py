@@ -23,19 +23,19 @@ _MAX_TOPIC_LENGTH = 255
 
 
 def is_segment(name: str) -> bool:
-    """Whether ZooKeeper takes ``name`` as one part of a path."""
+    """Return whether ZooKeeper takes ``name`` as one part of a path."""
     return bool(name) and name not in {".", ".."} and _REFUSED.search(name) is None
 
 
 def is_path(path: str) -> bool:
-    """Whether ZooKeeper takes ``path`` as an absolute path."""
+    """Return whether ZooKeeper takes ``path`` as an absolute path."""
     if path == "/" or _PLAIN_PATH.fullmatch(path):
         return True
     return path.startswith("/") and all(is_segment(part) for part in path[1:].split("/"))
 
 
 def is_topic_name(name: str) -> bool:
-    """Whether Kafka takes ``name`` as a topic's (``kafka.common.Topic.validate``)."""
+    """Return whether Kafka takes ``name`` as a topic's (``kafka.common.Topic.validate``)."""
     return (
         name not in {".", ".."}
         and len(name) <= _MAX_TOPIC_LENGTH

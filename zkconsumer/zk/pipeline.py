@@ -25,7 +25,7 @@ class PendingResponse(Protocol):
         ...
 
     def ready(self) -> bool:
-        """Whether the answer, or a failure, is there."""
+        """Return whether the answer, or a failure, is there."""
         ...
 
     def get_nowait(self) -> Any:

@@ -43,7 +43,7 @@ class SessionTracker:
 
     @property
     def connected(self) -> bool:
-        """Whether the server answers, as far as is known."""
+        """Return whether the server answers, as far as is known."""
         return self._state is SessionState.CONNECTED and not self._closed
 
     def add(self, listener: SessionListener) -> None:

@@ -130,7 +130,7 @@ class MultiResult:
 
     @property
     def ok(self) -> bool:
-        """Whether everything happened."""
+        """Return whether everything happened."""
         return all(error is None for error in self.errors)
 
 
@@ -156,12 +156,12 @@ class ZkStore(Protocol):
 
     @property
     def connected(self) -> bool:
-        """Whether the server answers, as far as is known."""
+        """Return whether the server answers, as far as is known."""
         ...
 
     @property
     def supports_multi(self) -> bool:
-        """Whether the server knows transactions (ZooKeeper 3.4 and later)."""
+        """Return whether the server knows transactions (ZooKeeper 3.4 and later)."""
         ...
 
     def on_session(self, listener: SessionListener) -> None:

@@ -104,9 +104,12 @@ class _Deal:
             self._take(member_id, tp)
 
     def deliver(self) -> None:
-        topics = sorted(self._readers, key=lambda one: (len(self._readers[one]), utf16_key(one)))
+        topics = sorted(
+            self._readers,
+            key=lambda topic: (len(self._readers[topic]), utf16_key(topic)),
+        )
         for topic in topics:
-            emptiest = [self._fullness(one) for one in self._readers[topic]]
+            emptiest = [self._fullness(member_id) for member_id in self._readers[topic]]
             heapify(emptiest)
             for tp in self._view.partitions_of(topic):
                 if tp not in self._home:
@@ -122,7 +125,9 @@ class _Deal:
         """
         gave = True
         while gave:
-            fullest_first = sorted(self._rank, key=lambda one: (-self._holdings[one].count, one))
+            fullest_first = sorted(
+                self._rank, key=lambda member_id: (-self._holdings[member_id].count, member_id)
+            )
             gave = sum(self._level_from(giver) for giver in fullest_first) > 0
 
     def bring_home(self) -> bool:
@@ -146,7 +151,9 @@ class _Deal:
         while held.count >= 2:
             # Most topics of a group have the same readers: ask each set of them once.
             readers = {self._readers[topic] for topic in held.topics()}
-            count, _, taker = min(self._fullness(one) for of_set in readers for one in of_set)
+            count, _, taker = min(
+                self._fullness(member_id) for of_set in readers for member_id in of_set
+            )
             if count + 2 > held.count:
                 break
             self._move(self._gift(held, taker), taker)

@@ -38,8 +38,8 @@ class Assignor:
 
 
 ASSIGNORS: Mapping[str, Assignor] = {
-    one.name: one
-    for one in (
+    assignor.name: assignor
+    for assignor in (
         Assignor("range", range_assignor.assign),
         Assignor("roundrobin", round_robin.assign),
         Assignor("sticky", sticky.assign, remembers=True),

@@ -70,4 +70,6 @@ class CoordinatedView:
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         """A topic's partitions, sorted as numbers."""
-        return [TopicPartition(topic, one) for one in sorted(self.partitions.get(topic, ()))]
+        return [
+            TopicPartition(topic, partition) for partition in sorted(self.partitions.get(topic, ()))
+        ]

@@ -52,7 +52,7 @@ def _connector(numbers: ConnectorNumbers) -> _Named:
         _name(kind, "RebalanceRateAndTime", clientId=client),
         _timer(numbers.rebalances, numbers.rebalance_ms),
     )
-    owned = Counter(one.topic for one in numbers.partitions)
+    owned = Counter(tp.topic for tp in numbers.partitions)
     of_group = {"clientId": client, "groupId": numbers.group_id}
     yield _name(kind, "OwnedPartitionsCount", **of_group), {"Value": sum(owned.values())}
     for topic, count in sorted(owned.items()):
@@ -96,9 +96,12 @@ def _responses(fetched: BrokerNumbers, tags: Mapping[str, str]) -> _Named:
 
 def _partitions(numbers: ConnectorNumbers) -> _Named:
     kind, client = "kafka.server:type=FetcherLagMetrics", numbers.client_id
-    for (topic, number), one in sorted(numbers.partitions.items()):
+    for (topic, number), partition in sorted(numbers.partitions.items()):
         tags = {"clientId": client, "topic": topic, "partition": str(number)}
-        yield _name(kind, "ConsumerLag", **tags), {"Value": -1 if one.lag is None else one.lag}
+        yield (
+            _name(kind, "ConsumerLag", **tags),
+            {"Value": -1 if partition.lag is None else partition.lag},
+        )
 
 
 def _name(kind: str, name: str, **tags: str) -> str:

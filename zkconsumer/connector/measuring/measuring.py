@@ -142,8 +142,8 @@ class Measuring:
 
     def _count_messages(self, now_ms: int) -> None:
         totals: dict[str, int] = {}
-        for one in list(self._streams):
-            for topic, count in one.stream.handed_over().items():
+        for measured in list(self._streams):
+            for topic, count in measured.stream.handed_over().items():
                 totals[topic] = totals.get(topic, 0) + count
         for topic, total in totals.items():
             meter = self._messages_of.get(topic)
@@ -157,7 +157,7 @@ class Measuring:
     def _numbers(self) -> ConnectorNumbers:
         counts, now_ms = self._counts, self._clock.now_ms()
         claims = list(self._claims())
-        brokers = {one.id: one for one in self._fetchers()}
+        brokers = {broker.id: broker for broker in self._fetchers()}
         fetched_from = self._fetched_from(brokers, now_ms)
         return ConnectorNumbers(
             group_id=self._member.group_id,
@@ -168,7 +168,8 @@ class Measuring:
             fetched=counts.fetched.read(now_ms),
             fetched_from=fetched_from,
             least_fetch_rate=min(
-                (fetched_from[one].fetches.one_minute for one in brokers.values()), default=0.0
+                (fetched_from[broker].fetches.one_minute for broker in brokers.values()),
+                default=0.0,
             ),
             rebalances=counts.rebalances.read(now_ms),
             rebalance_ms=counts.rebalance_ms.read(),
@@ -182,7 +183,7 @@ class Measuring:
             poisoned=counts.poisoned,
             orphans=counts.orphans,
             paused=counts.paused,
-            partitions={one.topic_partition: _partition(one) for one in claims},
+            partitions={claim.topic_partition: _partition(claim) for claim in claims},
             queues=tuple(self._queues(claims)),
         )
 
@@ -198,19 +199,21 @@ class Measuring:
         }
 
     def _queues(self, claims: Sequence[PartitionClaim]) -> Iterator[QueueNumbers]:
-        for one in list(self._streams):
-            served = {one.topic} if one.topic is not None else _served(claims, one.queue)
+        for measured in list(self._streams):
+            served = (
+                {measured.topic} if measured.topic is not None else _served(claims, measured.queue)
+            )
             yield QueueNumbers(
-                topic=one.topic or "",
+                topic=measured.topic or "",
                 topics=tuple(sorted(served)),
-                thread=one.thread,
-                chunks=one.queue.chunk_count(),
-                size_bytes=one.queue.used_bytes(),
+                thread=measured.thread,
+                chunks=measured.queue.chunk_count(),
+                size_bytes=measured.queue.used_bytes(),
             )
 
 
 def _served(claims: Sequence[PartitionClaim], queue: StreamQueue) -> set[str]:
-    return {one.topic_partition.topic for one in claims if one.sink is queue}
+    return {claim.topic_partition.topic for claim in claims if claim.sink is queue}
 
 
 def _partition(claim: PartitionClaim) -> PartitionNumbers:

@@ -129,4 +129,4 @@ class ConnectorNumbers:
     @property
     def max_lag(self) -> int:
         """The largest lag of any partition; 0 where none is known."""
-        return max((one.lag or 0 for one in self.partitions.values()), default=0)
+        return max((partition.lag or 0 for partition in self.partitions.values()), default=0)

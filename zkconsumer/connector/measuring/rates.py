@@ -76,6 +76,6 @@ class Meter:
         before = self._averages or (rate, rate, rate)
         # The first tick has all that was pending, the others are of time in which nothing came.
         self._averages = tuple(
-            (one + alpha * (rate - one)) * (1 - alpha) ** (ticks - 1)
-            for one, alpha in zip(before, _ALPHAS, strict=True)
+            (average + alpha * (rate - average)) * (1 - alpha) ** (ticks - 1)
+            for average, alpha in zip(before, _ALPHAS, strict=True)
         )

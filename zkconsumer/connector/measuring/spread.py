@@ -90,7 +90,7 @@ class Spread:
             most=self._most,
             mean=self._mean,
             deviation=sqrt(self._squares / (self._count - 1)) if self._count > 1 else 0.0,
-            quantiles=tuple(_quantile(values, one) for one in QUANTILES),
+            quantiles=tuple(_quantile(values, quantile) for quantile in QUANTILES),
         )
 
 

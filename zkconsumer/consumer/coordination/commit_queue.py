@@ -58,7 +58,7 @@ class CommitQueue:
 
     @property
     def busy(self) -> bool:
-        """Whether somebody waits for a commit."""
+        """Return whether somebody waits for a commit."""
         return any(not job.settled for job in self._jobs)
 
     def add(self, job: CommitJob) -> None:
@@ -68,7 +68,7 @@ class CommitQueue:
         self._jobs.append(job)
 
     def touches(self, partitions: frozenset[TopicPartition]) -> bool:
-        """Whether a commit of one of these is on its way."""
+        """Return whether a commit of one of these is on its way."""
         return any(not partitions.isdisjoint(job.left) for job in self._jobs if not job.settled)
 
     def next_due_ms(self) -> int | None:

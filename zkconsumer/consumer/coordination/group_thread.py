@@ -67,7 +67,7 @@ class GroupThread:
 
     def _limit_ms(self) -> int | None:
         dues = [self._session.deadline_ms(), self._offsets.next_due_ms()]
-        due_ms = min((one for one in dues if one is not None), default=None)
+        due_ms = min((due_ms for due_ms in dues if due_ms is not None), default=None)
         return None if due_ms is None else max(0, due_ms - self._session.clock.now_ms())
 
     def _look_at_the_time(self) -> None:

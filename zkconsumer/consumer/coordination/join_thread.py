@@ -201,7 +201,9 @@ class JoinThread:
         partitions: dict[str, tuple[int, ...]] = {}
         if topics:
             view = self._cluster.view(topics, timeout_ms=self._request_timeout_ms)
-            partitions = {one: view.partitions[one] for one in topics if one in view.partitions}
+            partitions = {
+                topic: view.partitions[topic] for topic in topics if topic in view.partitions
+            }
         self._lead(topics, partitions)
         return partitions
 

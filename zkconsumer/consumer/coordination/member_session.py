@@ -295,7 +295,7 @@ class MemberSession:
 
     @property
     def commits_wait(self) -> bool:
-        """Whether there are commits whose end is open."""
+        """Return whether there are commits whose end is open."""
         with self.lock:
             return self.commits.busy
 
@@ -326,12 +326,12 @@ class MemberSession:
             return self._joining
 
     def wants(self, order: JoinOrder) -> bool:
-        """Whether no other order came since."""
+        """Return whether no other order came since."""
         with self.lock:
             return order.round == self._latest_round
 
     def end_join(self, order: JoinOrder) -> bool:
-        """Whether it is still wanted, after the network."""
+        """Return whether it is still wanted, after the network."""
         with self.lock:
             self._joining = False
             return order.round == self._latest_round

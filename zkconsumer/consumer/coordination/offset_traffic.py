@@ -63,7 +63,7 @@ class OffsetTraffic:
         with self._session.lock:
             dues = [self._session.commits.next_due_ms()]
             dues += [job.due_ms for job in self._open_reads()]
-        return min((one for one in dues if one is not None), default=None)
+        return min((due_ms for due_ms in dues if due_ms is not None), default=None)
 
     def go_on(self) -> None:
         """Send what is due."""
@@ -209,5 +209,7 @@ class OffsetTraffic:
 
 def _telling(codes: Iterable[int]) -> int:
     """The code that says most of our membership."""
-    telling = [one for one in codes if handling(MembershipRequest.COMMIT, one) is not Handling.FINE]
+    telling = [
+        code for code in codes if handling(MembershipRequest.COMMIT, code) is not Handling.FINE
+    ]
     return telling[0] if telling else int(ErrorCode.NONE)

@@ -47,7 +47,7 @@ class ReadJob:
 
     @property
     def ended(self) -> bool:
-        """Whether there is nothing more to ask."""
+        """Return whether there is nothing more to ask."""
         return self.error is not None or not self.left
 
     def on_response(self, positions: Positions) -> int | None:
@@ -57,7 +57,7 @@ class ReadJob:
             codes = dict.fromkeys(self.left, positions.code)
         # A broker that has just started may not have heard of all topics: "nothing" would be a lie.
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        final = {tp: one for tp, one in codes.items() if not (passes(one) or one == unknown)}
+        final = {tp: code for tp, code in codes.items() if not (passes(code) or code == unknown)}
         if final:
             self.error = self._outcome(final)
             return None
@@ -95,8 +95,8 @@ class ReadJob:
         )
 
     def _outcome(self, codes: dict[TopicPartition, int]) -> ZkConsumerError:
-        if all(one == ErrorCode.TOPIC_AUTHORIZATION_FAILED for one in codes.values()):
+        if all(code == ErrorCode.TOPIC_AUTHORIZATION_FAILED for code in codes.values()):
             return TopicAuthorizationFailed({tp.topic for tp in codes})
-        code = next(one for one in codes.values() if one != ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        code = next(code for code in codes.values() if code != ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         why = f"OffsetFetch was refused with {explained(code)}"
         return GroupFailed(self._group_id, why, code=code)

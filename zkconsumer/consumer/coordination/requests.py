@@ -109,15 +109,15 @@ def join_completed(
     """The answer, and which members' subscriptions can't be read, by member id."""
     unreadable: dict[str, str] = {}
     members: list[ev.JoinedMember] = []
-    for one in response.members:
+    for member in response.members:
         try:
-            members.append(_joined(response.protocol_name, one))
+            members.append(_joined(response.protocol_name, member))
         except DecodeError as error:
             # It gets nothing; the others are not to wait for it.
-            unreadable[one.member_id] = str(error)
+            unreadable[member.member_id] = str(error)
             members.append(
                 ev.JoinedMember(
-                    one.member_id, frozenset(), instance_id=one.group_instance_id or None
+                    member.member_id, frozenset(), instance_id=member.group_instance_id or None
                 )
             )
     result = ev.JoinCompleted(
@@ -156,19 +156,19 @@ def _joined(protocol: str, member: JoinGroupMember) -> ev.JoinedMember:
 
 def topics_of(action: ev.Assign) -> frozenset[str]:
     """What the whole group reads."""
-    return frozenset[str]().union(*(one.topics for one in action.members))
+    return frozenset[str]().union(*(member.topics for member in action.members))
 
 
 def shares_of(action: ev.Assign, partitions: Mapping[str, tuple[int, ...]]) -> Shares:
     """The leader's work."""
     members = {
-        one.member_id: MemberView(
-            topics=one.topics,
-            owned=one.owned,
-            generation=one.generation,
-            instance_id=one.instance_id,
+        member.member_id: MemberView(
+            topics=member.topics,
+            owned=member.owned,
+            generation=member.generation,
+            instance_id=member.instance_id,
         )
-        for one in action.members
+        for member in action.members
     }
     return ASSIGNORS[action.protocol].assign(CoordinatedView(members, partitions))
 

@@ -68,7 +68,7 @@ def to_wire(partitions: Iterable[TopicPartition]) -> tuple[TopicPartitions, ...]
 def from_wire(topics: Iterable[TopicPartitions]) -> frozenset[TopicPartition]:
     """The inverse."""
     return frozenset(
-        TopicPartition(one.topic, number) for one in topics for number in one.partitions
+        TopicPartition(topic.topic, number) for topic in topics for number in topic.partitions
     )
 
 
@@ -100,7 +100,7 @@ def read_cooperative_data(data: bytes | memoryview | None) -> int:
 
 
 def changed(before: Mapping[str, tuple[int, ...]], now: Mapping[str, tuple[int, ...]]) -> bool:
-    """Whether a topic came, or has other partitions than before.
+    """Return whether a topic came, or has other partitions than before.
 
     One that is missing now may just not have been asked for, so it says nothing.
     """

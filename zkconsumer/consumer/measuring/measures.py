@@ -112,7 +112,9 @@ class Measures:
         """Of each broker, by its name in the names of groups."""
         self._take_in()
         now_ms = self._clock.now_ms()
-        return {_name_of(number): one.numbers(now_ms) for number, one in self._nodes.copy().items()}
+        return {
+            _name_of(number): node.numbers(now_ms) for number, node in self._nodes.copy().items()
+        }
 
     def coordinator(self) -> dict[str, float]:
         """Of what was asked of the group's coordinator."""
@@ -173,17 +175,17 @@ class Measures:
         self._closed.take(1, now_ms)
 
     def _count_sent(self, number: int, size_bytes: int, now_ms: int) -> None:
-        for one in (self._all, self._node(number)):
-            one.request_bytes.take(size_bytes, now_ms)
+        for counts in (self._all, self._node(number)):
+            counts.request_bytes.take(size_bytes, now_ms)
 
     def _count_response(
         self, number: int, api: ApiKey, facts: tuple[int, int, int], now_ms: int
     ) -> None:
         size_bytes, took_ms, throttle_ms = facts
-        for one in (self._all, self._node(number)):
-            one.response_bytes.take(size_bytes, now_ms)
-            one.latency_ms.take(took_ms, now_ms)
-            one.throttle_ms.take(throttle_ms, now_ms)
+        for counts in (self._all, self._node(number)):
+            counts.response_bytes.take(size_bytes, now_ms)
+            counts.latency_ms.take(took_ms, now_ms)
+            counts.throttle_ms.take(throttle_ms, now_ms)
         self._of_api.setdefault(api, Windowed(self._terms)).take(took_ms, now_ms)
 
     def _count_fetch(self, size_bytes: int, records: int, took_ms: int, now_ms: int) -> None:

@@ -55,25 +55,25 @@ class Windowed:
     def average(self, now_ms: int) -> float:
         """Of the values; 0 where there are none."""
         left = self._left(now_ms)
-        count = sum(one.count for one in left)
-        return sum(one.total for one in left) / count if count else 0.0
+        count = sum(sample.count for sample in left)
+        return sum(sample.total for sample in left) / count if count else 0.0
 
     def highest(self, now_ms: int) -> float:
         """The largest value; 0 where there is none."""
-        return max((one.highest for one in self._left(now_ms)), default=0.0)
+        return max((sample.highest for sample in self._left(now_ms)), default=0.0)
 
     def rate(self, now_ms: int) -> float:
         """Their sum for each second."""
-        return self._each_second(sum(one.total for one in self._left(now_ms)), now_ms)
+        return self._each_second(sum(sample.total for sample in self._left(now_ms)), now_ms)
 
     def count_rate(self, now_ms: int) -> float:
         """How many for each second."""
-        return self._each_second(sum(one.count for one in self._left(now_ms)), now_ms)
+        return self._each_second(sum(sample.count for sample in self._left(now_ms)), now_ms)
 
     def _left(self, now_ms: int) -> list[_Sample]:
         """What is not too old; whoever reads changes nothing."""
         oldest_ms = now_ms - self._terms.samples * self._terms.window_ms
-        return [one for one in tuple(self._samples) if one.since_ms > oldest_ms]
+        return [sample for sample in tuple(self._samples) if sample.since_ms > oldest_ms]
 
     def _each_second(self, total: float, now_ms: int) -> float:
         """Windows that have not been yet count as whole ones: the first is not to look fast."""

@@ -137,14 +137,14 @@ class CallersCommits:
             if is_done and found is not None:
                 if not as_member:
                     self._report_former_topics(found)
-                return {tp: _readable(tp, it) for tp, it in found.items()}
+                return {tp: _readable(tp, offset) for tp, offset in found.items()}
             if self._clock.now_ms() + _RETRY_MS >= deadline_ms:
                 raise RequestTimedOut(f"group {self._group_id}: committed offsets: {failure}")
             wait_ms(_RETRY_MS)
 
     def _report_former_topics(self, found: Mapping[TopicPartition, FetchedOffset]) -> None:
         """Warn once of each offset that is a former topic's: here it counts as none."""
-        former = {tp: it.former for tp, it in found.items() if it.former is not None}
+        former = {tp: offset.former for tp, offset in found.items() if offset.former is not None}
         events = {tp: offset for tp, offset in former.items() if self._reported.get(tp) != offset}
         self._reported |= events
         for topic, text in former_topic_warnings(events).items():

@@ -78,8 +78,8 @@ class HandlerCalls:
             case ClaimsLost(partitions):
                 self._give_up(partitions, Why.LOST)
             case Started(claims) if self.joined:
-                added = frozenset(one.topic_partition for one in claims) - self._taken.keys()
-                self._taken.update((one.topic_partition, one) for one in claims)
+                added = frozenset(claim.topic_partition for claim in claims) - self._taken.keys()
+                self._taken.update((claim.topic_partition, claim) for claim in claims)
                 self.rounds += 1
                 self._handler.take_over(added, frozenset(self._taken))
             case Started():

@@ -30,7 +30,7 @@ class PollWatch:
         self._last_ms = self._clock.now_ms()
 
     def watch(self, *, joined: bool) -> None:
-        """Whether there is anything to lose. Thread: the caller's."""
+        """Return whether there is anything to lose. Thread: the caller's."""
         self._watching = joined
 
     @property
@@ -39,7 +39,7 @@ class PollWatch:
         return self._last_ms + self.limit_ms if self._watching else None
 
     def take(self, now_ms: int) -> bool:
-        """Whether it is to leave now; said once."""
+        """Return whether it is to leave now; said once."""
         due_ms = self.due_ms
         if due_ms is None or now_ms < due_ms:
             return False

@@ -39,7 +39,7 @@ class ObservedReply(Reply[T], Generic[T]):
         self._signal()
 
     def look(self) -> bool:
-        """Whether it was given, be it an error. Not to be mixed with ``wait``.
+        """Return whether it was given, be it an error. Not to be mixed with ``wait``.
 
         Raises:
             BaseException: the error that was given, where it is none of ours.

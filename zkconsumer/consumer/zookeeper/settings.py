@@ -69,7 +69,7 @@ def grace_ms(config: ConsumerConfig) -> int:
 
 
 def _strategy(config: PollConfig) -> str:
-    known = [one for one in config.strategies if one in _STRATEGIES]
+    known = [name for name in config.strategies if name in _STRATEGIES]
     if not known:
         raise ConfigError(
             f"partition_assignment_strategy is {config.partition_assignment_strategy}: members of "

@@ -34,7 +34,7 @@ def carry_out(
         raise MigrationRefused(group.group_id, plan.refusals)
     if although is None:
         group.await_silence(0)
-    offsets: dict[TopicPartition, Offset] = {tp: it.wanted for tp, it in plan.writes.items()}
+    offsets: dict[TopicPartition, Offset] = {tp: write.wanted for tp, write in plan.writes.items()}
     doubts: list[str] = []
     errors: dict[TopicPartition, str] = {}
     try:
@@ -52,7 +52,9 @@ def carry_out(
         doubts += source_doubts()
         present = group.members()
         doubts += [
-            f"a member came meanwhile: {one}" for one in present if one not in (although or ())
+            f"a member came meanwhile: {member}"
+            for member in present
+            if member not in (although or ())
         ]
     except ZkConsumerError as error:
         doubts.append(f"whether anybody came meanwhile is not known: {error}")

@@ -121,9 +121,9 @@ class KafkaGroupOffsets:
         tells_all = self._versions().has(ApiKey.OFFSET_FETCH, at_least=ALL_AT_ONCE_SINCE)
         found = self._read(None if tells_all else sorted(self.partitions(topics)))
         return {
-            tp: it
-            for tp, it in found.items()
-            if it != FetchedOffset(None) and (topics is None or tp.topic in topics)
+            tp: offset
+            for tp, offset in found.items()
+            if offset != FetchedOffset(None) and (topics is None or tp.topic in topics)
         }
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
@@ -135,7 +135,9 @@ class KafkaGroupOffsets:
         outcome: dict[TopicPartition, str | None] = {}
         for part in _parts_of(offsets, self._group_id):
             nothing = OffsetAndMetadata(NO_OFFSET)
-            commit = CommitExchange(self._group_id, {tp: it or nothing for tp, it in part.items()})
+            commit = CommitExchange(
+                self._group_id, {tp: offset or nothing for tp, offset in part.items()}
+            )
             # What was written by a try whose answer was lost is written again, and is the same.
             self._channel.call(commit, tries=None)
             outcome |= {tp: _outcome(commit.responses.get(tp)) for tp in part}
@@ -193,7 +195,8 @@ class KafkaGroupOffsets:
 
 def _living(group: dg.DescribedGroup) -> list[str]:
     names = [
-        f"{one.member_id} of client {one.client_id} at {one.client_host}" for one in group.members
+        f"{member.member_id} of client {member.client_id} at {member.client_host}"
+        for member in group.members
     ]
     if not names and group.state not in _WITHOUT_MEMBERS and not group.error_code:
         names = [f"members that are just joining (the group is {group.state})"]
@@ -206,13 +209,13 @@ def _parts_of(
     """Pieces that a coordinator can take, each in one commit."""
     part: dict[TopicPartition, Offset] = {}
     used = 0
-    for tp, it in offsets.items():
-        texts = (group_id, tp.topic, "" if it is None else it.metadata)
+    for tp, offset in offsets.items():
+        texts = (group_id, tp.topic, "" if offset is None else offset.metadata)
         size = _ENTRY_BYTES + sum(len(text.encode()) for text in texts)
         if part and used + size > _COMMIT_BYTES:
             yield part
             part, used = {}, 0
-        part[tp] = it
+        part[tp] = offset
         used += size
     if part:
         yield part

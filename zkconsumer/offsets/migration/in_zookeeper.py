@@ -73,11 +73,11 @@ class ZookeeperGroupOffsets:
             if node is None:
                 continue
             thread = parse_owner(node.data)
-            if not any(thread.startswith(f"{one}-") for one in ids):
+            if not any(thread.startswith(f"{consumer_id}-") for consumer_id in ids):
                 lasting = "" if node.ephemeral_owner else " by a node of no session: delete it"
                 owners.setdefault(thread, []).append(f"{tp}{lasting}")
         return [
-            *(f"{one} (registered in ZooKeeper)" for one in ids),
+            *(f"{consumer_id} (registered in ZooKeeper)" for consumer_id in ids),
             *(f"{thread} (owns {', '.join(tps)})" for thread, tps in sorted(owners.items())),
         ]
 

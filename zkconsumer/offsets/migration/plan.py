@@ -86,15 +86,15 @@ class MigrationPlan:
     @property
     def writes(self) -> dict[TopicPartition, PartitionMove]:
         """What is to be written, by partition."""
-        return {one.topic_partition: one for one in self.moves if one.fate is Fate.WRITE}
+        return {move.topic_partition: move for move in self.moves if move.fate is Fate.WRITE}
 
     @property
     def expected(self) -> dict[TopicPartition, Offset]:
         """What the target shall hold in the end, of every partition that it could hold."""
         return {
-            one.topic_partition: one.before if one.fate is Fate.KEEP else one.wanted
-            for one in self.moves
-            if one.fate is not Fate.NO_SUCH_PARTITION
+            move.topic_partition: move.before if move.fate is Fate.KEEP else move.wanted
+            for move in self.moves
+            if move.fate is not Fate.NO_SUCH_PARTITION
         }
 
 
@@ -116,8 +116,8 @@ def plan_migration(
     refusals = [
         f"{tp}: {error}"
         for storage in (source, target)
-        for tp, it in sorted(storage.items())
-        if (error := it.error) is not None
+        for tp, offset in sorted(storage.items())
+        if (error := offset.error) is not None
     ]
     moves = []
     for tp, found in sorted(source.items()):
@@ -128,11 +128,11 @@ def plan_migration(
         fate = _fate(wanted, before, ahead) if exists(tp) else Fate.NO_SUCH_PARTITION
         moves.append(PartitionMove(topic_partition=tp, wanted=wanted, before=before, fate=fate))
     if ahead is Ahead.REFUSE:
-        refusals += [_ahead_text(one) for one in moves if one.fate is Fate.KEEP]
+        refusals += [_ahead_text(move) for move in moves if move.fate is Fate.KEEP]
     if not moves and not refusals:
         refusals.append("the source has no offsets of it: look at the group's name and the topics")
-    known = {one.topic_partition for one in moves}
-    others = (tp for tp, it in target.items() if it.offset is not None and tp not in known)
+    known = {move.topic_partition for move in moves}
+    others = (tp for tp, offset in target.items() if offset.offset is not None and tp not in known)
     return MigrationPlan(
         moves=tuple(moves), refusals=tuple(refusals), only_in_target=tuple(sorted(others))
     )
@@ -200,7 +200,7 @@ def offset_in(found: FetchedOffset | None) -> Offset:
 
 
 def same_offset(one: Offset, other: Offset) -> bool:
-    """Whether reading goes on from the same place."""
+    """Return whether reading goes on from the same place."""
     return (one.offset if one else None) == (other.offset if other else None)
 
 
@@ -249,7 +249,7 @@ class Outcome:
                 continue
             reason = self.errors.get(tp) or found.error
             held = "" if found.error else f"it holds {_number(offset_in(found))}"
-            failed[tp] = "; ".join(one for one in (reason, held) if one)
+            failed[tp] = "; ".join(text for text in (reason, held) if text)
         return failed
 
     @property
@@ -260,5 +260,5 @@ class Outcome:
 
     @property
     def verified(self) -> bool:
-        """Whether everything is as it shall be, without doubt."""
+        """Return whether everything is as it shall be, without doubt."""
         return not self.failed and not self.doubts

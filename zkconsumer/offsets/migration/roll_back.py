@@ -53,7 +53,7 @@ class RollBack:
             target=target,
             zookeeper=zookeeper,
             made_ms=made_ms,
-            written={tp: (one.before, one.wanted) for tp, one in plan.writes.items()},
+            written={tp: (move.before, move.wanted) for tp, move in plan.writes.items()},
         )
 
 

@@ -57,7 +57,7 @@ class VersionedNodes:
             RegistryError: no answer in time, or access denied.
         """
         nodes = self._offsets.nodes(partitions)
-        self._versions |= {tp: None if it is None else it.version for tp, it in nodes.items()}
+        self._versions |= {tp: None if node is None else node.version for tp, node in nodes.items()}
         return {tp: self._offsets.fetched(tp, node) for tp, node in nodes.items()}
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
@@ -70,7 +70,8 @@ class VersionedNodes:
             SessionLost: the same.
         """
         outcome: dict[TopicPartition, str | None] = {
-            tp: None if it is None else commit_refusal(tp, it) for tp, it in offsets.items()
+            tp: None if offset is None else commit_refusal(tp, offset)
+            for tp, offset in offsets.items()
         }
         due = [tp for tp in offsets if outcome[tp] is None]
         self.read([tp for tp in due if tp not in self._versions])
