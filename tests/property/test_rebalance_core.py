@@ -183,7 +183,7 @@ def test_a_core_takes_any_row_of_events(row: list[ev.Event], chance: Random) -> 
     """Answers of other rounds change nothing; a step is always last; every round ends in a few."""
     script = Script()
     for event in row:
-        if isinstance(event, ev.Answer):
+        if isinstance(event, ev.StepResult):
             before = repr(script.core)
             if event.round != script.core._round:
                 assert script.send(event) == []

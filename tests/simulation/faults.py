@@ -138,7 +138,7 @@ class CommitsAfterwards(RebalanceSteps):
 
     _due: ev.Commit | None = None
 
-    def _run(self, step: ev.Step) -> ev.Answer:
+    def _run(self, step: ev.Step) -> ev.StepResult:
         response = super()._run(step)
         if isinstance(step, ev.Release) and self._due is not None:
             super()._transfer(self._due)
@@ -159,7 +159,7 @@ class CommitsNothing(RebalanceSteps):
 class DoesNotRevoke(RebalanceSteps):
     """What is given up is read on."""
 
-    def _run(self, step: ev.Step) -> ev.Answer:
+    def _run(self, step: ev.Step) -> ev.StepResult:
         if isinstance(step, ev.Revoke):
             return ev.StepDone(step.round)
         return super()._run(step)
@@ -168,7 +168,7 @@ class DoesNotRevoke(RebalanceSteps):
 class StartsFromMemory(RebalanceSteps):
     """An offset that was loaded once is not loaded again."""
 
-    def _load_offsets(self, step: ev.LoadOffsets) -> ev.Answer:
+    def _load_offsets(self, step: ev.LoadOffsets) -> ev.StepResult:
         seen = self.__dict__.setdefault("seen", {})
         response = super()._load_offsets(step)
         if not isinstance(response, ev.OffsetsLoaded):

@@ -144,7 +144,7 @@ class SimMember:
             auto_commit=plan.auto_commit,
             auto_commit_interval_ms=plan.commit_interval_ms,
             delivery=plan.delivery,
-            leave_patience_ms=plan.leave_patience_ms,
+            leave_timeout_ms=plan.leave_timeout_ms,
         )
 
     def _run(self) -> None:

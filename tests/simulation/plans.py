@@ -17,7 +17,7 @@ class MemberPlan:
     auto_commit: bool = True
     strategy: Strategy = "range"
     commit_interval_ms: int = 2_000
-    leave_patience_ms: int = 2_000
+    leave_timeout_ms: int = 2_000
     backoff_ms: int = 2_000
     max_retries: int = 4
     audit_interval_ms: int = 10_000

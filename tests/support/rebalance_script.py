@@ -188,7 +188,7 @@ class Script:
         """The names of all actions said so far."""
         return [type(one).__name__ for one in self.message]
 
-    def _respond(self, response: ev.Answer) -> list[ev.Action]:
+    def _respond(self, response: ev.StepResult) -> list[ev.Action]:
         self.step = None
         return self.send(response)
 

@@ -159,7 +159,7 @@ class World(TinyZk):
     def _feed(self, member: Member, event: ev.Event) -> None:
         before = repr(member.core)
         actions = member.core.receive(event, self.now_ms)
-        if isinstance(event, ev.Answer) and not actions:
+        if isinstance(event, ev.StepResult) and not actions:
             assert repr(member.core) == before, "an answer nobody waits for changed something"
         for action in actions:
             self._act(member, action)
@@ -238,7 +238,7 @@ class World(TinyZk):
         response = self._perform(member, step, partly=fails)
         member.responses.append(ev.StepFailed(step.round, "answer lost") if fails else response)
 
-    def _perform(self, member: Member, step: ev.Step, *, partly: bool = False) -> ev.Answer:
+    def _perform(self, member: Member, step: ev.Step, *, partly: bool = False) -> ev.StepResult:
         """Run a step; ``partly``: some of it happens, and the member will not know what."""
         match step:
             case ev.Register():
@@ -261,7 +261,7 @@ class World(TinyZk):
 
     def _write(
         self, member: Member, step: ev.Commit | ev.Release | ev.Claim, *, partly: bool
-    ) -> ev.Answer:
+    ) -> ev.StepResult:
         match step:
             case ev.Claim():
                 return self._claim(member, step, partly=partly)
@@ -278,7 +278,7 @@ class World(TinyZk):
                         self._delete_owner(tp)
         return ev.StepDone(step.round)
 
-    def _register(self, member: Member, step: ev.Register) -> ev.Answer:
+    def _register(self, member: Member, step: ev.Register) -> ev.StepResult:
         if member.live != step.session_id:
             return ev.StepFailed(step.round, "session lost")
         there = self.registrations.get(member.consumer_id)
@@ -290,7 +290,7 @@ class World(TinyZk):
             self._fire("members")
         return ev.StepDone(step.round)
 
-    def _read(self, member: Member, step: ev.ReadGroup) -> ev.Answer:
+    def _read(self, member: Member, step: ev.ReadGroup) -> ev.StepResult:
         self._watch("members", member, ev.RebalanceCause.MEMBERS)
         self._watch("brokers", member, ev.RebalanceCause.BROKERS)
         for topic in self.partitions:
@@ -304,7 +304,7 @@ class World(TinyZk):
             broker_count=self.brokers,
         )
 
-    def _claim(self, member: Member, step: ev.Claim, *, partly: bool) -> ev.Answer:
+    def _claim(self, member: Member, step: ev.Claim, *, partly: bool) -> ev.StepResult:
         assert member.registered == member.live, "claimed without a registration"
         held = {
             tp: str(self.owners[tp][0])

@@ -23,7 +23,7 @@ class Member:
     registered: int | None = None
     joined: bool = False
     step: ev.Step | None = None
-    responses: list[ev.Answer] = field(default_factory=list)
+    responses: list[ev.StepResult] = field(default_factory=list)
     triggers: list[ev.RebalanceCause] = field(default_factory=list)
     sessions: list[ev.SessionStarted | ev.SessionEnded] = field(default_factory=list)
     reading: Ownership = field(default_factory=dict)

@@ -1,5 +1,5 @@
-"""Who reads which partition: pure functions of what the group has written into ZooKeeper.
+"""Who reads which partition: pure functions of what a group's members wrote into ZooKeeper.
 
-Every member computes the whole group's assignment for itself, and must get what the original's
-members get, to the bit: another answer means conflicts without end.
+Every member computes the whole group's assignment for itself, and must get exactly what the
+original's members get: a different result means conflicts without end.
 """

@@ -1,8 +1,8 @@
-"""Holds a filter against all topics at once, in bounded time and memory, and remembers the answer.
+"""Matches a filter against all topics at once, in bounded time and memory, with a cache.
 
-Every rebalance asks for every member's filter, and what members there are, strangers decide. The
-verdict on a filter that takes too much depends on the filter and the topics alone: all members of
-a group come to the same one.
+Every rebalance matches every member's filter, and other processes decide what members there are.
+Whether a filter takes too much depends on the filter and the topics alone: all members of a group
+come to the same result.
 """
 
 import sys
@@ -26,10 +26,10 @@ Names: TypeAlias = tuple[str, ...]
 
 
 class FilterRefused(ConfigError):
-    """Nobody knows what a filter lets through.
+    """It is not certain what a filter matches.
 
     Attributes:
-        is_unusable: whether the original's members can't use it either, or nobody can in time;
+        is_unusable: whether the original's members can't use it either, or no member can in time;
             else it may well mean something to them.
     """
 
@@ -40,7 +40,7 @@ class FilterRefused(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """Why a filter can't be held against these names, nor against more, with so many steps."""
+    """Why a filter can't be matched against these names, nor against more, in so many steps."""
 
     reason: str
     is_unusable: bool = True
@@ -54,9 +54,9 @@ def matching(pattern: str, names: Names) -> Iterator[bool]:
     Thread: any.
 
     Raises:
-        FilterRefused: nobody knows.
+        FilterRefused: the result is not certain.
     """
-    # What is too long is not worth remembering.
+    # Too long to be worth caching.
     too_long = len(pattern) > MOST_CHARS
     found = _Refused(TOO_LONG) if too_long else _matching(pattern, _same(names))
     if isinstance(found, _Refused):
@@ -66,7 +66,7 @@ def matching(pattern: str, names: Names) -> Iterator[bool]:
 
 
 def filter_problem(pattern: str, reason: str) -> str:
-    """Why a filter can't be used, in one line of bounded length."""
+    """Return why a filter can't be used, in one line of bounded length."""
     shown = pattern if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]}..."
     return _in_one_line(f"filter '{shown}' can't be used: {reason}")
 
@@ -77,7 +77,7 @@ def _in_one_line(text: str) -> str:
 
 @lru_cache(maxsize=_LISTS_REMEMBERED)
 def _same(names: Names) -> Names:
-    """The list as it came first: many filters are held against one, which is kept once."""
+    """Return the first equal list, so that the caches of many filters share one."""
     return names
 
 
@@ -88,34 +88,34 @@ def _set_of(names: Names) -> frozenset[str]:
 
 @lru_cache(maxsize=_FILTERS_REMEMBERED)
 def _last_refusals(pattern: str) -> list[_Refused]:
-    """At most one: how the filter was refused last."""
+    """Return a list of at most one item: the filter's last refusal."""
     del pattern
     return []
 
 
 @lru_cache(maxsize=_FILTERS_REMEMBERED)
 def _matching(pattern: str, names: Names) -> bytes | _Refused:
-    """A byte for each name, 1 where it matches; or why nobody knows.
+    """Return a byte for each name, 1 where it matches; or why the result is not certain.
 
-    More names never take fewer steps: what was too much for some is too much for these and others,
-    and is not tried again.
+    More names never take fewer steps: a filter that was refused for some names is refused for
+    these and more without trying.
     """
     refusals, steps = _last_refusals(pattern), _steps_for(len(names))
     for refused in tuple(refusals):
         if steps <= refused.steps and _set_of(names).issuperset(refused.names):
             return refused
-    found = _hold_against(pattern, names, steps)
+    found = _match(pattern, names, steps)
     if isinstance(found, _Refused):
         refusals[:] = [found]
     return found
 
 
 def _steps_for(count: int) -> int:
-    """How many steps are spent on a filter, for so many topics: the same for nearly as many."""
+    """Return the limit of steps for a filter and so many topics; in powers of two."""
     return _STEPS + _STEPS_A_NAME * (1 << count.bit_length())
 
 
-def _hold_against(pattern: str, names: Names, steps: int) -> bytes | _Refused:
+def _match(pattern: str, names: Names, steps: int) -> bytes | _Refused:
     try:
         automaton = Automaton(java_program(pattern), steps)
     except RegexRefused as error:

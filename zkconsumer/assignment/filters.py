@@ -1,4 +1,4 @@
-"""Filters of topics, and what a registration's wildcard stands for.
+"""Topic filters, and the topics that a registration's wildcard stands for.
 
 Source: Kafka 0.8.2.2 ``TopicFilter``, ``Whitelist``, ``Blacklist``, ``WildcardTopicCount``.
 """
@@ -20,26 +20,26 @@ _QUOTES = "\"'"
 
 
 def normalised(text: str) -> str:
-    """A filter's text as the original rewrites it: commas mean *or*, blanks and quotes go.
+    """Return a filter's text as the original rewrites it: commas mean *or*, spaces and quotes go.
 
-    So a count such as ``a{1,2}`` can't be written, and ``[a,b]`` also matches a bar. Nothing is
-    left to rewrite: whoever reads a registration rewrites what was rewritten.
+    So a count such as ``a{1,2}`` can't be written, and ``[a,b]`` also matches a bar. Rewriting the
+    result changes nothing: a member that reads a registration rewrites it again.
     """
     return text.replace(",", "|").replace(" ", "").strip(_JAVA_BLANKS + _QUOTES)
 
 
 @dataclass(frozen=True, slots=True)
 class _Filter:
-    """A Java regular expression that is held against whole names of topics.
+    """A Java regular expression that is matched against whole topic names.
 
     Args:
-        text: the expression; see ``normalised`` for what happens to it first.
+        text: the expression; see ``normalised`` for how it is rewritten first.
 
     Attributes:
-        pattern: the expression as it is used and registered.
+        pattern: the expression as it is matched and registered.
 
     Raises:
-        ConfigError: no valid expression, or one whose meaning outside Java is not certain.
+        ConfigError: not a valid expression, or one whose meaning outside Java is not certain.
     """
 
     text: str
@@ -60,40 +60,40 @@ class _Filter:
 
 @dataclass(frozen=True, slots=True)
 class Whitelist(_Filter):
-    """Lets through the topics whose whole name matches a Java regular expression."""
+    """Includes the topics whose whole name matches a Java regular expression."""
 
     def allows(self, topic: str, *, exclude_internal: bool) -> bool:
-        """Return whether the topic is one to read."""
+        """Return whether the topic is to be read."""
         return self._matches(topic) and not (exclude_internal and topic in INTERNAL_TOPICS)
 
 
 @dataclass(frozen=True, slots=True)
 class Blacklist(_Filter):
-    """Lets through the topics whose whole name does not match a Java regular expression."""
+    """Includes the topics whose whole name does not match a Java regular expression."""
 
     def allows(self, topic: str, *, exclude_internal: bool) -> bool:
-        """Return whether the topic is one to read."""
+        """Return whether the topic is to be read."""
         return not self._matches(topic) and not (exclude_internal and topic in INTERNAL_TOPICS)
 
 
 def expand(
     registration: Registration, all_topics: Iterable[str], *, exclude_internal: bool
 ) -> dict[str, int]:
-    """Number of streams by topic that a member's registration stands for.
+    """Return the number of streams by topic that a member's registration stands for.
 
     Args:
         registration: of any member of the group.
-        all_topics: the children of ``/brokers/topics``, in the order in which ZooKeeper lists
-            them: it matters between partitions of equal hash, see ``java_order``.
+        all_topics: the children of ``/brokers/topics``, in ZooKeeper's order: it decides between
+            partitions of equal hash, see ``java_order``.
         exclude_internal: ``exclude.internal.topics`` of the member that *computes*.
 
     Returns:
-        For named topics, what is written, in that order; for a wildcard, the topics that match, in
-        the order of ``all_topics``.
+        For named topics, the registration's counts, in its order; for a wildcard, the topics that
+        match, in the order of ``all_topics``.
 
     Raises:
-        FilterRefused: the member's filter is not certain to mean the same outside Java, or takes
-            more than is spent on one.
+        FilterRefused: the filter is not certain to mean the same outside Java, or takes too many
+            steps.
     """
     subscription = registration.subscription
     if registration.pattern is Pattern.STATIC or not subscription:

@@ -1,4 +1,4 @@
-"""The value that assignors work on: who subscribes to what, and what there is."""
+"""The input of the assignors: every member's subscription, and the topics' partitions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from zkconsumer.model import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class MemberSubscription:
-    """What one member reads.
+    """The topics that one member reads.
 
     Attributes:
         topics: number of streams (at least 1) by topic, wildcards already expanded, in the order
@@ -33,7 +33,7 @@ class GroupView:
     partitions: Mapping[str, tuple[int, ...]]
 
     def threads_by_topic(self) -> dict[str, Threads]:
-        """All threads of the group that read a topic, sorted as text (so 10 before 2).
+        """Return the threads of the group that read each topic, sorted as text (so 10 before 2).
 
         Source: Kafka 0.8.2.2 ``ZkUtils.getConsumersPerTopic``.
         """
@@ -41,13 +41,13 @@ class GroupView:
         for consumer_id, member in self.members.items():
             for topic, stream_count in member.topics.items():
                 counts.setdefault(topic, {})[consumer_id] = stream_count
-        # In most groups all topics are read alike: what is found out for one holds for all.
+        # In most groups all topics have the same readers: share one object, and what it caches.
         known: dict[Threads, Threads] = {}
         found = {topic: Threads(of_topic) for topic, of_topic in counts.items()}
-        return {topic: known.setdefault(name, name) for topic, name in found.items()}
+        return {topic: known.setdefault(threads, threads) for topic, threads in found.items()}
 
     def partitions_of(self, topic: str) -> tuple[TopicPartition, ...]:
-        """A topic's partitions, sorted as numbers."""
+        """Return a topic's partitions, sorted by number."""
         return tuple(
             TopicPartition(topic, partition) for partition in sorted(self.partitions.get(topic, ()))
         )

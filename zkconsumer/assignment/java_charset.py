@@ -1,6 +1,6 @@
-r"""Single characters of Java's regular expressions: escapes, classes, and what they stand for.
+r"""Single characters of Java's regular expressions: escapes, classes, and their meaning.
 
-Everything here is a set of printable ASCII characters, the only ones that are told apart.
+Everything here is a set of printable ASCII characters, the only ones that are distinguished.
 """
 
 import re
@@ -12,7 +12,7 @@ from zkconsumer.errors import ConfigError
 Chars: TypeAlias = frozenset[str]
 
 ALL: Chars = frozenset(map(chr, range(0x20, 0x7F)))
-"""Every character that is told apart."""
+"""Every character that is distinguished."""
 
 _DIGIT = frozenset("0123456789")
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
@@ -33,7 +33,7 @@ CLASS_ESCAPES: dict[str, Chars] = {
     "v": frozenset(),
     "V": ALL,
 }
-r"""What a backslash and a letter stand for; ``\v`` is vertical blanks, which are not printable."""
+r"""The meaning of a backslash and a letter; ``\v`` is vertical space, which is not printable."""
 
 _PROPERTIES: dict[str, Chars] = {
     "Lower": _LOWER,
@@ -63,33 +63,33 @@ class RegexRefused(ConfigError):
 
 
 class RegexUnusable(RegexRefused):
-    """Nobody can use it: Java refuses it, or it takes more than is spent on any."""
+    """No member can use it: Java refuses it, or it takes more steps than allowed."""
 
 
 @dataclass(slots=True)
 class CharsetText:
-    """A text and how far it is read; beyond its end it gives empty texts."""
+    """A text with a read position; beyond its end it returns empty strings."""
 
     text: str
     position: int = 0
 
     @property
     def done(self) -> bool:
-        """Return whether everything is read."""
+        """Whether everything has been read."""
         return self.position >= len(self.text)
 
     def peek(self, ahead: int = 0) -> str:
-        """The next character, or one further on, without taking it."""
+        """Return the next character, or one further on, without consuming it."""
         return self.text[self.position + ahead : self.position + ahead + 1]
 
     def next(self) -> str:
-        """Take the next character."""
+        """Consume the next character and return it."""
         char = self.peek()
         self.position += 1
         return char
 
     def take(self, expected: str) -> bool:
-        """Take this text if it comes next."""
+        """Consume this text if it comes next; return whether it did."""
         if not self.text.startswith(expected, self.position):
             return False
         self.position += len(expected)
@@ -97,7 +97,7 @@ class CharsetText:
 
 
 def unquote(pattern: str) -> str:
-    r"""The pattern with every ``\Q...\E`` spelled out; without ``\E`` it goes to the end."""
+    r"""Return the pattern with every ``\Q...\E`` escaped; without ``\E`` it goes to the end."""
     out: list[str] = []
     position = 0
     while position < len(pattern):
@@ -114,7 +114,7 @@ def unquote(pattern: str) -> str:
 
 
 def literal_escape(reader: CharsetText) -> str:
-    """The one character that is meant by what follows a backslash."""
+    """Return the character that the text after a backslash stands for."""
     for syntax, base in ((_OCTAL, 8), (_HEX, 16)):
         if found := syntax.match(reader.text, reader.position):
             reader.position = found.end()
@@ -131,7 +131,7 @@ def literal_escape(reader: CharsetText) -> str:
 
 
 def property_set(reader: CharsetText, *, fold: bool) -> Chars:
-    r"""The characters of ``p{Alpha}`` and the like, of which the backslash is already taken."""
+    r"""Return the characters of ``p{Alpha}`` and the like, read after the backslash."""
     found = _PROPERTY.match(reader.text, reader.position)
     name = found.group(2) if found else ""
     if found is None or name not in _PROPERTIES:
@@ -144,7 +144,7 @@ def property_set(reader: CharsetText, *, fold: bool) -> Chars:
 
 
 def read_class(reader: CharsetText, *, fold: bool) -> Chars:
-    """The characters of a class, of which the opening bracket is already taken."""
+    """Return the characters of a class, read after the opening bracket."""
     negated = reader.take("^")
     chars: set[str] = set()
     first = True

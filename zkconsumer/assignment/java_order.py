@@ -1,8 +1,8 @@
-"""Orders that come from the JVM: Java's string hash, and how Scala's hash maps are walked.
+"""Orders that come from the JVM: Java's string hash, and the iteration of Scala's hash maps.
 
 Round-robin sorts partitions by a 32-bit hash. Where two hashes are equal, the order in which the
-original walks its maps decides, so that is computed too. It holds for the builds with Scala 2.10
-and 2.11; those with Scala 2.9 mix hashes in another way.
+original iterates over its maps decides, so it is computed too. It holds for the builds with Scala
+2.10 and 2.11; those with Scala 2.9 mix hashes differently.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ K = TypeVar("K")
 
 
 def string_hash(text: str) -> int:
-    """``java.lang.String.hashCode``: signed, 32 bits, over UTF-16 code units."""
+    """Return ``java.lang.String.hashCode``: signed, 32 bits, over UTF-16 code units."""
     units = memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H").tolist()
     value = 0
     for unit in units:
@@ -28,9 +28,9 @@ def string_hash(text: str) -> int:
 
 
 def immutable_map_order(keys: Iterable[str]) -> list[str]:
-    """How an immutable Scala map is walked after ``keys`` were put into it in this order.
+    """Return the iteration order of an immutable Scala map with ``keys`` inserted in this order.
 
-    Up to four keys keep their order. More lie in a trie over their improved hash, five bits a
+    Up to four keys keep their order. More are in a trie over their improved hash, five bits a
     level from the lowest; keys of equal hash keep their order.
 
     Source: Scala 2.10 ``immutable.Map4``, ``immutable.HashMap``.
@@ -42,10 +42,10 @@ def immutable_map_order(keys: Iterable[str]) -> list[str]:
 
 
 def mutable_map_order(keys: Iterable[str]) -> list[str]:
-    """How a mutable Scala hash map is walked after ``keys`` were put into it in this order.
+    """Return the iteration order of a mutable Scala hash map with ``keys`` inserted in this order.
 
-    The table is walked from its last bucket to its first, a bucket from its newest entry on.
-    Growing moves the entries in that same order, which turns around the entries of one bucket.
+    The table is iterated from its last bucket to its first, a bucket from its newest entry on.
+    Growing moves the entries in that same order, which reverses the entries of one bucket.
 
     Source: Scala 2.10 ``mutable.HashTable``.
     """
@@ -53,7 +53,7 @@ def mutable_map_order(keys: Iterable[str]) -> list[str]:
 
 
 def mutable_int_map_order(keys: Iterable[int]) -> list[int]:
-    """The same for keys that are 32-bit numbers, which are their own hashes."""
+    """Return the same for keys that are 32-bit numbers, which are their own hashes."""
     return _mutable_order(keys, int)
 
 
@@ -77,7 +77,7 @@ def _walk(buckets: dict[int, list[K]]) -> list[K]:
 
 
 def _bucket(hash_code: int, bits: int) -> int:
-    """The bucket: the upper ``bits`` of the mixed hash, rotated by the first table's bits."""
+    """Return the upper ``bits`` of the mixed hash, rotated by the first table's bits."""
     mixed = _byteswap(hash_code & _INT_MASK)
     rotated = (mixed >> _FIRST_TABLE_BITS | mixed << (32 - _FIRST_TABLE_BITS)) & _INT_MASK
     return rotated >> (32 - bits)
@@ -91,7 +91,7 @@ def _byteswap(value: int) -> int:
 
 
 def _trie_path(hash_code: int) -> list[int]:
-    """The improved hash as its five-bit steps, lowest first."""
+    """Return the improved hash as its five-bit steps, lowest first."""
     value = hash_code & _INT_MASK
     value = (value + ~(value << 9)) & _INT_MASK
     value ^= value >> 14

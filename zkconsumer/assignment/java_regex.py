@@ -1,17 +1,17 @@
-r"""Java regular expressions, read and matched here: the same answer as Java's, or none.
+r"""Java regular expressions, parsed and matched here: the same result as Java's, or none.
 
-A member expands the filters of all members of its group. An answer other than Java's would mean
-another assignment than the others', and conflicts without end; so what is not certain to mean the
-same is refused. Only printable ASCII is told apart (names of topics are made of less): every
-single character, class and shorthand becomes a set of those. That settles case, ``\s``, POSIX
-classes and what a dot is.
+A member expands the filters of all members of its group. A result other than Java's would lead to
+a different assignment than the others', and conflicts without end; so what is not certain to mean
+the same is refused. Only printable ASCII is distinguished (topic names have less): every single
+character, class and shorthand becomes a set of those. That settles case, ``\s``, POSIX classes and
+the dot.
 
-Refused though Java takes it: back-references, ``\G``, ``\R``, ``\X``, ``\N``, nested and
+Refused though Java accepts it: back-references, ``\G``, ``\R``, ``\X``, ``\N``, nested and
 intersected classes, names of Unicode categories and scripts, the flags d, u, x and U, repeated
 repetition, repeated assertions, look-behind of variable length, repetition of what may be empty
-within atomic groups; and what is too large, or takes too many steps, see ``regex_automaton``.
+within atomic groups; and what is too large or takes too many steps, see ``regex_automaton``.
 
-Source: the documentation of ``java.util.regex.Pattern``, and answers of JVMs.
+Source: the documentation of ``java.util.regex.Pattern``, and results of JVMs.
 """
 
 import re
@@ -48,7 +48,7 @@ from zkconsumer.assignment.regex_nodes import (
 from zkconsumer.assignment.regex_program import LONGEST_TEXT, Program, compile_nodes
 
 MOST_CHARS: Final = 100_000
-"""How long an expression may be; ZooKeeper's nodes hold ten times as much."""
+"""Maximum length of an expression; ZooKeeper's nodes hold ten times as much."""
 TOO_LONG: Final = f"it is longer than {MOST_CHARS} characters"
 
 _MAX_DEPTH = 60
@@ -64,35 +64,34 @@ _EDGES |= {r"\b": TextBoundary.BOUNDARY, r"\B": TextBoundary.NO_BOUNDARY}
 _OPENINGS = ("?:", "?=", "?!", "?>", "?<=", "?<!")
 _FLAGS = re.compile(r"\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])")
 _NAME = re.compile(r"\?<([a-zA-Z][a-zA-Z0-9]*)>")
-_ODD_LINE_ENDS = "\x85\u2028\u2029"
+_UNICODE_LINE_ENDS = "\x85\u2028\u2029"
 _SIMPLE_TIMES: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 _COUNT = re.compile(r"\{([0-9]{1,10})(,([0-9]{1,10})?)?\}")
 
 
 def java_matcher(pattern: str) -> Callable[[str], bool]:
-    """A function that says what ``text.matches(pattern)`` says in Java: a full match.
+    """Return a function that matches like ``text.matches(pattern)`` in Java: a full match.
 
-    It answers for texts of printable ASCII that are not empty, and not longer than a topic's name
-    can be; others are said not to match. It raises ``RegexRefused`` where a text takes too many
-    steps. Thread: any.
+    It matches texts of printable ASCII that are not empty and not longer than a topic's name;
+    others don't match. It raises ``RegexRefused`` if a text takes too many steps. Thread: any.
 
     Raises:
-        RegexRefused: the pattern is not a regular expression in Java, or one that can't be
-            matched with certainty.
+        RegexRefused: the pattern is not a regular expression in Java, or can't be matched with
+            certainty.
     """
     matcher = _Matcher(java_program(pattern))
     return matcher.matches
 
 
 def java_program(pattern: str) -> Program:
-    """What a pattern means, to be run over texts that are told apart (``is_distinguished``).
+    """Compile a pattern to be matched against distinguished texts (``is_distinguished``).
 
     Raises:
         RegexRefused: see ``java_matcher``.
     """
     if len(pattern) > MOST_CHARS:
         raise RegexUnusable(TOO_LONG)
-    if any(char in pattern for char in _ODD_LINE_ENDS):
+    if any(char in pattern for char in _UNICODE_LINE_ENDS):
         raise RegexRefused("it holds a line separator")
     if any("\ud800" <= char <= "\udfff" for char in pattern):
         raise RegexRefused("it holds what is not a character")
@@ -104,12 +103,12 @@ def java_program(pattern: str) -> Program:
 
 
 def is_distinguished(text: str) -> bool:
-    """Whether a text can match at all: whether it could be the name of a topic, and some more."""
+    """Return whether a text can match at all: it could be a topic's name, or nearly."""
     return 0 < len(text) <= LONGEST_TEXT and text.isascii() and text.isprintable()
 
 
 class _Matcher:
-    """Matches one text after the other; see ``java_matcher``."""
+    """Matches one text after another; see ``java_matcher``."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -122,7 +121,7 @@ class _Matcher:
         try:
             return self._automaton.matches(text)
         except TooManySteps:
-            # After thousands of texts that is no surprise.
+            # The steps add up: after thousands of texts this is normal.
             self._automaton = Automaton(self._program)
         try:
             return self._automaton.matches(text)
@@ -132,14 +131,14 @@ class _Matcher:
 
 @dataclass(slots=True)
 class _Parser:
-    """One pass over a pattern; ``fold`` is Java's flag i, carried along as an argument."""
+    """One pass over a pattern; ``fold`` is Java's flag i, passed along as an argument."""
 
     reader: CharsetText
     names: set[str] = field(default_factory=set)
     widths: Widths = field(default_factory=Widths)
 
     def alternatives(self, *, fold: bool, depth: int) -> Node:
-        """Up to the closing bracket or the end. A flag set inside holds until there."""
+        """Parse up to the closing bracket or the end. A flag set inside holds until there."""
         if depth > _MAX_DEPTH:
             raise RegexUnusable(f"brackets nested deeper than {_MAX_DEPTH}")
         options: list[list[Node]] = [[]]
@@ -154,11 +153,11 @@ class _Parser:
                 options[-1].append(self._repeated(self._item(fold=fold, depth=depth)))
         sequences = tuple(_sequence(parts) for parts in options)
         node = sequences[0] if len(sequences) == 1 else Choice(sequences)
-        self.widths.of(node)  # while all that is inside is known: no deep recursion later on
+        self.widths.of(node)  # now, while all inside is known: no deep recursion later
         return node
 
     def _flag_switch(self, fold: bool) -> bool | None:  # noqa: FBT001 - the flag's state so far
-        """``(?i)`` and the like: the flag from here on; None where there is no such thing."""
+        """Parse ``(?i)`` and the like; return the new flag, or None if there is no such thing."""
         if self.reader.peek() != "(":
             return None
         found = _FLAGS.match(self.reader.text, self.reader.position + 1)
@@ -205,7 +204,7 @@ class _Parser:
             raise RegexUnusable("unclosed group")
         match kind:
             case "?:":
-                # What has no length can be repeated in brackets only.
+                # What has no length can be repeated only in brackets.
                 return Sequence((body,)) if isinstance(body, Anchor | Lookaround) else body
             case "?>":
                 return Atomic(body)
@@ -239,12 +238,12 @@ class _Parser:
         if self.reader.peek() in ("?", "*", "+", "{"):
             raise RegexRefused(f"repetition {self.reader.peek()} of a repetition")
         if mode == "+":
-            # Java matches each time for itself.
+            # Java makes each iteration atomic.
             return Atomic(Repeat(Atomic(item), low, high))
         return Repeat(item, low, high, lazy=mode == "?")
 
     def _times(self) -> tuple[str, int, int | None]:
-        """A repetition's text, and how often at least and at most; empty where there is none."""
+        """Parse a repetition; return its text (maybe empty), minimum and maximum."""
         char = self.reader.peek()
         if char in _SIMPLE_TIMES:
             return (self.reader.next(), *_SIMPLE_TIMES[char])
@@ -262,7 +261,7 @@ class _Parser:
 
 
 def _switched(fold: bool, found: re.Match[str]) -> bool:  # noqa: FBT001 - see _flag_switch
-    """The flag i after a group of flags; s and m make no difference without line ends."""
+    """Return the flag i after a group of flags; s and m don't matter without line ends."""
     on, off = found.group(1), found.group(2) or ""
     unknown = set(on + off) - set("ims")
     if unknown:

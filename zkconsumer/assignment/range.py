@@ -1,4 +1,4 @@
-"""The range assignor: every topic for itself, cut into runs of neighbouring partitions.
+"""The range assignor: each topic on its own, cut into runs of neighbouring partitions.
 
 Source: Kafka 0.8.2.2 ``RangeAssignor``.
 """
@@ -8,10 +8,10 @@ from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 
 def assign(view: GroupView) -> dict[TopicPartition, ConsumerThreadId]:
-    """Who reads what, for the whole group.
+    """Return the owner of each partition, for the whole group.
 
-    Each topic's partitions are dealt out in number order to its threads in text order; where they
-    do not come out even, the first threads get one more.
+    Each topic's partitions are assigned in number order to its threads in text order; if they
+    can't be divided evenly, the first threads get one more.
     """
     owners: dict[TopicPartition, ConsumerThreadId] = {}
     for topic, threads in view.threads_by_topic().items():

@@ -1,15 +1,15 @@
-r"""Runs programs of regular expressions over names: in bounded steps, whoever wrote the expression.
+r"""Runs compiled regular expressions over names, in a bounded number of steps for any expression.
 
-Backtracking can take time exponential in the length of a name, and one line in a stranger's
-registration is enough for that. Here all ways through a program are gone at once: what is possible
-behind some characters of a name is a set of operations. Sets are kept with what each character
-leads to, so a name mostly costs one look-up a character (a deterministic automaton, made as far as
-names need it).
+Backtracking can take time exponential in the length of a name, and one line in another member's
+registration is enough for that. Here all alternatives are followed at once: the state after some
+characters of a name is a set of operations. Sets are cached with their successor for each
+character, so a name mostly costs one look-up per character (a deterministic automaton, built
+lazily).
 
-What depends on the place in the name is asked for there: whether it is an edge, whether something
-matches from here on or up to here, where the first match of an atomic part ends. Each answer is
-computed once for each place in a name. Only within an atomic part does it matter which way is the
-first: that is looked for in depth, and no operation is tried twice at one place.
+Conditions on a position in the name are evaluated there: whether it is an edge, whether something
+matches from or up to here, where the first match of an atomic part ends. Each result is computed
+once per position. Only within an atomic part does the order of alternatives matter: it is searched
+depth first, and no operation is tried twice at one position.
 
 Source: R. Cox, "Regular Expression Matching Can Be Simple And Fast".
 """
@@ -32,30 +32,30 @@ from zkconsumer.assignment.regex_program import (
 )
 
 MOST_STEPS: Final = 3_000_000
-"""How much work is spent on one name: some tenths of a second, a step takes about 0.1 us."""
+"""Limit of work on one name: some tenths of a second, as a step takes about 0.1 us."""
 
-# What is done costs so many steps, by the time that it takes.
+# Costs in steps, proportional to the time taken.
 _CLOSING_STEPS: Final = 8
 _CONDITION_STEPS: Final = 5
 _WALK_STEPS: Final = 10
-_WAY_STEPS: Final = 20
+_BRANCH_STEPS: Final = 20
 
 _WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
 class TooManySteps(Exception):
-    """An automaton did all the steps that it may: of what it was asked, nothing is known."""
+    """An automaton used up its steps: the result is unknown."""
 
 
 @dataclass(slots=True, eq=False)
-class _Sure:
-    """What is possible at a place, where that depends on nothing else.
+class _Resolved:
+    """A state without pending conditions.
 
     Attributes:
-        kernel: the operations from which the set was made.
-        takes: the operations that take a character.
+        kernel: the operations from which the set was closed.
+        takes: the operations that consume a character.
         accepts: whether the match may end here.
-        after: the next set, by character.
+        after: the next state, by character.
     """
 
     kernel: frozenset[int]
@@ -65,15 +65,15 @@ class _Sure:
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
-    """What is possible at a place as far as it is known, until a condition is looked at.
+class _Pending:
+    """A state that is known up to a condition on the position.
 
     Attributes:
-        kernel: the operations from which the set was made.
+        kernel: the operations from which the set was closed.
         condition: the operation whose condition is next.
-        rest: those that come behind it.
-        seen: the operations that are in the set, or have been looked at.
-        after: the set with that condition, and without.
+        rest: those whose conditions follow.
+        seen: the operations in the set, conditions included.
+        after: the state if the condition holds, and if not.
     """
 
     kernel: frozenset[int]
@@ -83,21 +83,21 @@ class _Open:
     after: "dict[bool, _Set]" = field(default_factory=dict)
 
 
-_Set: TypeAlias = _Sure | _Open
+_Set: TypeAlias = _Resolved | _Pending
 
 
 class _Name:
-    """One name, and what has been found out about places in it."""
+    """One name, and what has been computed for positions in it."""
 
-    __slots__ = ("ends", "snapshots", "text")
+    __slots__ = ("ends", "lookarounds", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.snapshots: dict[tuple[int, int], bool] = {}
+        self.lookarounds: dict[tuple[int, int], bool] = {}
         self.ends: dict[tuple[int, int], int | None] = {}
 
     def is_at(self, edge: TextBoundary, position: int) -> bool:
-        """Return whether a place is such an edge."""
+        """Return whether the position is such an edge."""
         match edge:
             case TextBoundary.START:
                 return position == 0
@@ -110,19 +110,19 @@ class _Name:
 
     def _is_boundary(self, position: int) -> bool:
         before = position > 0 and self.text[position - 1] in _WORD
-        behind = position < len(self.text) and self.text[position] in _WORD
-        return before is not behind
+        after = position < len(self.text) and self.text[position] in _WORD
+        return before is not after
 
 
 class Automaton:
-    """Says of one name after the other whether a program matches all of it. Thread: one.
+    """Matches a program against one name after another. Thread: one.
 
-    How many steps it has done after some names does not depend on their order, and with more names
-    it only grows: all that ask about the same names get the same answers, or none.
+    The steps done after some names do not depend on their order, and only grow with more names:
+    all members that match the same names get the same results, or none.
 
     Args:
-        program: what to run.
-        steps: how many it may do in all.
+        program: the program to run.
+        steps: the limit of steps in all.
     """
 
     def __init__(self, program: Program, steps: int = MOST_STEPS) -> None:
@@ -136,16 +136,16 @@ class Automaton:
         """Return whether all of the text matches.
 
         Raises:
-            TooManySteps: nobody knows.
+            TooManySteps: the result is unknown.
         """
         return self._walk(_Name(text), self._start, 0, len(text))[0]
 
     # --- from character to character ---------------------------------------------------------
 
     def _walk(self, name: _Name, start: int, begin: int, end: int | None) -> tuple[bool, int]:
-        """Whether a part of the program matches from ``begin`` to ``end``, and how far it was held.
+        """Match a part of the program from ``begin`` to ``end``; return whether and how far.
 
-        With ``end`` None it may end anywhere.
+        With ``end`` None the match may end anywhere.
         """
         at = self._beginnings.get(start)
         if at is None:
@@ -156,27 +156,27 @@ class Automaton:
         while True:
             if later and position in later:
                 at = self._set(at.kernel.union(later.pop(position)))
-            sure = at if type(at) is _Sure else self._resolve(at, name, position, later)
+            resolved = at if type(at) is _Resolved else self._resolve(at, name, position, later)
             if position == last:
-                return sure.accepts, position
-            if end is None and sure.accepts:
+                return resolved.accepts, position
+            if end is None and resolved.accepts:
                 return True, position
-            if not sure.takes and not later:
+            if not resolved.takes and not later:
                 return False, position
             char = text[position]
-            following = sure.after.get(char)
-            at = self._step(sure, char) if following is None else following
+            following = resolved.after.get(char)
+            at = self._step(resolved, char) if following is None else following
             position += 1
 
-    def _step(self, at: _Sure, char: str) -> _Set:
-        """The set behind one more character."""
+    def _step(self, at: _Resolved, char: str) -> _Set:
+        """Return the state after one more character."""
         self._spend(1 + len(at.takes))
         kernel = frozenset(op.then for op in at.takes if char in op.chars)
         found = at.after[char] = self._set(kernel)
         return found
 
     def _set(self, kernel: frozenset[int]) -> _Set:
-        """The set of all that is possible from some operations."""
+        """Return the state of a set of operations and all that they lead to."""
         found = self._sets.get(kernel)
         if found is None:
             found = self._sets[kernel] = self._closed(kernel, kernel, frozenset(), ())
@@ -189,13 +189,13 @@ class Automaton:
         known: frozenset[int],
         conditions: tuple[int, ...],
     ) -> _Set:
-        """A set of what is known already, what is added, and all that these lead to.
+        """Return the state of known and added operations, and all that these lead to.
 
         Args:
-            kernel: what it is made from to begin with.
-            added: operations.
-            known: those that are in the set, or have been looked at.
-            conditions: those of them that have not been looked at.
+            kernel: the operations from which the set is closed.
+            added: the operations to add.
+            known: those in the set already, conditions included.
+            conditions: those of them whose conditions are pending.
         """
         ops, seen, waiting = self._ops, set(known), list(conditions)
         todo = list(added)
@@ -211,17 +211,19 @@ class Automaton:
                 waiting.append(number)
         self._spend(_CLOSING_STEPS * (1 + len(seen)))
         if waiting:
-            return _Open(kernel, waiting[0], tuple(waiting[1:]), frozenset(seen))
+            return _Pending(kernel, waiting[0], tuple(waiting[1:]), frozenset(seen))
         takes = tuple(op for number in seen if isinstance(op := ops[number], Take))
-        return _Sure(kernel, takes, ACCEPT in seen)
+        return _Resolved(kernel, takes, ACCEPT in seen)
 
-    # --- what depends on the place -----------------------------------------------------------
+    # --- conditions on a position ------------------------------------------------------------
 
-    def _resolve(self, at: _Set, name: _Name, position: int, later: dict[int, set[int]]) -> _Sure:
-        """The set with all conditions looked at; adds to ``later`` where atomic parts lead to."""
-        while isinstance(at, _Open):
+    def _resolve(
+        self, at: _Set, name: _Name, position: int, later: dict[int, set[int]]
+    ) -> _Resolved:
+        """Evaluate all conditions of a state; add to ``later`` where atomic parts end."""
+        while isinstance(at, _Pending):
             self._spend(_CONDITION_STEPS)
-            op = self._conditional(at.condition)
+            op = self._condition(at.condition)
             holds = self._holds(op, name, position, later)
             following = at.after.get(holds)
             if following is None:
@@ -230,7 +232,7 @@ class Automaton:
             at = following
         return at
 
-    def _conditional(self, number: int) -> Conditional:
+    def _condition(self, number: int) -> Conditional:
         op = self._ops[number]
         assert isinstance(op, OnEdge | LookaroundStep | Jump)
         return op
@@ -248,14 +250,14 @@ class Automaton:
         return end == position
 
     def _holds_lookaround(self, op: LookaroundStep, name: _Name, position: int) -> bool:
-        found = name.snapshots.get((op.start, position))
+        found = name.lookarounds.get((op.start, position))
         if found is None:
             if op.back is None:
                 found = self._reaches_far(op.start, name, position, None)
             else:
                 begin = position - op.back
                 found = begin >= 0 and self._reaches_far(op.start, name, begin, position)
-            name.snapshots[op.start, position] = found
+            name.lookarounds[op.start, position] = found
         return found is not op.negated
 
     def _reaches_far(self, start: int, name: _Name, begin: int, end: int | None) -> bool:
@@ -263,10 +265,10 @@ class Automaton:
         self._spend(_WALK_STEPS + position - begin)
         return found
 
-    # --- which way is the first ----------------------------------------------------------------
+    # --- the order of alternatives ---------------------------------------------------------------
 
     def _first_end(self, start: int, name: _Name, position: int) -> int | None:
-        """Where the first match of an atomic part ends, as backtracking would find it."""
+        """Return where the first match of an atomic part ends, as backtracking would find it."""
         key = start, position
         if key not in name.ends:
             name.ends[key] = self._find_end(start, name, position)
@@ -276,22 +278,22 @@ class Automaton:
         todo: list[tuple[int, int]] = [(start, position)]
         tried: set[tuple[int, int]] = set()
         while todo:
-            way = todo.pop()
-            if way in tried:
-                continue  # it led to nothing, or is on its way already
-            tried.add(way)
-            self._spend(_WAY_STEPS)
-            number, position = way
+            branch = todo.pop()
+            if branch in tried:
+                continue  # it led to nothing, or is being followed
+            tried.add(branch)
+            self._spend(_BRANCH_STEPS)
+            number, position = branch
             op = self._ops[number]
             if isinstance(op, Accept):
                 return position
-            todo += self._ways_on(op, name, position)
+            todo += self._branches(op, name, position)
         return None
 
-    def _ways_on(
+    def _branches(
         self, op: Take | Fork | Conditional, name: _Name, position: int
     ) -> tuple[tuple[int, int], ...]:
-        """Where an operation leads to, the first way last."""
+        """Return where an operation leads to, the first choice last."""
         match op:
             case Take(chars, then):
                 taken = position < len(name.text) and name.text[position] in chars

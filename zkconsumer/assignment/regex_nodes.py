@@ -1,4 +1,4 @@
-"""Regular expressions as trees: what the parser gives and the compiler takes. Pure."""
+"""Regular expressions as trees: the parser's output and the compiler's input. Pure."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -32,21 +32,21 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One after the other."""
+    """Nodes that match one after another."""
 
     parts: tuple["Node", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several, the first that leads to a match."""
+    """The first of several alternatives that leads to a match."""
 
     options: tuple["Node", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """``low`` to ``high`` times (None: without end), many first or, where lazy, few first."""
+    """``low`` to ``high`` times (None: unlimited), many first or, if lazy, few first."""
 
     body: "Node"
     low: int
@@ -56,14 +56,14 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """Its first match alone counts: nothing goes back into it."""
+    """Only the first match counts: no backtracking into it."""
 
     body: "Node"
 
 
 @dataclass(frozen=True, slots=True)
 class Lookaround:
-    """Whether the body matches from here on, or up to here; without length itself."""
+    """Whether the body matches from or up to a position; without length itself."""
 
     body: "Node"
     ahead: bool
@@ -74,17 +74,17 @@ Node: TypeAlias = CharacterSet | Anchor | Sequence | Choice | Repeat | Atomic | 
 
 
 Width: TypeAlias = tuple[int, int | None]
-"""The lengths of the shortest and of the longest text (None: there is no longest)."""
+"""The lengths of the shortest and the longest match (None: unlimited)."""
 
 
 class Widths:
-    """Lengths of what nodes take; each node of a tree is looked at once, however often asked."""
+    """Lengths of the texts that nodes match; each node of a tree is measured once."""
 
     def __init__(self) -> None:
         self._known: dict[int, Width] = {}
 
     def of(self, node: Node) -> Width:
-        """The lengths of what a node takes; the tree must outlive this object."""
+        """Return the lengths that a node matches; the tree must outlive this object."""
         found = self._known.get(id(node))
         if found is None:
             found = self._known[id(node)] = self._measure(node)
@@ -116,5 +116,5 @@ def _sum(lengths: list[int | None]) -> int | None:
     return sum(known) if len(known) == len(lengths) else None
 
 
-def _product(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one * other
+def _product(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first * second

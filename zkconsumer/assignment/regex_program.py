@@ -1,8 +1,8 @@
-"""Regular expressions as programs: a graph of operations, each at most so often as it is needed.
+"""Regular expressions as programs: a graph of operations, each repeated as often as needed.
 
-Every operation goes on to others that were made before it, but for loops. How large a program may
-get is bounded: a repetition that is counted is written out, and registrations of strangers hold
-what they like. Pure.
+Every operation goes on to others that were created before it, except in loops. The size of a
+program is bounded: counted repetitions are unrolled, and other members' registrations hold any
+pattern. Pure.
 """
 
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ from zkconsumer.assignment.regex_nodes import (
 )
 
 LONGEST_TEXT: Final = 255
-"""The length of the longest text that a program is made for: no topic's name is longer."""
+"""Length of the longest text that a program is made for: no topic's name is longer."""
 MOST_OPS: Final = 100_000
-"""How many operations a program may have; a filter that names 3,000 topics has about so many."""
+"""Limit of operations in a program; a filter that names 3,000 topics has about that many."""
 ACCEPT: Final = 0
-"""The operation at which every program, and every part of one that stands alone, has matched."""
+"""The operation at which a program, or a part that is matched on its own, has matched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Accept:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """Take one character of a set, go on at ``then``."""
+    """Consume one character of a set, go on at ``then``."""
 
     chars: Chars
     then: int
@@ -45,7 +45,7 @@ class Take:
 
 @dataclass(slots=True)
 class Fork:
-    """Go on at ``first``; where that leads to nothing, at ``second``."""
+    """Go on at ``first``; if that leads to no match, at ``second``."""
 
     first: int
     second: int
@@ -61,7 +61,7 @@ class OnEdge:
 
 @dataclass(frozen=True, slots=True)
 class LookaroundStep:
-    """Go on at ``then`` if the part at ``start`` matches from here on, or the ``back`` before.
+    """Go on at ``then`` if the part at ``start`` matches from here on, or up to here.
 
     Attributes:
         start: where the part begins.
@@ -78,7 +78,7 @@ class LookaroundStep:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """Go on at ``then`` behind the first match of the part at ``start``."""
+    """Go on at ``then`` after the first match of the part at ``start``."""
 
     start: int
     then: int
@@ -90,21 +90,21 @@ Conditional: TypeAlias = OnEdge | LookaroundStep | Jump
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Operations, and the one to begin with."""
+    """Operations, and the index of the first."""
 
     ops: list[Op]
     start: int
 
 
 def compile_nodes(tree: Node, widths: Widths) -> Program:
-    """The program of a regular expression, for texts of up to ``LONGEST_TEXT`` characters.
+    """Compile a regular expression for texts of up to ``LONGEST_TEXT`` characters.
 
     Args:
         tree: the expression.
-        widths: the lengths of what its nodes take, as far as they are known.
+        widths: the lengths of the texts that its nodes match, as far as known.
 
     Raises:
-        RegexRefused: it would be too large, or what it means is not certain.
+        RegexRefused: it would be too large, or its meaning is not certain.
     """
     compiler = _Compiler(widths)
     start = compiler.compile(tree, ACCEPT, in_atomic=False)
@@ -112,14 +112,14 @@ def compile_nodes(tree: Node, widths: Widths) -> Program:
 
 
 class _Compiler:
-    """Writes operations from the end to the beginning."""
+    """Writes operations from the last to the first."""
 
     def __init__(self, widths: Widths) -> None:
         self.ops: list[Op] = [Accept()]
         self._widths = widths
 
     def compile(self, node: Node, then: int, *, in_atomic: bool) -> int:
-        """Write a node that goes on at ``then``; gives where it begins."""
+        """Write a node that goes on at ``then``; return where it begins."""
         match node:
             case CharacterSet(chars):
                 return self._add(Take(chars, then))
@@ -140,9 +140,9 @@ class _Compiler:
             case Atomic(body):
                 return self._add(Jump(self.compile(body, ACCEPT, in_atomic=True), then))
             case Lookaround():
-                return self._look(node, then)
+                return self._lookaround(node, then)
 
-    def _look(self, node: Lookaround, then: int) -> int:
+    def _lookaround(self, node: Lookaround, then: int) -> int:
         back = None
         if not node.ahead:
             back, longest = self._widths.of(node.body)
@@ -152,15 +152,15 @@ class _Compiler:
         return self._add(LookaroundStep(start, back, node.negated, then))
 
     def _repeat(self, node: Repeat, then: int, *, in_atomic: bool) -> int:
-        """Write a repetition out: so often as it must be, and so often as it may be.
+        """Unroll a repetition: the required iterations, then the optional ones.
 
-        What may be repeated more often than a text is long may be repeated for ever. What may be
-        empty, and has to come more often than that, is empty one time or another, and then so
-        often as it has to.
+        An upper limit above the length of any text becomes a loop. A body that may be empty and is
+        required more often than a text is long is empty in one iteration or another, and can then
+        be empty as often as required.
         """
         low, high = node.low, node.high
         if self._widths.of(node.body)[0] == 0:
-            # A body that ends in one place only, or nowhere, leaves nothing to choose.
+            # A body with at most one possible end leaves nothing to choose.
             if in_atomic and high != 1 and not isinstance(node.body, Atomic):
                 raise RegexRefused(
                     "it has no sure equivalent: a repetition of what may be empty within an atomic "

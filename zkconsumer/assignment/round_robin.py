@@ -1,4 +1,4 @@
-"""The round-robin assignor: all partitions of all topics, dealt out one by one.
+"""The round-robin assignor: all partitions of all topics, assigned one by one.
 
 Source: Kafka 0.8.2.2 ``RoundRobinAssignor``.
 """
@@ -15,7 +15,7 @@ from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 
 def uneven_topics(view: GroupView) -> tuple[str, str] | None:
-    """Two topics that are not read by the same threads; None where there are none.
+    """Return two topics that are not read by the same threads, or None.
 
     Round-robin needs every member to read the same topics with the same number of streams.
     """
@@ -27,12 +27,12 @@ def uneven_topics(view: GroupView) -> tuple[str, str] | None:
 
 
 def assign(view: GroupView, own_consumer_id: str) -> dict[TopicPartition, ConsumerThreadId]:
-    """Who reads what, for the whole group, as the member ``own_consumer_id`` sees it.
+    """Return the owner of each partition, for the whole group, as ``own_consumer_id`` sees it.
 
-    Partitions are sorted by the Java hash of ``[topic,partition]`` and dealt out to all threads
-    in text order. All members see the same, with one exception that the original has: where the
-    hashes of two partitions are equal, the order of the topics in the member's own registration
-    can decide.
+    Partitions are sorted by the Java hash of ``[topic,partition]`` and assigned to all threads
+    in text order. All members get the same result, with one exception that the original has: if
+    the hashes of two partitions are equal, the order of the topics in the member's own
+    registration can decide.
 
     The topics must be even (``uneven_topics``).
     """
@@ -47,7 +47,7 @@ def assign(view: GroupView, own_consumer_id: str) -> dict[TopicPartition, Consum
 
 
 def _walk_order(view: GroupView, consumer_id: str) -> list[str]:
-    """The order in which the original walks a member's topics before it sorts.
+    """Return the order in which the original iterates over a member's topics before it sorts.
 
     Their names pass through one immutable map (the registration read from JSON) and three mutable
     ones (threads by topic, replicas by topic, partitions by topic).

@@ -32,7 +32,7 @@ class CannotAssign:
 def assign(
     strategy: Strategy, view: GroupView, own_consumer_id: str
 ) -> GroupAssignment | CannotAssign:
-    """Share out the partitions of the whole group, as the member ``own_consumer_id`` does.
+    """Assign the partitions of the whole group, as the member ``own_consumer_id`` does.
 
     A group that reads no topic at all gets an empty assignment under both strategies; in Kafka
     0.8.2 round-robin fails there (KAFKA-1648), but its members own nothing either.
@@ -53,15 +53,15 @@ def assign(
             assert_never(strategy)
 
 
-def _uneven_reason(view: GroupView, one: str, other: str) -> str:
+def _uneven_reason(view: GroupView, first_topic: str, second_topic: str) -> str:
     threads = view.threads_by_topic()
-    only_one, first = threads[one].without(threads[other])
-    only_other, second = threads[other].without(threads[one])
+    only_first, first = threads[first_topic].without(threads[second_topic])
+    only_second, second = threads[second_topic].without(threads[first_topic])
     differing = map(format, (*islice(first, _SHOWN), *islice(second, _SHOWN)))
-    more = ", ..." if only_one + only_other > _SHOWN else ""
+    more = ", ..." if only_first + only_second > _SHOWN else ""
     shown = ", ".join(sorted(differing)[:_SHOWN]) + more
     return (
         f"round-robin needs all members to read the same topics with the same number of streams, "
-        f"but only one of the topics {one} and {other} is read by {shown}: make the subscriptions "
-        "equal, or use partition.assignment.strategy=range on all members"
+        f"but only one of the topics {first_topic} and {second_topic} is read by {shown}: make "
+        "the subscriptions equal, or use partition.assignment.strategy=range on all members"
     )

@@ -1,7 +1,7 @@
-"""The threads of a group in text order, as many of them as anyone needs. Pure.
+"""The threads of a group in text order, generated as needed. Pure.
 
-How many streams a member has is what it registered, up to 2,147,483,647: threads are counted, and
-only those that come first are made. More of them than partitions never get any.
+A member may register up to 2,147,483,647 streams: threads are counted, and only the first ones are
+generated. More threads than partitions get none anyway.
 """
 
 import heapq
@@ -14,10 +14,10 @@ from zkconsumer.model import ConsumerThreadId, utf16_key
 class Threads:
     """All threads that read a topic, sorted as text: thread 10 of a member comes before thread 2.
 
-    Two are equal if they hold the same threads.
+    Two are equal if they have the same threads.
 
     Attributes:
-        counts: how many each member has, by consumer id.
+        counts: the number of threads of each member, by consumer id.
     """
 
     __slots__ = ("_first", "_rest", "counts")
@@ -29,11 +29,11 @@ class Threads:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of threads."""
         return sum(self.counts.values())
 
     def first(self, number: int) -> list[ConsumerThreadId]:
-        """Those that come first: so many, or all where there are fewer."""
+        """Return the first ``number`` threads, or all if there are fewer."""
         if self._rest is None:
             self._rest = _in_order({name: (0, count) for name, count in self.counts.items()})
         missing = number - len(self._first)
@@ -59,7 +59,7 @@ class Threads:
         return f"Threads({dict(self.counts)!r})"
 
     def without(self, other: "Threads") -> tuple[int, Iterator[ConsumerThreadId]]:
-        """How many of these are not among the others, and they themselves, in text order."""
+        """Return the number of threads not among the others, and these threads in text order."""
         spans = {
             name: (other.counts.get(name, 0), count)
             for name, count in self.counts.items()
@@ -68,17 +68,17 @@ class Threads:
         return sum(high - low for low, high in spans.values()), _in_order(spans)
 
 
-def union(many: Iterable[Threads]) -> Threads:
-    """All threads that read one of several topics."""
+def union(subscriptions: Iterable[Threads]) -> Threads:
+    """Return all threads that read one of several topics."""
     counts: dict[str, int] = {}
-    for subscription in many:
+    for subscription in subscriptions:
         for name, count in subscription.counts.items():
             counts[name] = max(count, counts.get(name, 0))
     return Threads(counts)
 
 
 def _in_order(spans: Mapping[str, tuple[int, int]]) -> Iterator[ConsumerThreadId]:
-    """The threads of several members in text order; of each a span of numbers."""
+    """Return the threads of several members in text order; of each a range of numbers."""
     return heapq.merge(
         *(_of_member(name, low, high) for name, (low, high) in spans.items()),
         key=lambda thread: utf16_key(str(thread)),
@@ -90,7 +90,7 @@ def _of_member(consumer_id: str, low: int, high: int) -> Iterator[ConsumerThread
 
 
 def text_order(low: int, high: int) -> Iterator[int]:
-    """The numbers from ``low`` to below ``high``, sorted as text; nothing else is gone through."""
+    """Generate the numbers from ``low`` to below ``high``, sorted as text, and no others."""
     if low <= 0 < high:
         yield 0
     waiting = list(range(9, 0, -1))
@@ -104,7 +104,7 @@ def text_order(low: int, high: int) -> Iterator[int]:
 
 
 def _has_any(prefix: int, low: int, high: int) -> bool:
-    """Return whether one of the numbers begins with these digits."""
+    """Return whether a number in the range begins with these digits."""
     begin, end = prefix, prefix + 1
     while begin < high:
         if end > low:

@@ -136,7 +136,7 @@ class ConnectionPool:
 
     @property
     def stopped(self) -> bool:
-        """Return whether it is of no use any more."""
+        """Whether it is of no use any more."""
         return self._stopped
 
     def stop(self) -> None:

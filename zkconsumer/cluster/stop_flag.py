@@ -13,7 +13,7 @@ class StopFlag:
 
     @property
     def is_set(self) -> bool:
-        """Return whether waits are over."""
+        """Whether waits are over."""
         return self._set
 
     def set(self) -> None:

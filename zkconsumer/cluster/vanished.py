@@ -51,7 +51,7 @@ class VanishedTopics:
 
     @property
     def some(self) -> bool:
-        """Return whether some are away, so that it is better to ask again soon."""
+        """Whether some are away, so that it is better to ask again soon."""
         return bool(self._since_ms)
 
 

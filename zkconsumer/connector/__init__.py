@@ -1,1 +1,1 @@
-"""The ZooKeeper high-level consumer: its rebalance, its control thread, its public face."""
+"""The ZooKeeper high-level consumer: its rebalance, its control thread, its public class."""

@@ -1,4 +1,4 @@
-"""Puts a connector together: who is made of what, in one place."""
+"""Assembles a connector from its components."""
 
 import logging
 import random
@@ -77,7 +77,7 @@ class ConnectorComponents:
             timeout_ms: how long all of it may take. What did not end by then ends later.
         """
         deadline_ms = self.clock.now_ms() + timeout_ms
-        # The session first: with it go our nodes, and a control thread that hangs on it wakes.
+        # The session first: it takes our nodes with it, and frees a control thread blocked on it.
         self.store.close(min(timeout_ms, CLOSE_TIMEOUT_MS))
         self.offsets.close()
         left: list[str] = []
@@ -88,9 +88,9 @@ class ConnectorComponents:
 
 
 def new_consumer_id(config: ConsumerConfig, clock: Clock) -> str:
-    """The member's name: group, host, milliseconds, and eight hex digits of a random UUID.
+    """Return the member's name: group, host, milliseconds, eight hex digits of a random UUID.
 
-    Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``, where it is the same to the letter.
+    Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``, which names its members likewise.
     """
     if config.consumer_id is not None:
         return f"{config.group_id}_{config.consumer_id}"
@@ -99,7 +99,7 @@ def new_consumer_id(config: ConsumerConfig, clock: Clock) -> str:
 
 
 class OpenZookeeperSession(Protocol):
-    """Opens a session; see ``kazoo_store.connect``."""
+    """The function that opens a ZooKeeper session; see ``kazoo_store.connect``."""
 
     def __call__(
         self,
@@ -122,13 +122,13 @@ def assemble(
     *,
     security: SecuritySettings = PLAINTEXT,
 ) -> ConnectorComponents:
-    """Connect to ZooKeeper and wire everything up; nothing is written and no thread of ours runs.
+    """Connect to ZooKeeper and wire the components up; write nothing, start no thread of ours.
 
     Args:
         config: all settings.
         clock: for pauses and deadlines.
         connect: opens the session.
-        observers: are told of what happens.
+        observers: receive every event.
         security: of all connections to brokers.
 
     Raises:
@@ -145,7 +145,7 @@ def assemble(
         require_cluster(store, config.zookeeper_connect, may_be_to_come=True)
         return _wire(config, clock, store, observers, security)
     except BaseException:
-        # A connection that broke again, or Ctrl-C: nobody else could end the session.
+        # A connection that broke again, or Ctrl-C: nothing else would end the session.
         store.close(config.shutdown_timeout_ms)
         raise
 
@@ -245,14 +245,14 @@ def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> Membe
         auto_commit=config.auto_commit_enable,
         auto_commit_interval_ms=config.auto_commit_interval_ms,
         delivery=Delivery(config.delivery),
-        leave_patience_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
+        leave_timeout_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
     )
 
 
 def rebalance_settings(
     config: ConsumerConfig, consumer_id: str, store: ZkStore
 ) -> RebalanceSettings:
-    """What the configuration says of rebalances, in the session that there is."""
+    """Return the rebalance settings of the configuration, for the session in force."""
     return RebalanceSettings(
         consumer_id=consumer_id,
         strategy=config.partition_assignment_strategy,

@@ -6,7 +6,7 @@ a fixed rate.
 
 
 class CommitTimer:
-    """A fixed-rate deadline; one that was missed is not made up for.
+    """A fixed-rate timer; an interval that was missed is skipped.
 
     Args:
         enabled: ``auto.commit.enable``.
@@ -19,7 +19,7 @@ class CommitTimer:
         self.due_ms: int | None = now_ms + self._interval_ms if enabled else None
 
     def take(self, now_ms: int) -> bool:
-        """Return whether a commit is due now; if so, the next one is an interval later."""
+        """Return whether a commit is due now; if so, schedule the next one."""
         if self.due_ms is None or now_ms < self.due_ms:
             return False
         missed = (now_ms - self.due_ms) // self._interval_ms

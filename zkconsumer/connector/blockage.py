@@ -6,7 +6,7 @@ from zkconsumer.model import TopicPartition
 
 
 class Blockage:
-    """The partitions that a member goes on without, and which of them its caller has heard of."""
+    """The partitions that a member goes on without, and those already reported to its caller."""
 
     def __init__(self) -> None:
         self._now: set[TopicPartition] = set()
@@ -16,26 +16,26 @@ class Blockage:
         return tp in self._now
 
     def add(self, stuck: Mapping[TopicPartition, str]) -> tuple[bool, dict[TopicPartition, str]]:
-        """Note what a claim ran into.
+        """Add partitions whose owner nodes can't go away by themselves.
 
         Returns:
-            Whether any of it is new to this round, and what is new to the caller.
+            Whether any of them is new in this round, and those not yet reported to the caller.
         """
         new = not self._now.issuperset(stuck)
-        untold = {tp: text for tp, text in stuck.items() if tp not in self._reported}
+        unreported = {tp: text for tp, text in stuck.items() if tp not in self._reported}
         self._now.update(stuck)
-        self._reported.update(untold)
-        return new, untold
+        self._reported.update(unreported)
+        return new, unreported
 
     def try_again(self) -> None:
-        """They may be free by now: the next claim asks for them too."""
+        """Let the next claim include all of them: they may be free by now."""
         self._now.clear()
 
     def claimed(self, partitions: Iterable[TopicPartition]) -> None:
-        """These are ours: if they are ever blocked again, that is news."""
+        """Forget that these were reported: they are ours, so a later blockage is reported again."""
         self._reported.difference_update(partitions)
 
     def forget(self) -> None:
-        """Start with nothing known."""
+        """Clear everything."""
         self._now.clear()
         self._reported.clear()

@@ -1,4 +1,4 @@
-"""The brokers as the leader finder asks for them: from ZooKeeper, or as last seen there."""
+"""The brokers as the leader finder sees them: read from ZooKeeper, or the last known list."""
 
 import logging
 from collections.abc import Sequence
@@ -14,17 +14,20 @@ log = logging.getLogger(__name__)
 
 
 class LiveBrokers:
-    """Reads ``/brokers/ids``; while ZooKeeper is away, what it said last. Thread: leader finder."""
+    """Reads ``/brokers/ids``; returns the last known list while ZooKeeper is away.
+
+    Thread: leader finder.
+    """
 
     def __init__(self, registry: GroupRegistry) -> None:
         self._registry = registry
         self._last: RegisteredBrokers | None = None
 
     def read(self) -> Sequence[Broker]:
-        """The live brokers.
+        """Return the live brokers, or the last known ones.
 
         Raises:
-            RegistryError: ZooKeeper can't be asked, and never could.
+            RegistryError: ZooKeeper can't be read, and never could.
         """
         try:
             self._last = self._registry.read_brokers()
@@ -35,11 +38,11 @@ class LiveBrokers:
         return self._last.brokers
 
     def versions_of(self, broker: Broker) -> BrokerVersions | None:
-        """What a broker serves by its registration; None where it is to be asked. Thread: any.
+        """Return what a broker serves by its registration; None: ask the broker. Thread: any.
 
-        Those of 0.8 and 0.9 can't say, and register as no later one does (but for one that is told
-        to be taken for such: what it is sent, it serves).
+        Brokers of 0.8 and 0.9 can't be asked, and no later broker registers as they do (except one
+        that is configured to register so: it serves what it is sent).
         """
-        found = self._last
-        is_old = found is not None and (found.are_old or broker.id in found.old_ids)
+        registered = self._last
+        is_old = registered is not None and (registered.are_old or broker.id in registered.old_ids)
         return of_generation(OLDEST) if is_old else None

@@ -1,4 +1,4 @@
-"""Commits while a member works: by the timer, by the caller, by a stream ahead of a chunk."""
+"""Commits while a member works: by the timer, for the caller, for a stream ahead of a chunk."""
 
 import logging
 from collections.abc import Callable
@@ -23,15 +23,15 @@ T = TypeVar("T")
 
 
 class CommitService:
-    """Serves requests to commit. Thread: control.
+    """Executes commit requests and automatic commits. Thread: control.
 
     Args:
-        claims: the claims.
-        committer: writes.
+        claims: the partitions that this member owns.
+        committer: writes the offsets.
         timer: when the next automatic commit is due.
         rules: what the commits cover.
-        look_again: called when a commit failed: the partitions may not be ours any more.
-        store: while ZooKeeper is away an automatic commit waits for the next time.
+        look_again: triggers a rebalance after a failed commit: the partitions may be lost.
+        store: tells whether ZooKeeper is connected; else an automatic commit is skipped.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class CommitService:
 
     @property
     def due_ms(self) -> int | None:
-        """When the timer wants a commit; None: never."""
+        """When the next automatic commit is due; None: never."""
         return self._timer.due_ms
 
     def tick(self, now_ms: int) -> None:
-        """Commit automatically if it is time."""
+        """Commit automatically if the timer is due."""
         if not self._timer.take(now_ms) or not self._store.connected:
             return
         try:
@@ -71,31 +71,31 @@ class CommitService:
             self._repeats.works(_ABOUT)
 
     def serve(self, request: CommitRequest) -> None:
-        """Commit for the caller."""
+        """Execute the caller's commit and reply to it."""
         self._respond(request.reply, lambda: self._commit(request))
 
     def serve_ahead(self, request: CommitAheadRequest) -> None:
-        """Commit for a stream, which then hands the chunk over."""
+        """Commit for a stream that hands the chunk over afterwards, and reply to it."""
         self._respond(request.reply, lambda: self._commit_ahead(request.claim, request.offset))
 
     def _respond(self, reply: Reply[T], work: Callable[[], T]) -> None:
-        """Do the work for somebody who waits for it without a time-out."""
+        """Reply with the result or the error of `work`; its caller waits without a time-out."""
         try:
             reply.give(work())
         except ZkConsumerError as error:
             self._look_again()
             reply.fail(without_frames(error))
         except BaseException as error:
-            # The end of this thread, but its caller must not wait for ever.
+            # This ends the thread, but the caller must not wait for ever.
             reply.fail(error)
             raise
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """Commit, unless the caller named an offset beyond.
+        """Commit `offset`, unless the caller has committed a larger one by name.
 
         Returns:
-            False where the chunk is not to be handed over: the claim is not ours any more, or
-            others went further.
+            False if the chunk must not be handed over: the claim is no longer ours, or another
+            member committed further.
         """
         tp, floor = claim.topic_partition, claim.explicit_floor
         if not claim.active or self._claims.claim_of(tp) is not claim:
@@ -106,7 +106,7 @@ class CommitService:
         try:
             self._committer.commit_exactly({tp: claim}, ahead, retry=True, rewind=False)
         except OffsetCommitFailed as error:
-            # Whoever committed further was handed these messages: here they would come again.
+            # The member that committed further was handed these messages: they would come twice.
             if isinstance(error.failed.get(tp), CommittedFurther):
                 return False
             raise

@@ -1,8 +1,8 @@
-"""Which offsets to commit, and the book-keeping of what was committed.
+"""Which offsets to commit, and the record of what was committed.
 
-Two rules for what a commit covers. One that the connector makes by itself covers what the
-``delivery`` setting says (``consumed_offset``, ``start_offset``). One that the caller makes covers
-every message that was handed over: the caller says that they are done.
+Two rules for what a commit covers. An automatic commit covers what the ``delivery`` setting says
+(``consumed_offset``, ``start_offset``). A commit by the caller covers every message that was handed
+over: the caller declares them processed.
 
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector.commitOffsets``; unlike there, a partition that
 could not be written is reported, and the others are written all the same.
@@ -22,18 +22,18 @@ from zkconsumer.streams.delivery import Delivery
 
 OffsetOf = Callable[[PartitionClaim], int | None]
 NOT_READ_HERE: Final = "not read by this consumer now"
-"""Why an offset is refused that the caller names of a partition which this member does not have."""
+"""Why a commit is refused for a partition that this member does not own."""
 
 Due = Mapping[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata]]
 
 
 def consumed_offset(claim: PartitionClaim) -> int | None:
-    """What an automatic commit writes for a claim; None where it has nothing new.
+    """Return the offset that an automatic commit writes for a claim; None: nothing new.
 
-    A caller that committed the message in hand has gone further than what counts as consumed:
-    that is not undone. Nor is an offset that the caller named, ahead or behind, before more is
-    consumed than it named, and than was consumed by then. A start that the reset policy found is
-    new, though nothing was read yet: the next owner must not look for another one.
+    A caller that committed its current message has gone further than what counts as consumed: this
+    is not undone. An offset that the caller named, ahead or behind, stands until more is consumed
+    than it named, and than was consumed by then. A start offset from the reset policy is new even
+    though nothing was read yet: the next owner must not reset to another one.
     """
     committed, consumed = claim.committed_offset, claim.consumed_offset
     if committed is not None and committed in (consumed, claim.delivered_offset):
@@ -43,21 +43,21 @@ def consumed_offset(claim: PartitionClaim) -> int | None:
 
 
 def start_offset(claim: PartitionClaim) -> int | None:
-    """What an automatic commit writes where chunks are committed before they are handed over.
+    """Return the offset that an automatic commit writes where chunks are committed ahead.
 
-    Only a start that the reset policy found; behind it, the streams commit.
+    That is only a start offset from the reset policy; from there on the streams commit.
     """
     return claim.consumed_offset if claim.committed_offset is None else None
 
 
 def handed_over_offset(claim: PartitionClaim) -> int | None:
-    """One past the last message that the caller has; before the first, where it starts."""
+    """Return the offset after the last message handed over; before the first, the start offset."""
     delivered = claim.delivered_offset
     return claim.consumed_offset if delivered is None else delivered
 
 
 def delivered_offset(claim: PartitionClaim) -> int | None:
-    """What the caller's own commit writes for a claim; None where it has nothing new."""
+    """Return the offset that the caller's own commit writes for a claim; None: nothing new."""
     offset = handed_over_offset(claim)
     return None if offset == claim.committed_offset else offset
 
@@ -67,8 +67,8 @@ class CommitRules:
     """What each kind of commit covers.
 
     Attributes:
-        automatic: those that the connector makes by itself.
-        callers: the caller's, of all that was handed over.
+        automatic: offset of an automatic commit.
+        callers: offset of a commit by the caller, of everything handed over.
     """
 
     automatic: OffsetOf
@@ -76,7 +76,7 @@ class CommitRules:
 
     @classmethod
     def of(cls, delivery: Delivery) -> "CommitRules":
-        """Those of a delivery mode; what is committed ahead is done already, and further."""
+        """Return the rules of a delivery mode; at-most-once has committed further already."""
         if delivery.commits_ahead:
             return cls(start_offset, start_offset)
         return cls(consumed_offset, delivered_offset)
@@ -101,13 +101,13 @@ class OffsetCommitter:
     def commit(
         self, claims: Iterable[PartitionClaim], offset_of: OffsetOf, *, retry: bool = False
     ) -> int:
-        """Write what is new; where the store forgets, also what is not.
+        """Commit the new offsets of these claims; where the store expires them, the old ones, too.
 
         Returns:
-            How many partitions were written.
+            The number of partitions written.
 
         Raises:
-            OffsetCommitFailed: naming the partitions that were not.
+            OffsetCommitFailed: names the partitions that were not written.
         """
         due: dict[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata]] = {}
         for claim in claims:
@@ -115,7 +115,7 @@ class OffsetCommitter:
             if offset is None and self._store.expires:
                 offset = claim.committed_offset
             if offset is not None:
-                # The same offset once more is the same entry: with what the caller wrote to it.
+                # An offset that is committed already keeps the metadata that the caller gave it.
                 metadata = claim.committed_metadata if offset == claim.committed_offset else ""
                 due[claim.topic_partition] = (claim, OffsetAndMetadata(offset, metadata))
         return self._commit(due, {}, retry=retry, rewind=False)
@@ -128,15 +128,15 @@ class OffsetCommitter:
         retry: bool,
         rewind: bool = True,
     ) -> int:
-        """Write just these, back or forth. What is not among the claims is refused.
+        """Commit exactly these offsets, forward or back; refuse partitions without a claim.
 
-        Without ``rewind`` what somebody else committed further is not moved back.
+        Without ``rewind``, a larger offset that another member committed stays.
 
         Returns:
-            How many partitions were written.
+            The number of partitions written.
 
         Raises:
-            OffsetCommitFailed: naming the partitions that were not.
+            OffsetCommitFailed: names the partitions that were not written.
         """
         refused = {tp: NOT_READ_HERE for tp in offsets if tp not in claims}
         due = {tp: (claims[tp], offset) for tp, offset in offsets.items() if tp in claims}

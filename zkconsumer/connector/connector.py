@@ -1,4 +1,4 @@
-"""The public face of the ZooKeeper high-level consumer.
+"""The public class of the ZooKeeper high-level consumer.
 
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``; docs/architecture.md draws its threads.
 """
@@ -58,10 +58,10 @@ class ZookeeperConsumerConnector:
 
     Args:
         config: see ``ConsumerConfig``; ``zookeeper.connect`` and ``group.id`` are required.
-        observers: hear everything that it does; see ``Observer``.
-        ssl_context: checks brokers, and holds our certificate; None: what the settings of TLS say.
-        sasl_oauth_token_provider: gives tokens, with ``sasl.mechanism=OAUTHBEARER``: a function,
-            or an object with ``token()``; asked at each connection, by whichever thread opens it.
+        observers: receive every event; see ``Observer``.
+        ssl_context: verifies brokers and holds our certificate; None: made from the TLS settings.
+        sasl_oauth_token_provider: for ``sasl.mechanism=OAUTHBEARER``: a function that returns a
+            token, or an object with ``token()``; called by the thread that opens a connection.
 
     Raises:
         ConfigError: a setting makes no sense, or a file or library that security needs can't be
@@ -125,13 +125,13 @@ class ZookeeperConsumerConnector:
     ) -> object:
         """Join the group and read these topics, each with this many streams.
 
-        Returns when the partitions that fall to this member are being read; with more streams than
-        partitions in the group some streams stay silent until others leave.
+        Returns when the partitions assigned to this member are being read. With more streams than
+        partitions in the group, some streams get nothing until other members leave.
 
         Args:
             topic_counts: the number of streams of each topic, at least 1. A topic that does not
                 exist yet is read as soon as it does. An empty map joins and owns nothing.
-            key_decoder: turns the bytes of a key into what ``message.key`` gives; null stays None.
+            key_decoder: turns the bytes of a key into ``message.key``; null stays None.
             value_decoder: the same for the value.
 
         Returns:
@@ -140,8 +140,8 @@ class ZookeeperConsumerConnector:
         Raises:
             MessageStreamsExist: the streams of this connector were created before.
             ConfigError: an illegal topic name or number of streams.
-            RebalanceFailed: no share was got within ``rebalance.max.retries`` tries; the member
-                has left the group again.
+            RebalanceFailed: the member got no partitions within ``rebalance.max.retries`` tries,
+                and has left the group again.
         """
         check_topic_counts(topic_counts)
         self._claim_creation()
@@ -191,7 +191,7 @@ class ZookeeperConsumerConnector:
         key_decoder: Decoder[K] | None = None,
         value_decoder: Decoder[V] | None = None,
     ) -> object:
-        """Join the group and read all topics that the filter allows, now and later.
+        """Join the group and read all topics that the filter allows, present and future.
 
         Args:
             topic_filter: a ``Whitelist`` or ``Blacklist`` of a Java regular expression.
@@ -211,7 +211,7 @@ class ZookeeperConsumerConnector:
         return streams.new_streams(queues, None, key_decoder, value_decoder)
 
     def set_consumer_rebalance_listener(self, listener: ReleaseListener | None) -> None:
-        """Have this called in every rebalance, from the first on.
+        """Set the listener that is called in every rebalance, from the first on.
 
         Raises:
             MessageStreamsExist: the streams of this connector were created before.
@@ -225,24 +225,24 @@ class ZookeeperConsumerConnector:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         retry_on_failure: bool = True,  # noqa: FBT001, FBT002 - the original's signature
     ) -> int:
-        """Commit every message that was handed over so far, in all streams; or just these offsets.
+        """Commit every message that was handed over so far, in all streams; or just `offsets`.
 
         Thread: any; also from the rebalance listener.
 
         Args:
             offsets: the *next* offset to read of each partition, with metadata where offsets are
-                kept in Kafka. They may lie before what is committed. None: all that was handed
-                over.
-            retry_on_failure: try again where that may help (offsets in Kafka:
+                kept in Kafka. They may be smaller than what is committed. None: everything that was
+                handed over.
+            retry_on_failure: retry errors that may pass (offsets in Kafka:
                 ``offsets.commit.max.retries``).
 
         Returns:
-            How many partitions were written.
+            The number of partitions written.
 
         Raises:
-            OffsetCommitFailed: naming the partitions that could not be written, or are not this
-                member's: another one's offsets are never moved.
-            ConfigError: these are no offsets.
+            OffsetCommitFailed: names the partitions that could not be written, or that this member
+                does not own: another member's offsets are never moved.
+            ConfigError: `offsets` is no map of partitions to offsets.
             ConsumerClosed: the connector was shut down.
             ConsumerForked: this is a child of the connector's process.
         """
@@ -260,20 +260,20 @@ class ZookeeperConsumerConnector:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         retry_on_failure: bool = True,  # noqa: FBT001, FBT002 - the original's signature
     ) -> int:
-        """``commit_offsets`` for coroutines: the event loop goes on meanwhile."""
+        """Run ``commit_offsets`` in an executor; the event loop goes on meanwhile."""
         commit = partial(self.commit_offsets, offsets, retry_on_failure)
         return await asyncio.get_running_loop().run_in_executor(None, commit)
 
     async def shutdown_async(self) -> None:
-        """``shutdown`` for coroutines: the event loop goes on meanwhile."""
+        """Run ``shutdown`` in an executor; the event loop goes on meanwhile."""
         await asyncio.get_running_loop().run_in_executor(None, self.shutdown)
 
     def shutdown(self) -> None:
         """Leave the group: stop, commit what is consumed (with auto-commit), release, disconnect.
 
         Every stream ends. Takes at most ``shutdown.timeout.ms``; may be called again, from any
-        thread, and from a signal handler. In the rebalance listener it only asks for the end, which
-        comes after the rebalance.
+        thread and from a signal handler. In the rebalance listener it only requests the shutdown,
+        which follows the rebalance.
 
         Raises:
             ConsumerForked: this is a child of the connector's process.
@@ -285,25 +285,25 @@ class ZookeeperConsumerConnector:
         request = CloseRequest()
         self._control.mailbox.put(request)
         if self._control.is_current:
-            # It can't wait for itself; and nobody else may ever call this.
+            # This thread can't wait for itself, and shutdown may never be called again.
             closer = ThreadScope(self.consumer_id)
             closer.spawn("closer", partial(self._close, request, deadline_ms), stop=lambda: None)
         else:
             self._close(request, deadline_ms)
 
     def _close(self, request: CloseRequest, deadline_ms: int) -> None:
-        """Wait until the member has left, then end everything."""
+        """Wait until the member has left, then end the threads and the session."""
         if not self._control.done:
-            # Some of the time is for ending what did not leave in order.
+            # Keep some of the time for ending what did not stop in order.
             timeout_ms = max(0, deadline_ms - self._clock.now_ms())
             request.reply.wait(timeout_ms - min(1000, timeout_ms // 4))
         self._parts.close(max(0, deadline_ms - self._clock.now_ms()))
 
     def metrics(self) -> dict[str, MBean]:
-        """The attributes of each of the original's MBeans, by its name. Thread: any.
+        """Return the attributes of each of the original's MBeans, by MBean name. Thread: any.
 
-        Rates are per second, times in ms; see docs/metrics.md. Empty after the shutdown: an ended
-        connector takes its own metrics away, and nobody else's.
+        Rates are per second, times in ms; see docs/metrics.md. Empty after the shutdown: a closed
+        connector removes its own metrics only.
 
         Raises:
             ConsumerForked: this is a child of the connector's process.
@@ -312,11 +312,11 @@ class ZookeeperConsumerConnector:
 
     @property
     def closed(self) -> bool:
-        """Return whether it has left, or its control thread has died. Thread: any."""
+        """Whether the member has left, or its control thread has died. Thread: any."""
         return self._control.done
 
     def numbers(self) -> ConnectorNumbers:
-        """The same as values, and what the original does not measure; also after the shutdown.
+        """Return all measurements as values, the original's and ours; works after the shutdown.
 
         Raises:
             ConsumerForked: this is a child of the connector's process.
@@ -334,7 +334,7 @@ class ZookeeperConsumerConnector:
         trace: TracebackType | None,
     ) -> None:
         if error is not None and self._parts.fork_guard.forked:
-            return  # a child on its way out, of an error that this one must not hide
+            return  # a child process exiting with an error: do not hide it behind ConsumerForked
         self.shutdown()
 
     def _claim_creation(self) -> None:
@@ -355,10 +355,10 @@ class ZookeeperConsumerConnector:
         return ConsumerClosed(f"group {self.config.group_id}: shut down")
 
     def _send(self, message: Message) -> None:
-        """Put it into the mailbox; it is answered, by the thread that works or that ends.
+        """Put a message into the mailbox; the control thread replies, even while it ends.
 
         Raises:
-            ConsumerClosed: nobody would answer.
+            ConsumerClosed: the control thread has ended.
             ConsumerForked: this is a child of the connector's process.
         """
         self._parts.fork_guard.check()
@@ -369,7 +369,7 @@ class ZookeeperConsumerConnector:
             raise self._closed()
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """A stream's commit before it hands a chunk over."""
+        """Commit `offset` before a stream hands a chunk over; return False if it must not."""
         request = CommitAheadRequest(claim, offset)
         try:
             self._send(request)
@@ -399,7 +399,7 @@ class ZookeeperConsumerConnector:
             )
 
     def _withdraw(self, join: JoinRequest) -> None:
-        """A member that nobody reads from, after an error or Ctrl-C, must not keep partitions."""
+        """Leave the group after an error or Ctrl-C: a member without readers must own nothing."""
         self._control.mailbox.put(WithdrawRequest(join))
         self._created = False
 

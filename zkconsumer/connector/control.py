@@ -1,8 +1,8 @@
 """The control thread: one per connector, owner of registration, ownership and offsets.
 
-It takes one message at a time from its mailbox, feeds the rebalance core, runs the actions and
-feeds back the answers. Because nothing else touches ZooKeeper or the book of claims, there is no
-lock, and so no lock order. Callbacks of the ZooKeeper client and calls of the user's threads put
+It takes one message at a time from its mailbox, feeds it to the rebalance core, runs the actions
+and feeds their results back. Nothing else touches ZooKeeper or the claims, so there is no lock, and
+no lock order. Callbacks of the ZooKeeper client and calls of the user's threads only put messages
 into the mailbox.
 """
 
@@ -46,9 +46,9 @@ _UNFINISHED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlComponents:
-    """What the control thread drives and asks.
+    """What the control thread drives and calls.
 
-    ``leave_patience_ms`` is how long a member that leaves waits for a ZooKeeper out of reach.
+    ``leave_timeout_ms`` is how long a leaving member waits for a ZooKeeper out of reach.
     """
 
     group_id: str
@@ -59,7 +59,7 @@ class ControlComponents:
     journal: RebalanceJournal
     store: ZkStore
     clock: Clock
-    leave_patience_ms: int = 0
+    leave_timeout_ms: int = 0
     mailbox: Mailbox[Message] = field(default_factory=Mailbox)
 
 
@@ -67,7 +67,7 @@ class ControlThread:
     """Runs the rebalance core of one connector.
 
     Attributes:
-        life: set before it runs, where the caller must be heard of now and then.
+        life: set before the thread runs, where the caller must poll now and then.
     """
 
     def __init__(self, parts: ControlComponents) -> None:
@@ -79,7 +79,7 @@ class ControlThread:
         self._journal = parts.journal
         self._store = parts.store
         self._clock = parts.clock
-        self._leave_timeout_ms = parts.leave_patience_ms
+        self._leave_timeout_ms = parts.leave_timeout_ms
         self._subscription: StreamSubscription | None = None
         self._joining: JoinRequest | None = None
         self._last_join: JoinRequest | None = None
@@ -94,7 +94,7 @@ class ControlThread:
 
     @property
     def is_current(self) -> bool:
-        """Return whether the caller runs on this thread: the caller's listener, in a rebalance."""
+        """Whether the caller runs on this thread, as a rebalance listener does."""
         return threading.get_ident() == self._thread_id
 
     def stop(self) -> None:
@@ -102,7 +102,7 @@ class ControlThread:
         self.mailbox.put(CloseRequest())
 
     def run(self) -> None:
-        """Work until a ``CloseRequest``; then leave the group in order.
+        """Process messages until a ``CloseRequest``; then leave the group in order.
 
         After an error the session is ended: a dead member that stays registered would keep its
         partitions from the others.
@@ -124,7 +124,7 @@ class ControlThread:
             raise
         finally:
             self.done = True
-            # Threads that begin from here on may be given the number of this one.
+            # A later thread may get the same id.
             self._thread_id = None
             self._refuse_the_rest()
 
@@ -147,9 +147,9 @@ class ControlThread:
             self._finish_leaving()
 
     def _next_message(self, timeout_ms: int | None) -> Message | None:
-        """The next one; what repeats a trigger is dropped, since its round reads everything.
+        """Return the next message; drop repeated triggers, since one round reads everything.
 
-        A member that leaves a thousand partitions fires a thousand watches.
+        When a member with a thousand partitions leaves, a thousand watches fire.
         """
         if self._backlog:
             return self._backlog.popleft()
@@ -191,18 +191,18 @@ class ControlThread:
                 self._feed(message)
 
     def commit(self, request: CommitRequest) -> None:
-        """Serve a commit at once. Thread: this one, be it in the caller's listener."""
+        """Execute a commit at once. Thread: control, also inside the caller's listener."""
         self._shared.serve(request)
 
     def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
-        """Serve the caller's commits and errands while a rebalance waits for him.
+        """Serve the caller's commits and tasks while a rebalance waits for the caller.
 
-        Everything else waits, too; but where the session ends, there is nothing to wait for.
-        Thread: this one, out of a listener.
+        Other messages wait. The end of the session ends the wait.
+        Thread: control, out of a listener.
 
         Args:
-            ended: whether he is done; looked at whenever a message came.
-            deadline_ms: when to go on without him.
+            ended: returns whether the caller is done; checked after every message.
+            deadline_ms: when to go on without the caller.
         """
         waiting, self._backlog = self._backlog, deque()
         try:
@@ -223,13 +223,13 @@ class ControlThread:
                 if isinstance(message, ev.SessionEnded):
                     break
         finally:
-            # Also where this thread dies: whoever waits for an answer to one of these is told.
+            # Also if this thread dies: every message that awaits a reply is kept, to be refused.
             self._backlog.extend(waiting)
 
     # --- rebalancing ------------------------------------------------------------------------------
 
     def _feed(self, event: ev.Event) -> None:
-        """Run the core until it rests: every step's answer goes back before anything else."""
+        """Run the core until it rests: feed each step's result back before anything else."""
         todo = list(self._core.receive(event, self._clock.now_ms()))
         while todo:
             action = todo.pop(0)
@@ -238,13 +238,13 @@ class ControlThread:
                 assert not todo, "a step is the last of its actions"
                 todo.extend(self._core.receive(response, self._clock.now_ms()))
 
-    def _act(self, action: ev.Action) -> ev.Answer | None:
+    def _act(self, action: ev.Action) -> ev.StepResult | None:
         self._journal.note(action)
         match action:
             case ev.Begun() | ev.RetryLater():
                 pass
             case ev.Lost(partitions) | ev.Recreated(partitions):
-                # Among them what was released though the answer to that got lost.
+                # Includes partitions that were released though the response to that got lost.
                 self._claims.released(partitions)
                 self._steps.lost(partitions)
             case ev.Blocked():
@@ -280,8 +280,8 @@ class ControlThread:
             f"{self}: no share of the partitions after {attempts} tries: {reason}"
         )
         if self._joining is not None:
-            # Withdrawn after this turn: a step of the core may still be open. But before the caller
-            # hears it, who may join again at once.
+            # Withdrawn after this turn, since a step of the core may still be open; but queued
+            # before the caller gets the error and may join again.
             self.mailbox.put(WithdrawRequest(self._joining))
             self._joining.reply.fail(error)
             self._joining = None
@@ -301,7 +301,7 @@ class ControlThread:
         self._feed(ev.Join())
 
     def _withdraw(self, join: JoinRequest) -> None:
-        """Creating the streams failed: a dead registration would keep its share unread."""
+        """Leave after creating the streams failed: a dead registration would keep its share."""
         if join is not self._last_join:
             return
         self._joining = self._last_join = None
@@ -315,23 +315,23 @@ class ControlThread:
         self._end_streams()
 
     def _end_streams(self) -> None:
-        """Repeating it does no harm: the end of a queue is the end however often it is said."""
+        """Close every queue; may be repeated."""
         if self._subscription is not None:
             for queue in self._subscription.queues():
                 queue.close()
 
     def _run_leaving(self) -> list[ev.Action]:
-        """Leave the group: every step is run, whatever became of the one before.
+        """Leave the group: run every step, whatever became of the previous one.
 
         Returns:
-            What of it is still to be done, as long as the session lives.
+            The steps still to be done while the session lives.
         """
         unfinished: list[ev.Action] = []
         for action in self._core.receive(ev.Withdraw(), self._clock.now_ms()):
             if isinstance(action, ev.Revoke):
                 self._act(action)
                 if self._close is not None:
-                    # The callers' threads need not wait for what ZooKeeper has to say.
+                    # The callers' threads need not wait for ZooKeeper.
                     self._end_streams()
                     self._await_zookeeper()
             elif not self._store.connected:
@@ -348,7 +348,7 @@ class ControlThread:
         return [action for action in unfinished if isinstance(action, ev.Release | ev.Unregister)]
 
     def _finish_leaving(self) -> None:
-        """Once more what a withdrawal could not do: others wait for these nodes."""
+        """Retry the steps that a withdrawal could not do: other members wait for these nodes."""
         self._finish_due_ms = self._clock.now_ms() + _FINISH_INTERVAL_MS
         if self._store.connected:
             responses = [(action, self._act(action)) for action in self._unfinished]
@@ -357,10 +357,10 @@ class ControlThread:
             ]
 
     def _await_zookeeper(self) -> None:
-        """Wait for a connection that broke: what is committed now does not come again.
+        """Wait for a lost connection: what can be committed now is not delivered twice.
 
-        No longer than the session may live without it; afterwards there is nothing to release, and
-        no right to commit.
+        Waits no longer than the session may live without it: after that there is nothing to
+        release, and no right to commit.
         """
         deadline_ms = self._clock.now_ms() + self._leave_timeout_ms
         while not self._store.connected:
@@ -371,7 +371,7 @@ class ControlThread:
             self._backlog.append(message)
 
     def _die(self, error: BaseException) -> None:
-        """An error that nobody foresaw: let go of everything and tell every stream."""
+        """Handle an unexpected error: drop all claims and fail every stream."""
         self._steps.fence()
         failure = ConsumerClosed(f"{self}: the control thread died: {error!r}")
         failure.__cause__ = error
@@ -383,7 +383,7 @@ class ControlThread:
         self._end_streams()
 
     def _refuse_the_rest(self) -> None:
-        """``done`` is set: whoever still waits, or put a message before, gets an answer."""
+        """Refuse every message that still awaits a reply; ``done`` is set, so no more follow."""
         closed = ConsumerClosed(f"{self}: shut down")
         if self._joining is not None:
             self._joining.reply.fail(closed)

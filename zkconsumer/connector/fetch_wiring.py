@@ -1,4 +1,4 @@
-"""Wires up the fetching side of a connector out of its configuration."""
+"""Wires up the fetching side of a connector from its configuration."""
 
 import random
 from collections.abc import Callable
@@ -28,17 +28,17 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
     on_death: Callable[[BaseException], None],
     security: SecuritySettings = PLAINTEXT,
 ) -> FetchManager:
-    """Everything from the brokers' addresses to the chunk queues; no thread runs yet.
+    """Wire everything from the brokers' addresses to the chunk queues; start no thread.
 
-    A broker that registered as one of 0.8 or 0.9 is sent what one of 0.8 knows and nothing else, so
-    it is not asked what it serves; but for one that wants to know who we are.
+    A broker that registered as 0.8 or 0.9 is sent requests of 0.8 without asking for its versions,
+    except over a connection that authenticates.
 
     Args:
         config: time-outs, sizes, names.
-        registry: names the brokers, at the addresses that this security is spoken at.
+        registry: names the brokers, at their addresses for this security protocol.
         scope: owns the threads.
         clock: for pauses and deadlines.
-        observation: is told of what happens.
+        observation: receives every event.
         on_death: see ``FetchManager``.
         security: of all connections to brokers.
     """

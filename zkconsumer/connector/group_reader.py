@@ -1,4 +1,4 @@
-"""Reads the group for a round of rebalancing, and in an audit what is wrong in it."""
+"""Reads the group for a round of rebalancing, and in an audit what is wrong with it."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupReading:
-    """What a look at the group needs to know."""
+    """What a ``GroupReader`` needs."""
 
     consumer_id: str
     exclude_internal_topics: bool
@@ -33,33 +33,33 @@ class GroupReading:
 
 
 class GroupReader:
-    """Looks at the group, and leaves watches. Thread: control."""
+    """Reads the group and sets its watches. Thread: control."""
 
-    def __init__(self, look: GroupReading) -> None:
-        self._look = look
-        # Kept for life: on what does not change, a new one for each reading would pile up.
+    def __init__(self, context: GroupReading) -> None:
+        self._context = context
+        # One watch per cause for good: a new one per read would pile up on nodes that never change.
         self.watches = {cause: self._watch_for(cause) for cause in ev.RebalanceCause}
-        self._sightings = Sightings(look.consumer_id)
+        self._sightings = Sightings(context.consumer_id)
         self._orphans: tuple[TopicPartition, ...] = ()
         self._has_read = False
 
     def read(self, step: ev.ReadGroup, subscription: StreamSubscription) -> ev.GroupRead:
-        """Read all that a rebalance computes from.
+        """Read everything that a rebalance is computed from.
 
         Raises:
-            ZkConsumerError: it could not be read.
+            ZkConsumerError: ZooKeeper could not be read.
         """
-        registry = self._look.registry
+        registry = self._context.registry
         snapshot = registry.read_group(
             watches=self._group_watches(subscription), expand=self._topics_of
         )
-        # With a filter of our own that takes too much we are no member for ourselves: say why.
+        # A filter of our own that takes too much would leave us out as malformed: raise its reason.
         self._expand(subscription.registration(0), snapshot.all_topics)
         view = self._view(snapshot)
         self._has_read = True
         registered = self._is_ours(snapshot, subscription)
         if registered:
-            # Else our topics may be missing for no other reason.
+            # Without our registration our topics may be missing for that reason alone.
             self._sightings.report(snapshot, subscription, view)
         if step.audit:
             self._report_orphans(view)
@@ -69,26 +69,26 @@ class GroupReader:
             registered=registered,
             held=registry.still_ours(step.check),
             broker_count=len(snapshot.brokers),
-            stopped=self._look.claims.stopped() if step.audit else frozenset(),
-            recreated=self._look.claims.of_former_topics(snapshot.topic_czxids),
+            stopped=self._context.claims.stopped() if step.audit else frozenset(),
+            recreated=self._context.claims.of_former_topics(snapshot.topic_czxids),
         )
 
     def _is_ours(self, snapshot: GroupSnapshot, subscription: StreamSubscription) -> bool:
-        """Return whether our registration is there and says what we wrote.
+        """Return whether our registration is there and holds what we wrote.
 
-        One that an operator edited names threads that have no queue here: it counts as gone, and
-        is written anew.
+        A registration that an operator edited names threads without a queue here: it counts as gone
+        and is written again.
         """
-        found = snapshot.members.get(self._look.consumer_id)
+        registration = snapshot.members.get(self._context.consumer_id)
         ours = subscription.registration(0)
         return (
-            found is not None
-            and found.pattern is ours.pattern
-            and dict(found.subscription) == dict(ours.subscription)
+            registration is not None
+            and registration.pattern is ours.pattern
+            and dict(registration.subscription) == dict(ours.subscription)
         )
 
     def _watch_for(self, cause: ev.RebalanceCause) -> Watch:
-        return lambda _path, _event: self._look.trigger(cause)
+        return lambda _path, _event: self._context.trigger(cause)
 
     def _group_watches(self, subscription: StreamSubscription) -> GroupWatches:
         return GroupWatches(
@@ -108,16 +108,16 @@ class GroupReader:
         return GroupView(members=members, partitions=snapshot.topics)
 
     def _expand(self, registration: Registration, topics: tuple[str, ...]) -> Mapping[str, int]:
-        return expand(registration, topics, exclude_internal=self._look.exclude_internal_topics)
+        return expand(registration, topics, exclude_internal=self._context.exclude_internal_topics)
 
     def _topics_of(
         self, registration: Registration, topics: tuple[str, ...]
     ) -> tuple[str, ...] | Malformed:
-        """What a member reads; or why it is left out, since nobody can know that.
+        """Return the topics a member reads, or ``Malformed`` if that can't be known.
 
-        What may mean something to the original's members alone keeps us from joining: to take a
-        share on a guess would take from those who know better. Who is at work goes on without that
-        member: to stand still would leave unread what others leave behind.
+        A pattern that only the original's members may understand keeps us from joining: a share
+        taken on a guess would be taken from them. A member that already works goes on without the
+        other one: if it stopped, the partitions of departed members would stay unread.
         """
         try:
             return tuple(self._expand(registration, topics))
@@ -127,12 +127,12 @@ class GroupReader:
             return Malformed(str(refused))
 
     def _report_orphans(self, view: GroupView) -> None:
-        """Say which partitions have no owner, where that is news.
+        """Report the partitions without an owner, if they changed.
 
-        Those that fall to us are taken in this round. Those of others are theirs to take: they
-        say that a member is in trouble.
+        Our share of them is claimed in this round. The others are for other members to claim: they
+        show that a member is in trouble.
         """
-        owned = self._look.registry.owned_partitions(list(view.partitions))
+        owned = self._context.registry.owned_partitions(list(view.partitions))
         orphans = tuple(
             TopicPartition(topic, number)
             for topic, numbers in sorted(view.partitions.items())
@@ -141,4 +141,4 @@ class GroupReader:
         )
         if orphans != self._orphans:
             self._orphans = orphans
-            self._look.observation.report(OrphansSeen(orphans))
+            self._context.observation.report(OrphansSeen(orphans))

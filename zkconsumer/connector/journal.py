@@ -1,4 +1,4 @@
-"""Turns what a rebalance does into events for the observers, with causes and durations."""
+"""Turns the actions of a rebalance into events for the observers, with causes and durations."""
 
 from collections.abc import Sequence, Sized
 
@@ -23,7 +23,7 @@ from zkconsumer.observe import (
 
 
 class RebalanceJournal:
-    """Keeps the times of one member's rebalances. Thread: control."""
+    """Measures one member's rebalances and reports its events. Thread: control."""
 
     def __init__(self, observation: Observation, clock: Clock) -> None:
         self._observation = observation
@@ -34,16 +34,16 @@ class RebalanceJournal:
         self._owned: dict[TopicPartition, ConsumerThreadId] = {}
 
     def joining(self) -> None:
-        """The caller wants to join."""
+        """Note the time at which the caller joins."""
         self._join_ms = self._clock.now_ms()
         self._is_member = True
 
     def joined(self) -> None:
-        """The first share is being read."""
+        """Report that the first assignment is being read."""
         self._observation.report(Joined(self._clock.now_ms() - self._join_ms))
 
     def left(self) -> None:
-        """The member is no member any more."""
+        """Report that the member has left, and every partition it still had as lost."""
         self._lost(tuple(self._owned), "it left without an answer from ZooKeeper")
         self._left_rest_ms = None
         if self._is_member:
@@ -51,7 +51,7 @@ class RebalanceJournal:
             self._observation.report(Left())
 
     def note(self, action: ev.Action) -> None:
-        """An action without an answer."""
+        """Report an action that has no result."""
         report = self._observation.report
         match action:
             case ev.Begun(cause):
@@ -83,8 +83,8 @@ class RebalanceJournal:
             case _:
                 pass
 
-    def step_done(self, step: ev.Step, began_ms: int, response: ev.Answer) -> None:
-        """A step was answered."""
+    def step_done(self, step: ev.Step, began_ms: int, response: ev.StepResult) -> None:
+        """Report a finished step with its duration."""
         took_ms = self._clock.now_ms() - began_ms
         report = self._observation.report
         report(RebalanceStep(type(step).__name__, _size(step), took_ms, _failure(response)))
@@ -97,8 +97,8 @@ class RebalanceJournal:
                 case _:
                     pass
 
-    # Every partition is told as claimed once, and then once as released or lost: what a step did
-    # a second time, or may not have done at all, would not add up.
+    # Every partition is reported as claimed once, then once as released or lost: steps that are
+    # repeated, or whose outcome is unknown, must not be counted again.
 
     def _claimed(self, wanted: Ownership) -> None:
         new = {tp: thread for tp, thread in wanted.items() if self._owned.get(tp) != thread}
@@ -118,20 +118,20 @@ class RebalanceJournal:
 
 
 def _size(step: ev.Step) -> int:
-    about: Sized = ()
+    subjects: Sized = ()
     match step:
         case ev.ReadGroup(_, check):
-            about = check
+            subjects = check
         case ev.Revoke(_, partitions) | ev.LoadOffsets(_, partitions) | ev.Commit(_, partitions):
-            about = partitions
+            subjects = partitions
         case ev.Release(_, owned) | ev.Start(_, owned) | ev.Claim(_, owned):
-            about = owned
+            subjects = owned
         case ev.Register():
             pass
-    return len(about)
+    return len(subjects)
 
 
-def _failure(response: ev.Answer) -> str | None:
+def _failure(response: ev.StepResult) -> str | None:
     match response:
         case ev.StepFailed(_, reason) | ev.RegistrationBlocked(_, reason):
             return reason

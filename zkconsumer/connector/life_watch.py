@@ -1,16 +1,16 @@
-"""Who looks whether the caller of a member is still there."""
+"""The interface that tells whether a member's caller is still alive."""
 
 from typing import Protocol
 
 
 class LifeWatch(Protocol):
-    """Says when a member is to leave because its caller is gone; see ``PollWatch``."""
+    """Decides when a member must leave because its caller stopped polling; see ``PollWatch``."""
 
     @property
     def due_ms(self) -> int | None:
-        """When to look; None: never."""
+        """When to check next; None: never."""
         ...
 
     def take(self, now_ms: int, /) -> bool:
-        """Return whether to leave now."""
+        """Return whether the member must leave now."""
         ...

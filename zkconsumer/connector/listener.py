@@ -1,4 +1,4 @@
-"""The caller's word in a rebalance.
+"""The caller's listener in a rebalance.
 
 Source: Kafka 0.9.0 ``ConsumerRebalanceListener`` of ``kafka.javaapi.consumer`` (KAFKA-345,
 KAFKA-4521 for what goes wrong without it).
@@ -16,24 +16,24 @@ log = logging.getLogger(__name__)
 
 
 class ReleaseListener(Protocol):
-    """Called by the connector's own thread, in the middle of a rebalance that waits for it.
+    """The listener that the control thread calls in a rebalance, which waits for it.
 
     It may call ``commit_offsets`` and ``shutdown`` of its connector. It must not wait for another
-    thread that is inside of ``commit_offsets``, or (with ``delivery=at_most_once``) asks a stream
-    for its next message: those wait for the connector's thread. What it raises is logged and
+    thread that is inside ``commit_offsets``, or (with ``delivery=at_most_once``) one that takes the
+    next message of a stream: those wait for the control thread. What it raises is logged and
     reported to the observers; the rebalance goes on.
     """
 
     def before_releasing_partitions(self, ownership: Mapping[str, frozenset[int]]) -> None:
-        """Before partitions are handed over: nothing of them is delivered any more.
+        """Prepare for handing partitions over; their delivery has stopped.
 
-        Finish what you have of them and commit it: afterwards others read them from what is
-        committed. If it raises, these partitions are not committed automatically, so that what
-        was not finished comes again. Not called in a shutdown while ZooKeeper is out of reach:
-        nothing could be committed or released then.
+        Finish their messages and commit them: the next owner starts at what is committed. If this
+        raises, these partitions are not committed automatically, so that unfinished messages come
+        again. Not called in a shutdown while ZooKeeper is out of reach: nothing could be committed
+        or released then.
 
         Args:
-            ownership: the partitions to be released, by topic. Those that stay are not among them.
+            ownership: the partitions to be released, by topic, without those that stay.
         """
         ...
 
@@ -42,49 +42,49 @@ class ReleaseListener(Protocol):
         consumer_id: str,
         global_assignment: Mapping[str, Mapping[int, ConsumerThreadId]],
     ) -> None:
-        """After the claim, before messages come; also where only other members' shares changed.
+        """Prepare for messages after a claim; also called if only other members' shares changed.
 
         Args:
             consumer_id: this member.
-            global_assignment: who reads what in the whole group, by topic and partition.
+            global_assignment: the owner of each partition in the group, by topic and partition.
         """
         ...
 
 
 class ConsumerRebalanceListener:
-    """What to derive a listener from, for either consumer; methods that you don't need do nothing.
+    """Base class of listeners for either consumer; override the methods that you need.
 
-    ``KafkaConsumer`` calls those that begin with ``on``, out of ``poll``, ``unsubscribe`` and
-    ``close``, in the caller's thread; they may commit, seek, pause and ask for positions, and may
-    not poll or close. ``ZookeeperConsumerConnector`` calls the other two, in a thread of its own
+    ``KafkaConsumer`` calls those that begin with ``on``, from ``poll``, ``unsubscribe`` and
+    ``close``, in the caller's thread; they may commit, seek, pause and read positions, and may not
+    poll or close. ``ZookeeperConsumerConnector`` calls the other two, in its control thread
     (see ``ReleaseListener``).
 
     Source: Kafka ``ConsumerRebalanceListener`` (KIP-429), and that of ``kafka.javaapi.consumer``.
     """
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Before partitions go to others: they are ours still, and commits are accepted.
+        """Prepare for partitions going to other members; they are still ours, commits are accepted.
 
-        What was handed out of them is committed already with ``enable_auto_commit``.
+        With ``enable_auto_commit``, what was handed out of them is committed already.
 
         Args:
-            revoked: which; not those that stay.
+            revoked: the partitions, without those that stay.
         """
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        """After partitions came, before anything of them is handed out: the place to ``seek``.
+        """Prepare for new partitions before their first record is handed out; may ``seek``.
 
         Args:
-            assigned: which; not those that we had. May be empty.
+            assigned: the partitions, without those owned before. May be empty.
         """
 
     def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
-        """Partitions went without our doing, and others may have them: commits are refused.
+        """Handle partitions that were lost, and may have other owners: commits are refused.
 
-        By default as ``on_partitions_revoked``.
+        Calls ``on_partitions_revoked`` by default.
 
         Args:
-            lost: which.
+            lost: the partitions.
         """
         self.on_partitions_revoked(lost)
 
@@ -100,12 +100,12 @@ class ConsumerRebalanceListener:
 
 
 class ListenerCalls:
-    """Calls the listener, if there is one, and lets nothing of its errors through.
+    """Calls the listener, if there is one; logs and reports its errors.
 
     Attributes:
         listener: the caller's.
-        on_lost: hears of partitions that went without a hand-over, which a listener of this API
-            does not; it raises nothing.
+        on_lost: called with partitions that were lost without a hand-over, which a
+            ``ReleaseListener`` does not learn; it must not raise.
     """
 
     def __init__(self, consumer_id: str, observation: Observation) -> None:
@@ -115,7 +115,7 @@ class ListenerCalls:
         self.on_lost: Callable[[frozenset[TopicPartition]], None] | None = None
 
     def releasing(self, owned: Collection[TopicPartition]) -> bool:
-        """Before the release; False where the listener failed."""
+        """Call the listener before a release; return False if it failed."""
         if self.listener is None or not owned:
             return True
         by_topic: dict[str, set[int]] = {}
@@ -132,12 +132,12 @@ class ListenerCalls:
         return True
 
     def losing(self, partitions: Collection[TopicPartition]) -> None:
-        """Partitions are not ours any more, and nobody could be asked before."""
+        """Report partitions that were lost, after the fact."""
         if self.on_lost is not None and partitions:
             self.on_lost(frozenset(partitions))
 
     def starting(self, assignment: Ownership) -> None:
-        """Before the start."""
+        """Call the listener before a start."""
         if self.listener is None:
             return
         by_topic: dict[str, dict[int, ConsumerThreadId]] = {}

@@ -1,8 +1,8 @@
-"""The structured log: every decision of a rebalance as one line, its fields beside it.
+"""The structured log: each decision of a rebalance as one line, its fields as attributes.
 
 The line is for people: ``group g, member g_host-1: rebalance finished cause="members changed"
-...``. The same values are on the log record as ``record.zkconsumer``, a flat dict, for whoever
-writes logs as JSON.
+...``. The same values are on the log record as ``record.zkconsumer``, a flat dict, for JSON
+formatters.
 """
 
 import logging
@@ -61,10 +61,10 @@ _LEVELS: Mapping[type[Event], int] = {
     Committed: logging.DEBUG,
 }
 _ELSEWHERE = (Fetched, LeaderLost, PositionReset, MessagePoisoned, CommitFailed, ErrorSeen)
-"""Too many for a log; or logged, with their traces, where they happen."""
+"""Too frequent for a log, or logged with their traces where they happen."""
 
 _MOST = 20
-"""So many partitions are listed; a group may have thousands."""
+"""The maximum number of partitions listed; a group may have thousands."""
 
 
 class LoggingObserver:
@@ -109,7 +109,7 @@ def _words(name: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """A value as JSON has it; what is long is cut."""
+    """Return a value fit for JSON, with long lists truncated."""
     if isinstance(value, Mapping):
         if all(isinstance(thread, ConsumerThreadId) for thread in value.values()):
             return own_share(value)

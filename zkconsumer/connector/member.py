@@ -1,6 +1,6 @@
-"""The decisions of one member wired together: everything but threads, brokers and sockets.
+"""Wires the decision-making parts of one member: everything but threads, brokers and sockets.
 
-A connector runs it on a thread, with real fetchers; a simulation runs many of them in turn.
+A connector runs them on a thread with real fetchers; a simulation runs many members in turn.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ from zkconsumer.zk.store import ZkStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberSettings:
-    """What the configuration says of a member's decisions."""
+    """A member's settings, from the configuration."""
 
     group_id: str
     rebalance: RebalanceSettings
@@ -43,14 +43,14 @@ class MemberSettings:
     auto_commit: bool = True
     auto_commit_interval_ms: int = 60_000
     delivery: Delivery = Delivery.AT_LEAST_ONCE
-    leave_patience_ms: int = 0
+    leave_timeout_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberWorld:
-    """Whom a member deals with.
+    """The collaborators of a member.
 
-    ``random`` gives numbers in [0, 1); the mailbox is the control thread's.
+    ``random`` returns numbers in [0, 1); the mailbox is the control thread's.
     """
 
     store: ZkStore
@@ -65,7 +65,7 @@ class MemberWorld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberRuntime:
-    """A member, ready to be run."""
+    """A member that is ready to run."""
 
     core: RebalanceCore
     claims: OwnedClaims
@@ -74,7 +74,7 @@ class MemberRuntime:
 
 
 def build_member(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
-    """Wire a member up; nothing is written, and nothing runs."""
+    """Wire a member up; write nothing, start nothing."""
     consumer_id = settings.rebalance.consumer_id
     core = RebalanceCore(settings.rebalance, world.random)
     claims = OwnedClaims(_position_rule(settings))
@@ -125,7 +125,7 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
             journal=RebalanceJournal(world.observation, world.clock),
             store=world.store,
             clock=world.clock,
-            leave_patience_ms=settings.leave_patience_ms,
+            leave_timeout_ms=settings.leave_timeout_ms,
             mailbox=world.mailbox,
         )
     )

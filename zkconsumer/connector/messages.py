@@ -1,4 +1,4 @@
-"""What the control thread's mailbox takes, besides the events of the rebalance core."""
+"""The messages of the control thread's mailbox, besides the events of the rebalance core."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinRequest:
-    """The caller created its streams; answered when their partitions are being read."""
+    """Join the group with these streams; replied to when their partitions are being read."""
 
     subscription: StreamSubscription
     reply: Reply[None] = field(default_factory=Reply)
@@ -20,9 +20,9 @@ class JoinRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WithdrawRequest:
-    """The caller waits for this join no longer: leave the group, stay alive.
+    """Leave the group but stay alive: the caller no longer waits for this join.
 
-    Late news, where another join has followed, is no news. Answered when it has left.
+    Ignored if another join has followed. Replied to when the member has left.
     """
 
     join: JoinRequest
@@ -31,14 +31,14 @@ class WithdrawRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CommitRequest:
-    """The caller commits what it was given, or the offsets that it names.
+    """Commit what was handed over, or the offsets that the caller names.
 
     Attributes:
-        offsets: for which partitions what; None: all that was handed over.
-        retry: try again where that may help.
-        reply: how many partitions were written.
-        claims: under which these were read: where another one took its place since, the partition
-            was lost in between, and is refused. None: whichever is there.
+        offsets: the offsets by partition; None: everything handed over.
+        retry: retry errors that may pass.
+        reply: the number of partitions written.
+        claims: the claims under which these were read: a partition with another claim was lost
+            meanwhile, and is refused. None: any claim.
     """
 
     offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None
@@ -49,9 +49,9 @@ class CommitRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CommitAheadRequest:
-    """A stream commits a chunk before it hands over its first message (``at_most_once``).
+    """Commit a chunk before its first message is handed over (``at_most_once``).
 
-    ``reply``: False where the claim is no longer ours.
+    ``reply``: False if the claim is no longer ours.
     """
 
     claim: PartitionClaim
@@ -61,11 +61,11 @@ class CommitAheadRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlTask:
-    """Something short that the control thread shall do for the caller, between two messages.
+    """A short task that the control thread runs for the caller, between two messages.
 
     Attributes:
-        work: does it, and answers whoever waits.
-        refuse: answers him with this error, where there is nobody any more who could do it.
+        work: runs the task and replies.
+        refuse: replies with this error, if the control thread has ended.
     """
 
     work: Callable[[], None]
@@ -81,7 +81,7 @@ class CloseRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThreadDied:
-    """A thread that this one can't do without died of an error that nobody foresaw."""
+    """A thread that the control thread depends on died of an unexpected error."""
 
     error: BaseException
 

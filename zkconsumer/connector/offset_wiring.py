@@ -1,4 +1,4 @@
-"""Wires up where a connector keeps its offsets, out of its configuration."""
+"""Wires up the offset stores of a connector from its configuration."""
 
 import logging
 import random
@@ -35,14 +35,14 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetSide:
-    """A connector's offsets.
+    """A connector's offset stores.
 
     Attributes:
-        store: where they are kept: commits what the member owns, and nothing else.
-        unguarded: the same place for whoever is no member: takes what comes.
-        interrupt: break off what is under way: the session that it is for has ended.
-        stop_fetching: a shutdown need not wait for offsets that nobody will read from.
-        close: let go of connections.
+        store: commits offsets of partitions that the member owns, and refuses others.
+        unguarded: the same storage for callers that are no member: commits anything.
+        interrupt: break off requests under way: the session that they belong to has ended.
+        stop_fetching: break off reading of offsets: a shutdown does not need them.
+        close: close the connections.
     """
 
     store: OffsetStore
@@ -60,22 +60,23 @@ def wire_offsets(
     *,
     security: SecuritySettings = PLAINTEXT,
 ) -> OffsetSide:
-    """Make objects of ``offsets.storage`` and ``dual.commit.enabled``; nothing is connected yet.
+    """Create the stores of ``offsets.storage`` and ``dual.commit.enabled``; connect to nothing.
 
     Args:
         config: the settings.
         store: ZooKeeper.
-        registry: the brokers, and whose partitions are whose.
+        registry: the brokers and the owners of partitions.
         clock: for deadlines.
-        security: TLS and SASL, towards the group's coordinator.
+        security: TLS and SASL, for connections to the group's coordinator.
     """
-    # A commit held up through a loss of the session must not overwrite the next owner's.
+    # A commit delayed beyond the end of its session must not overwrite the next owner's.
     in_zookeeper = ZookeeperOffsetStore(store, config.group_id, guard=registry)
-    anybodys = ZookeeperOffsetStore(store, config.group_id)
+    zookeeper_unguarded = ZookeeperOffsetStore(store, config.group_id)
     czxids = partial(topic_czxids, store)
     if config.offsets_storage == "zookeeper":
         return OffsetSide(
-            store=TopicChecked(in_zookeeper, czxids), unguarded=TopicChecked(anybodys, czxids)
+            store=TopicChecked(in_zookeeper, czxids),
+            unguarded=TopicChecked(zookeeper_unguarded, czxids),
         )
     dialer = offset_dialer(config.client_id, config.offsets_channel_socket_timeout_ms, security)
     channel = CoordinatorChannel(
@@ -86,8 +87,8 @@ def wire_offsets(
         ChannelSettings(
             timeout_ms=config.offsets_channel_socket_timeout_ms,
             backoff_ms=config.offsets_channel_backoff_ms,
-            # The last commit of a shutdown must leave time for the release; and whoever joins
-            # reckons with two session time-outs a try, so the last one must end by then.
+            # The last commit of a shutdown must leave time for the release; and joining allows
+            # two session time-outs a try, by which the last commit must have ended.
             limit_ms=max(
                 1, min(config.shutdown_timeout_ms * 2 // 3, 2 * store.negotiated_timeout_ms)
             ),
@@ -108,11 +109,11 @@ def wire_offsets(
         dialer.stop()
 
     both = config.dual_commit_enabled
-    ours = DualOffsetStore(in_kafka, in_zookeeper) if both else in_kafka
-    anyones = DualOffsetStore(unguarded, anybodys) if both else unguarded
+    guarded = DualOffsetStore(in_kafka, in_zookeeper) if both else in_kafka
+    any_owner = DualOffsetStore(unguarded, zookeeper_unguarded) if both else unguarded
     return OffsetSide(
-        store=TopicChecked(ours, czxids),
-        unguarded=TopicChecked(anyones, czxids),
+        store=TopicChecked(guarded, czxids),
+        unguarded=TopicChecked(any_owner, czxids),
         interrupt=channel.interrupt,
         stop_fetching=channel.stop_fetching,
         close=close,

@@ -1,4 +1,4 @@
-"""The partitions that this member is reading: the book that the control thread keeps."""
+"""The claims of the partitions that this member is reading."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from zkconsumer.streams.queues import StreamQueue
 
 @dataclass(frozen=True, slots=True)
 class PositionRule:
-    """From where a claim goes on that follows another one of the same member.
+    """Where a new claim starts that follows another one of the same member.
 
     Attributes:
-        position_of: up to where the ended claim was read.
-        after_release: whether that also holds where the partition was out of our hands meanwhile.
-            Only what the caller is done with for good may be passed over then: it may have dropped
-            the rest, since others would read it from what is committed.
+        position_of: returns the position of the ended claim.
+        after_release: whether that also holds if the partition was released meanwhile. Then only
+            what the caller has processed for good may be skipped: it may have dropped the rest,
+            since the next owner would read it from what is committed.
     """
 
     position_of: Callable[[PartitionClaim], int | None]
@@ -25,18 +25,18 @@ class PositionRule:
 
 
 CONSUMED = PositionRule(consumed_offset, after_release=True)
-"""With automatic commits: what one would write by now, which is not below, nor beyond, what the
-caller committed itself. The message in hand comes again, unless the caller said that it is done."""
+"""With automatic commits: the offset that a commit would write now, neither below nor beyond what
+the caller committed itself. The current message comes again unless the caller committed it."""
 
 DELIVERED = PositionRule(handed_over_offset, after_release=False)
-"""With the caller's commits: what was handed over was handed over."""
+"""With commits by the caller: the offset after the last message handed over."""
 
 COMMITTED = PositionRule(lambda claim: claim.committed_offset, after_release=True)
-"""With commits ahead: never again below what is committed."""
+"""With commits ahead: the committed offset, so that nothing below it comes again."""
 
 
 class OwnedClaims:
-    """Claims by partition. Written by the control thread; ``fence`` may come from any thread."""
+    """The member's claims by partition. Thread: control; ``fence`` may be called from any."""
 
     def __init__(self, rule: PositionRule = CONSUMED) -> None:
         self._rule = rule
@@ -58,10 +58,10 @@ class OwnedClaims:
         session_id: int,
         topic_czxid: int | None = None,
     ) -> PartitionClaim:
-        """Start a new claim under this session; its ``consumed_offset`` is where to go on.
+        """Start a new claim in this session; reading starts at its ``consumed_offset``.
 
-        A partition that comes back is read on from where it stood (see ``PositionRule``), unless
-        somebody else committed for it meanwhile, or its topic is not the one that it was.
+        A partition that comes back is read on from its old position (see ``PositionRule``), unless
+        another member has committed for it, or its topic was created again.
         """
         claim = PartitionClaim(tp, queue, committed_offset)
         claim.topic_czxid = topic_czxid
@@ -78,18 +78,18 @@ class OwnedClaims:
         self._session_id = session_id
         self._claims[tp] = (claim, queue)
         if session_id in self._fenced_ids:
-            # It ended a moment ago, on the client's thread: the news is on its way here.
+            # Ended a moment ago, on the client's thread; the event is still in the mailbox.
             claim.active = False
         return claim
 
     def refuse(self, tp: TopicPartition) -> None:
-        """It is ours, but nobody knows from where to read it."""
+        """Record that a partition is ours but has no known position to read from."""
         self._refused.add(tp)
-        # Nothing of an earlier claim may be committed when this one is handed over.
+        # Nothing of an earlier claim may be committed when this one is released.
         self.forget([tp])
 
     def revoke(self, partitions: Iterable[TopicPartition]) -> list[PartitionClaim]:
-        """Stop delivering these at once; returns their claims, which keep their offsets."""
+        """Stop delivering these at once; return their claims, which keep their offsets."""
         revoked: list[PartitionClaim] = []
         queues: set[StreamQueue] = set()
         for tp in partitions:
@@ -106,60 +106,60 @@ class OwnedClaims:
         return revoked
 
     def revoke_all(self) -> list[PartitionClaim]:
-        """Stop delivering everything; it is no longer ours to commit."""
+        """Stop delivering everything; none of it may be committed."""
         self._leaving.clear()
         self._refused.clear()
         return self.revoke(tuple(self._claims))
 
     def transfer(self, partitions: Iterable[TopicPartition]) -> list[PartitionClaim]:
-        """The claims of revoked partitions whose nodes are still ours: they can be committed."""
+        """Return the claims of revoked partitions that we still own: they can be committed."""
         leaving = {tp: self._last[tp] for tp in partitions if tp in self._last}
         self._leaving |= leaving
         return list(leaving.values())
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """Commit nothing of these any more: the caller did not finish them.
+        """Drop the claims of these: the caller did not finish them, so nothing is committed.
 
-        If they come back they are read from what is committed.
+        If they come back they are read from the committed offset.
         """
         for tp in partitions:
             self._last.pop(tp, None)
             self._leaving.pop(tp, None)
 
     def released(self, partitions: Iterable[TopicPartition]) -> None:
-        """The nodes are gone: nothing of these is ours to commit any more."""
+        """Drop the claims of released partitions: they are no longer ours to commit."""
         for tp in partitions:
             self._leaving.pop(tp, None)
 
     def fence(self, session_id: int) -> None:
-        """Stop delivering what was claimed under this session: it has ended. Thread: any."""
+        """Stop delivering what was claimed in this session, which has ended. Thread: any."""
         self._fenced_ids.add(session_id)
         if session_id == self._session_id:
             for claim, _ in list(self._claims.values()):
                 claim.active = False
 
     def claims(self) -> list[PartitionClaim]:
-        """The claims that may be committed: what is being read, and what is about to be released.
+        """Return the claims that may be committed: those being read, and those being released.
 
-        While the caller's listener runs, it still commits what is about to go.
+        While the caller's listener runs, it may still commit what is being released.
         """
         reading = [claim for claim, _ in self._claims.values() if claim.active]
         return [*reading, *self._leaving.values()]
 
     def reading(self) -> list[PartitionClaim]:
-        """The claims of what is being read. Thread: any."""
+        """Return the claims that are being read. Thread: any."""
         return [claim for claim, _ in list(self._claims.values()) if claim.active]
 
     def claim_of(self, tp: TopicPartition) -> PartitionClaim | None:
-        """The claim under which a partition is being read."""
+        """Return the claim under which a partition is being read, or None."""
         entry = self._claims.get(tp)
         return None if entry is None else entry[0]
 
     def read_of_former_topic(self, tp: TopicPartition, topic_czxid: int | None) -> int | None:
-        """Up to where this member read the partition of a former topic; None where it did not.
+        """Return the offset up to which a former topic's partition was read here, or None.
 
         Args:
-            tp: a partition that is about to be started again.
+            tp: a partition that is about to be started.
             topic_czxid: the transaction that created the node of its topic.
         """
         last = self._last.get(tp)
@@ -168,10 +168,10 @@ class OwnedClaims:
         return None if last.topic_czxid == topic_czxid else handed_over_offset(last)
 
     def of_former_topics(self, czxids: Mapping[str, int]) -> frozenset[TopicPartition]:
-        """What is being read of topics whose nodes were created by other transactions since.
+        """Return the partitions being read whose topics were deleted and created again.
 
         Args:
-            czxids: the transaction of each topic that has a node.
+            czxids: the creating transaction of each topic node.
         """
         return frozenset(
             tp
@@ -181,6 +181,6 @@ class OwnedClaims:
         )
 
     def stopped(self) -> frozenset[TopicPartition]:
-        """What stands still: behind a message that can't be read, or for want of a start."""
+        """Return the partitions stopped by an unreadable message, or without a position."""
         halted = {tp for tp, (claim, _) in self._claims.items() if claim.halted}
         return frozenset(halted | self._refused)

@@ -1,8 +1,8 @@
-"""From what a round read to what it changes: a pure comparison of two maps.
+"""Compares what a member owns with what it should own, and plans the changes. Pure.
 
-The original gives up everything and claims everything anew at each rebalance. Here a partition that
-stays with its thread is left alone: its node, its queue, its position. For the other members both
-look the same, since all they can see is who owns what at the end.
+The original releases and claims everything at each rebalance. Here a partition that stays with its
+thread keeps its node, queue and position. Other members can't tell the difference, since they only
+see the final owners.
 """
 
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ Ownership = Mapping[TopicPartition, ConsumerThreadId]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebalancePlan:
-    """What one round does.
+    """The changes of one round.
 
     Attributes:
-        lost: being read here, but the owner node is no longer ours, or the topic is another one of
-            the same name: stop at once, commit nothing.
-        give_up: being read here and to be handed over: stop, commit.
-        release: owner nodes of ours to delete; ``give_up`` and what was claimed but never started.
-        take: to be claimed and started; may hold nodes that are ours already.
-        restart: stands still and stays ours: stop, commit, and start anew; part of ``take``.
+        lost: being read, but the owner node is no longer ours, or the topic was created again: stop
+            at once, commit nothing.
+        give_up: being read, to be handed over: stop, commit.
+        release: owner nodes of ours to delete: ``give_up``, and what was claimed but never started.
+        take: to be claimed and started; some nodes may be ours already.
+        restart: stopped but still assigned to us: stop, commit, start again; part of ``take``.
     """
 
     lost: Ownership
@@ -34,17 +34,17 @@ class RebalancePlan:
 
     @property
     def stop(self) -> tuple[TopicPartition, ...]:
-        """What is no longer delivered."""
+        """The partitions to stop delivering."""
         return (*self.lost, *self.give_up, *self.restart)
 
     @property
     def commit(self) -> tuple[TopicPartition, ...]:
-        """What of it is still ours to commit."""
+        """The stopped partitions that are still ours to commit."""
         return (*self.give_up, *self.restart)
 
     @property
     def changes_nothing(self) -> bool:
-        """Return whether every partition is where it belongs."""
+        """Whether every partition is where it belongs."""
         return not (self.lost or self.give_up or self.release or self.take)
 
 
@@ -60,11 +60,11 @@ def plan_round(
     """Compare what this member should own with what it has.
 
     Args:
-        assigned: its share by the assignor.
+        assigned: its assignment.
         claimed: the owner nodes it created and did not delete.
-        started: those of them it is reading.
-        held: those of ``claimed`` whose nodes were found, just now, to be still its own.
-        stopped: those of ``started`` that stand still and may go on when started anew.
+        started: those of ``claimed`` that it is reading.
+        held: those of ``claimed`` whose nodes are still its own, as just read.
+        stopped: those of ``started`` that are stopped and may go on when started again.
         recreated: those of ``started`` whose topic was deleted and created again.
     """
     lost = {tp: thread for tp, thread in started.items() if tp not in held or tp in recreated}
@@ -90,7 +90,7 @@ def plan_round(
 
 
 def own_share(owned: Ownership) -> str:
-    """The ownership as one line for logs: ``topic [0 1 2], other [4]``."""
+    """Format an ownership as one line for logs: ``topic [0 1 2], other [4]``."""
     by_topic: dict[str, list[int]] = {}
     for tp in sorted(owned):
         by_topic.setdefault(tp.topic, []).append(tp.partition)

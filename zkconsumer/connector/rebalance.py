@@ -1,6 +1,6 @@
 """The rebalance of one member as a state machine: events in, actions out, nothing else.
 
-``rebalance_state`` draws the states. The rules:
+``rebalance_state`` draws the states. Rules:
 
 1. One step at a time. A trigger that arrives during a round means one more round, however many
    arrive (Kafka's watcher thread collapses them likewise).
@@ -8,16 +8,16 @@
    released, before anything new is claimed.
 3. Offsets are loaded *after* the claim. The original loads before, and so may read one that the
    old owner is about to commit past.
-4. A claim is all or nothing. A refusal backs off; it ends early when an owner node in the way
-   vanishes, and such an early try is not counted. The last try's pause is waited out as well.
-5. When the session ends, ownership is void at once, from whatever state. Session events carry the
-   id of their session: late news of an earlier one changes nothing.
-6. After ``max_retries`` failed tries the caller hears it; tries go on, at longer intervals.
-7. At rest it looks around now and then (an audit): an owner node of ours that somebody deleted is
-   made again, a partition that nobody owns is taken by whom it falls to, one that stands still is
-   started anew.
-8. A node that belongs to no session never goes by itself. It keeps its own partition from us, not
-   all the others; every audit tries it again.
+4. A claim is all or nothing. A refusal backs off; the pause ends early when an owner node in the
+   way vanishes, and such an early try is not counted. The last try's pause is waited out as well.
+5. When the session ends, ownership is void at once, in any state. Session events carry the id of
+   their session: late events of an earlier one change nothing.
+6. After ``max_retries`` failed tries the caller gets an error; tries go on, at longer intervals.
+7. At rest it audits the group at intervals: an owner node of ours that was deleted is created
+   again, a partition without an owner is claimed by the member it is assigned to, a stopped one
+   is started again.
+8. A node that belongs to no session never goes away by itself. It keeps its own partition from us,
+   not all the others; every audit tries it again.
 
 Source: Kafka 0.8.2.2 ``ZKRebalancerListener``.
 """
@@ -33,15 +33,15 @@ from zkconsumer.connector.retries import Retries
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 _LEAVING = 0
-"""The round of a member that leaves: nobody waits for the answers."""
+"""The round of a leaving member: its results are ignored."""
 
 
 class RebalanceCore:
-    """One member's rebalance.
+    """The state machine of one member's rebalances.
 
     Args:
-        settings: see there.
-        random: numbers in [0, 1) that spread the retries of members that failed together.
+        settings: the member's settings.
+        random: returns numbers in [0, 1) that spread the retries of members that failed together.
     """
 
     def __init__(self, settings: RebalanceSettings, random: Callable[[], float]) -> None:
@@ -73,11 +73,11 @@ class RebalanceCore:
         )
 
     def next_deadline_ms(self) -> int | None:
-        """When to send a ``DeadlineReached``; None: not before something else happens."""
+        """When to send a ``DeadlineReached``; None: only after the next event."""
         return self._deadline_ms
 
     def receive(self, event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
-        """Take an event; the actions are to be run in order, a step (it is last) answered."""
+        """Process an event; return the actions to run in order, the last of them maybe a step."""
         self._now_ms = now_ms
         match event:
             case ev.Join():
@@ -94,7 +94,7 @@ class RebalanceCore:
             case ev.DeadlineReached():
                 return self._tick(now_ms)
             case _:
-                # An answer to a question of an earlier round: the session ended, or we left.
+                # A result of an earlier round is dropped: the session ended, or the member left.
                 return self._respond(event) if event.round == self._round else ()
 
     # --- joining, leaving, sessions -----------------------------------------------------
@@ -106,7 +106,7 @@ class RebalanceCore:
         return self._begin(cause)
 
     def _leave(self) -> tuple[ev.Action, ...]:
-        """Everything in the order that loses nothing; nothing is decided on the way."""
+        """Leave in the order that loses nothing; no result changes it."""
         was_member = self._joined and self.state is not RebalanceState.OUTSIDE
         claimed, started = dict(self.claimed), tuple(self.started)
         self._joined = False
@@ -159,10 +159,10 @@ class RebalanceCore:
             self._pending = cause
             return ()
         if cause is ev.RebalanceCause.BROKERS and self._brokers_seen:
-            # Leaders that move are the fetchers' affair, not the group's.
+            # A change of leaders concerns the fetchers, not the group.
             return ()
         if cause is ev.RebalanceCause.COMMIT_FAILED and self.state is not RebalanceState.OWNING:
-            # The next try looks anyway; nothing has changed that would make it come earlier.
+            # The next try reads the group anyway; nothing has changed that would make it succeed.
             return ()
         if self.state is not RebalanceState.BACKING_OFF:
             self._retries.start_over()
@@ -205,7 +205,7 @@ class RebalanceCore:
         audit = self._cause is ev.RebalanceCause.AUDIT
         return (ev.ReadGroup(self._round, tuple(self.claimed), audit),)
 
-    def _respond(self, event: ev.Answer) -> tuple[ev.Action, ...]:
+    def _respond(self, event: ev.StepResult) -> tuple[ev.Action, ...]:
         match event:
             case ev.StepDone():
                 return self._step_done()
@@ -223,8 +223,8 @@ class RebalanceCore:
                 return self._step_done()
             case ev.StepFailed():
                 if self.state is RebalanceState.CLAIMING:
-                    # Some nodes may be there all the same: the next reading tells which, and
-                    # what is ours and not assigned to us then gets released.
+                    # Some nodes may have been created all the same: the next read shows which, and
+                    # those not assigned to us are then released.
                     self.claimed.update(self._current_plan().take)
                 return self._back_off(event.reason)
             case _:
@@ -293,7 +293,7 @@ class RebalanceCore:
         return (ev.Lost(gone),) if gone else ()
 
     def _without_brokers(self, held: frozenset[TopicPartition]) -> tuple[ev.Action, ...]:
-        """Nothing is shared out anew (as in the original), but what was lost is stopped."""
+        """Stop what was lost; like the original, assign nothing while there are no brokers."""
         lost = {tp: thread for tp, thread in self.started.items() if tp not in held}
         if not lost:
             return self._settle()
@@ -342,12 +342,12 @@ class RebalanceCore:
         return (ev.LoadOffsets(self._round, tuple(plan.take)),)
 
     def _claim_refused(self, event: ev.ClaimRefused) -> tuple[ev.Action, ...]:
-        new, untold = self._blocked.add(event.stuck)
+        new, unreported = self._blocked.add(event.stuck)
         waiting: tuple[ev.Action, ...] = (ev.AwaitOwners(tuple(event.held_by)),)
-        if untold:
-            waiting = (ev.Blocked(untold, self._current_plan().take), *waiting)
+        if unreported:
+            waiting = (ev.Blocked(unreported, self._current_plan().take), *waiting)
         if new and len(event.stuck) == len(event.held_by):
-            # Nobody will ever release these: go on without them.
+            # No session will ever release these: go on without them.
             return (*waiting, *self._read())
         if not event.held_by:
             return self._back_off("owners of its partitions come and go")
@@ -360,7 +360,7 @@ class RebalanceCore:
         return self._start(event.offsets)
 
     def _start(self, offsets: Mapping[TopicPartition, int | None]) -> tuple[ev.Action, ...]:
-        """Start what was taken. With nothing taken, still tell who owns what, where that is new."""
+        """Start what was claimed. If nothing was, still announce a changed assignment."""
         take = self._current_plan().take
         if not take and self._assignment == self._announced:
             return self._settle()
@@ -395,7 +395,7 @@ class RebalanceCore:
         return () if reported else (ev.ReportFailure(self._retries.failed, self._retries.reason),)
 
     def _overtaken(self) -> tuple[ev.Action, ...]:
-        """Something changed during the failed round: what it failed on may be gone already."""
+        """Retry at once after a trigger during the failed round: its reason may be gone."""
         return () if self._pending is None else self._trigger(self._pending)
 
     def _current_plan(self) -> RebalancePlan:

@@ -1,8 +1,8 @@
-"""What the rebalance core hears and what it wants done: values only.
+"""The events and actions of the rebalance core: values only.
 
-A *step* is an action that must be answered before anything else happens. Every step carries the
-number of its round and its answer echoes it, so that an answer that comes after the session ended,
-or after the member left, is recognised as one to another question.
+A *step* is an action whose result must be fed back before anything else happens. Every step carries
+the number of its round and its result repeats it, so that a result which comes after the session
+ended, or after the member left, is recognised as outdated.
 """
 
 from collections.abc import Mapping
@@ -42,19 +42,19 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """Shut down, or withdraw after the first rebalance failed."""
+    """The caller shuts down, or withdraws after the first rebalance failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceTriggered:
-    """Something was seen that may change who owns what."""
+    """A change was seen that may change the assignment."""
 
     cause: RebalanceCause
 
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """Connected, or connected again: the id tells whether it is still the same session."""
+    """Connected, for the first time or again; the id tells whether the session is the same."""
 
     session_id: int
 
@@ -68,22 +68,22 @@ class SessionEnded:
 
 @dataclass(frozen=True, slots=True)
 class DeadlineReached:
-    """The deadline that the core named has come."""
+    """The core's deadline has passed."""
 
 
-# --- answers to steps --------------------------------------------------------------------------
+# --- results of steps --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class StepDone:
-    """The step did what it should."""
+    """The step succeeded."""
 
     round: int
 
 
 @dataclass(frozen=True, slots=True)
 class StepFailed:
-    """The step failed: the network, ZooKeeper, or a value that made no sense."""
+    """The step failed: the network, ZooKeeper, or an invalid value."""
 
     round: int
     reason: str
@@ -91,7 +91,7 @@ class StepFailed:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationBlocked:
-    """A node of another session stands where our registration belongs."""
+    """A node of another session has the path of our registration."""
 
     round: int
     reason: str
@@ -99,18 +99,18 @@ class RegistrationBlocked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRead:
-    """What ZooKeeper holds of the group.
+    """The state of the group in ZooKeeper.
 
     Attributes:
-        round: the step's.
+        round: the round of the step.
         view: every member's subscription, expanded, and the partitions of their topics.
         registered: whether our own registration is there.
         held: those of our claimed partitions whose owner nodes are ours.
         broker_count: how many brokers are alive.
-        stopped: those being read that stand still for good, such as behind a damaged message;
-            looked at in an audit only.
+        stopped: those being read that have stopped for good, such as at a damaged message; read in
+            an audit only.
         recreated: those being read whose topic was deleted and created again since they were
-            started: what was read of them is of the former topic.
+            started: what was read of them belongs to the former topic.
     """
 
     round: int
@@ -127,10 +127,10 @@ class ClaimRefused:
     """Some partitions have another owner; none was claimed.
 
     Attributes:
-        round: the step's.
-        held_by: the thread id in each owner node that was in the way.
-        stuck: those of them whose node belongs to no session, so that it never goes by itself,
-            with what to do about it.
+        round: the round of the step.
+        held_by: the thread id in each owner node in the way.
+        stuck: those whose node belongs to no session, so that it never goes away by itself, with
+            what to do about it.
     """
 
     round: int
@@ -140,27 +140,33 @@ class ClaimRefused:
 
 @dataclass(frozen=True, slots=True)
 class OffsetsLoaded:
-    """The committed offset of each claimed partition, None where there is none."""
+    """The committed offset of each claimed partition; None if it has none."""
 
     round: int
     offsets: Mapping[TopicPartition, int | None]
 
 
-Answer = StepDone | StepFailed | RegistrationBlocked | GroupRead | ClaimRefused | OffsetsLoaded
+StepResult = StepDone | StepFailed | RegistrationBlocked | GroupRead | ClaimRefused | OffsetsLoaded
 Event = (
-    Join | Withdraw | RebalanceTriggered | SessionStarted | SessionEnded | DeadlineReached | Answer
+    Join
+    | Withdraw
+    | RebalanceTriggered
+    | SessionStarted
+    | SessionEnded
+    | DeadlineReached
+    | StepResult
 )
 
 
-# --- steps: each is answered ----------------------------------------------------------------------
+# --- steps: each has a result ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
     """Create the registration node, in this session and no other.
 
-    All that is claimed later is bound to the registration's session. If the client is in a newer
-    one already, whose start is still on its way here, the step fails.
+    Everything claimed later is bound to the registration's session. The step fails if the client
+    has a newer session already, whose start event is still under way.
     """
 
     round: int
@@ -169,9 +175,9 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class ReadGroup:
-    """Read the group and set all watches; look who owns these.
+    """Read the group, set all watches, and check who owns these partitions.
 
-    An audit also looks for partitions that nobody owns, and for those of ours that stand still.
+    An audit also looks for partitions without an owner, and for stopped ones of ours.
     """
 
     round: int
@@ -181,7 +187,7 @@ class ReadGroup:
 
 @dataclass(frozen=True, slots=True)
 class Revoke:
-    """Stop delivering these."""
+    """Stop delivering these partitions."""
 
     round: int
     partitions: tuple[TopicPartition, ...]
@@ -189,9 +195,9 @@ class Revoke:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Tell the listener, and commit the consumed offsets of these where auto-commit is on.
+    """Call the listener and, with auto-commit, commit the consumed offsets of these partitions.
 
-    Those that ``stay`` are started anew at once; of them the listener hears nothing.
+    Those that ``stay`` are started again at once; the listener is not called for them.
     """
 
     round: int
@@ -217,7 +223,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class LoadOffsets:
-    """Read the committed offsets of these, now that nobody else may move them."""
+    """Read the committed offsets of these, now that no other member may commit them."""
 
     round: int
     partitions: tuple[TopicPartition, ...]
@@ -225,7 +231,7 @@ class LoadOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Tell the listener who owns what in the group; fetch and deliver these, from these offsets."""
+    """Tell the listener the group's assignment; fetch and deliver these, from these offsets."""
 
     round: int
     owned: Ownership
@@ -236,7 +242,7 @@ class Start:
 Step = Register | ReadGroup | Revoke | Commit | Release | Claim | LoadOffsets | Start
 
 
-# --- actions without an answer -----------------------------------------------------------------
+# --- actions without a result ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,9 +254,9 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """These partitions of ours can't be claimed until somebody steps in: text for each.
+    """These partitions of ours can't be claimed until an operator intervenes; a reason for each.
 
-    ``wanted`` says, of these at least, which of our threads they fall to.
+    ``wanted`` has, for these at least, the threads that they are assigned to.
     """
 
     reasons: Mapping[TopicPartition, str]
@@ -259,7 +265,7 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The owner nodes of these are gone, or another's: they are not ours any more."""
+    """The owner nodes of these are gone or another member's: they are no longer ours."""
 
     partitions: tuple[TopicPartition, ...]
 
@@ -301,7 +307,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """The try failed; there will be another."""
+    """The try failed; another follows."""
 
     attempt: int
     delay_ms: int
@@ -310,7 +316,7 @@ class RetryLater:
 
 @dataclass(frozen=True, slots=True)
 class ReportFailure:
-    """All tries failed: the caller must hear it. Tries go on, at longer intervals."""
+    """All tries failed: report it to the caller. Tries go on, at longer intervals."""
 
     attempts: int
     reason: str

@@ -1,4 +1,4 @@
-r"""Where a member stands in a rebalance, and what the configuration says of it.
+r"""The states of a member's rebalance, and its settings.
 
 ::
 
@@ -7,7 +7,8 @@ r"""Where a member stands in a rebalance, and what the configuration says of it.
                           |             |  |   +--> CLAIMING --> LOADING --> STARTING --+--> OWNING
               new session |     trigger |  |           |                                     |
                           |             |  +-- nothing to change --------------------------> |
-                          |             +---------- trigger, or the other way round ---------+
+                                                  |             +---------- trigger
+                                                  --------------------------------------+
                           |             |
                           +--- BACKING_OFF / FAILED <-- a step failed, a claim was refused
 """
@@ -19,7 +20,7 @@ from zkconsumer.assignment.strategy import Strategy
 
 
 class RebalanceState(Enum):
-    """Where a member stands."""
+    """The state of a member."""
 
     OUTSIDE = auto()
     """Not a member: not joined yet, left, or without a session."""
@@ -36,7 +37,7 @@ class RebalanceState(Enum):
     BACKING_OFF = auto()
     """The last try failed; the next one is due at a deadline, or at a trigger."""
     FAILED = auto()
-    """All tries failed and the caller has heard it; otherwise as BACKING_OFF, but slower."""
+    """All tries failed and the caller got the error; otherwise as BACKING_OFF, but slower."""
 
 
 RESTING = frozenset({RebalanceState.OWNING, RebalanceState.BACKING_OFF, RebalanceState.FAILED})
@@ -44,16 +45,16 @@ RESTING = frozenset({RebalanceState.OWNING, RebalanceState.BACKING_OFF, Rebalanc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebalanceSettings:
-    """What the configuration says of rebalancing.
+    """Settings of rebalancing.
 
     Attributes:
-        consumer_id: our own.
+        consumer_id: the member's own.
         strategy: ``partition.assignment.strategy``.
         max_retries: tries for each trigger, ``rebalance.max.retries``.
         backoff_ms: ``rebalance.backoff.ms``.
-        session_timeout_ms: how long a session lives without its client: for so long, twice over
-            for a server's ticks, a registration in the way is waited for beyond ``max_retries``.
-        audit_interval_ms: how often a member at rest looks around, ``owner.audit.interval.ms``;
+        session_timeout_ms: how long a session lives without its client. A registration in the way
+            is waited for twice as long (a server's ticks), beyond ``max_retries``.
+        audit_interval_ms: how often a member at rest audits the group, ``owner.audit.interval.ms``;
             0: never.
     """
 

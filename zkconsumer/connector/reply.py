@@ -1,4 +1,4 @@
-"""An answer that one thread waits for and another gives; safe around signal handlers."""
+"""A result that one thread waits for and another provides; safe around signal handlers."""
 
 from typing import Generic, TypeVar
 
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Reply(Generic[T]):
-    """Given once: a value or an error.
+    """A value or an error, given once.
 
     Built on ``Mailbox``: it holds no lock that a signal handler, interrupting the waiting thread,
     could need.
@@ -20,15 +20,15 @@ class Reply(Generic[T]):
         self._box: Mailbox[tuple[T | None, BaseException | None]] = Mailbox()
 
     def give(self, value: T) -> None:
-        """Answer."""
+        """Provide the value."""
         self._box.put((value, None))
 
     def fail(self, error: BaseException) -> None:
-        """Answer with an error, raised in the waiting thread."""
+        """Provide an error, which is raised in the waiting thread."""
         self._box.put((None, error))
 
     def wait(self, timeout_ms: int | None) -> tuple[T | None, bool]:
-        """The answer and True, or None and False where none came in time.
+        """Return the value and True, or None and False after the time-out.
 
         Raises:
             BaseException: the error that was given.

@@ -1,4 +1,4 @@
-"""How many tries a rebalance has had, and when the next one is due: arithmetic, no clock.
+"""How many tries a rebalance has had, and when the next one is due. Pure arithmetic, no clock.
 
 Source: ``rebalance.max.retries`` and ``rebalance.backoff.ms`` of Kafka 0.8.2.2, counted per
 trigger. Unlike there, tries go on after the last one, at longer intervals.
@@ -11,11 +11,11 @@ from zkconsumer.connector.rebalance_state import RebalanceSettings
 
 
 class Retries:
-    """Counts the failed tries since the last rest.
+    """Counts the failed tries since the last successful round.
 
     Args:
-        settings: how many, and how far apart.
-        random: numbers in [0, 1) that spread the retries of members that failed together.
+        settings: the limit of tries and their pauses.
+        random: returns numbers in [0, 1) that spread the retries of members that failed together.
     """
 
     def __init__(self, settings: RebalanceSettings, random: Callable[[], float]) -> None:
@@ -29,21 +29,21 @@ class Retries:
         self.reason = ""
 
     def rested(self) -> None:
-        """A round came through: all is forgotten."""
+        """Forget all failures after a successful round."""
         self.start_over()
         self.reported = False
 
     def start_over(self) -> None:
-        """A new trigger, with all its tries before it."""
+        """Allow a new trigger all its tries."""
         self.failed = 0
         self.counted = True
 
     def registered(self) -> None:
-        """Nothing stands in the registration's way."""
+        """Record that nothing blocks the registration any more."""
         self._blocked_until_ms = None
 
     def blocked(self, now_ms: int) -> None:
-        """The registration is blocked, most likely by our own of before a crash.
+        """Record that the registration is blocked, most likely by our own node of before a crash.
 
         It goes when its session does: for so long, tries don't count.
         """
@@ -53,14 +53,14 @@ class Retries:
             self.counted = False
 
     def fail(self, reason: str) -> int:
-        """Note a failed try; gives how long to wait before the next."""
+        """Record a failed try; return how long to wait before the next."""
         self.failed += 1 if self.counted else 0
         self.reason = reason
         return self._backoff.delay_ms(0, self._random())
 
     @property
     def exhausted(self) -> bool:
-        """Return whether this was the last one that ``rebalance.max.retries`` allows."""
+        """Whether the last try allowed by ``rebalance.max.retries`` has failed."""
         return self.failed >= self._settings.max_retries
 
     @property
@@ -69,7 +69,7 @@ class Retries:
         return self._settings.backoff_ms * self._settings.max_retries
 
     def audit_delay_ms(self) -> int | None:
-        """When to look around while at rest; None: never. Spread, so that members take turns."""
+        """Return when to audit while at rest, spread at random; None: never."""
         interval_ms = self._settings.audit_interval_ms
         if interval_ms <= 0:
             return None

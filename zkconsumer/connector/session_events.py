@@ -1,4 +1,4 @@
-"""Session events on their way to the control thread; what can't wait for it happens at once."""
+"""Passes session events to the control thread; does at once what can't wait for it."""
 
 from collections.abc import Callable
 
@@ -21,9 +21,9 @@ def listen(
     interrupt: Callable[[], None],
     observation: Observation,
 ) -> None:
-    """Hear of the store's session: a lost one stops delivery there and then, on its thread.
+    """Subscribe to the store's session events; a lost session stops delivery at once.
 
-    ``interrupt`` breaks off what the control thread may be waiting for in vain by then.
+    ``interrupt`` breaks off what the control thread may be blocked on.
     """
 
     def receive(event: SessionEvent) -> None:
@@ -43,9 +43,9 @@ def listen(
 
     store.on_session(receive)
     store.on_response_sent(gate.received)
-    # Connected before anyone listened. The last word must be the session in force: one that ended
-    # meanwhile has been heard of already, and its start said late would put it in place again.
-    message = None
-    while message != store.session_id:
-        message = store.session_id
-        notify(ev.SessionStarted(message))
+    # Connected before the subscription. The last event must be of the session in force: if that
+    # ended meanwhile, a late start event would bring it back.
+    session_id = None
+    while session_id != store.session_id:
+        session_id = store.session_id
+        notify(ev.SessionStarted(session_id))

@@ -1,6 +1,6 @@
-"""Says once what a rebalance found odd: garbage of others, topics that are not there.
+"""Logs once what is wrong in the group: unreadable nodes of others, missing topics.
 
-Every rebalance reads everything anew, so each oddity is logged when it appears, not each time.
+Every rebalance reads the whole group, so each problem is logged when it appears, not each time.
 """
 
 import logging
@@ -14,22 +14,22 @@ log = logging.getLogger(__name__)
 
 _SHOWN: Final = 200
 _MOST_LINES: Final = 20
-"""At one reading: how many oddities there are, strangers decide."""
+"""Limit of lines for one read: the number of problems is in other members' hands."""
 
 
 class Sightings:
-    """Counts and logs oddities. Thread: control."""
+    """Counts and logs problems of the group. Thread: control."""
 
     def __init__(self, consumer_id: str) -> None:
         self._consumer_id = consumer_id
         self._seen: frozenset[str] = frozenset()
         self.skipped_count = 0
-        """How many unreadable registrations, brokers and topics were skipped in all."""
+        """The number of unreadable registrations, brokers and topics skipped so far."""
 
     def report(
         self, snapshot: GroupSnapshot, subscription: StreamSubscription, view: GroupView
     ) -> None:
-        """Log what is new among the oddities of this reading."""
+        """Log the problems of this read that are new."""
         skipped = [
             *(
                 f"member {member}: its registration can't be read and gets no partitions: {reason}"
@@ -48,22 +48,22 @@ class Sightings:
             f"member {member}: Scala members of this group fail on its registration: {reason}"
             for member, reason in snapshot.unreadable_by_scala.items()
         ]
-        unsupported = [*skipped, *scala_fails, *_missing_topics(snapshot, subscription, view)]
+        problems = [*skipped, *scala_fails, *_missing_topics(snapshot, subscription, view)]
         if not snapshot.brokers:
-            unsupported.append(
+            problems.append(
                 "no broker is registered in ZooKeeper: waiting for one; is the chroot of "
                 "zookeeper.connect that of the brokers?"
             )
         mine = view.members.get(self._consumer_id)
         if subscription.wildcard and mine is not None and not mine.topics:
-            unsupported.append(_idle_filter(snapshot, subscription))
-        new = [text for text in unsupported if text not in self._seen]
+            problems.append(_idle_filter(snapshot, subscription))
+        new = [text for text in problems if text not in self._seen]
         for text in new[:_MOST_LINES]:
             log.warning("%s: %s", self._consumer_id, text)
         if len(new) > _MOST_LINES:
             log.warning("%s: ... and %s more oddities", self._consumer_id, len(new) - _MOST_LINES)
         self.skipped_count += sum(text not in self._seen for text in skipped)
-        self._seen = frozenset(unsupported)
+        self._seen = frozenset(problems)
 
 
 def _missing_topics(

@@ -1,6 +1,6 @@
-"""Runs the steps of a rebalance: each turns an action into calls, their outcome into an answer.
+"""Runs the steps of a rebalance: turns each action into calls, and their outcome into a result.
 
-Nothing is decided here; what a step can't do becomes ``StepFailed`` with the reason.
+Nothing is decided here; a step that fails becomes ``StepFailed`` with the reason.
 """
 
 import logging
@@ -26,37 +26,37 @@ from zkconsumer.zk.registry import ClaimConflict, GroupRegistry, Owner, Registra
 log = logging.getLogger(__name__)
 
 _HAND_OVER_TRIES = 2
-"""The second one waits for a connection that broke during the first. More would stall the group.
+"""The second try waits for a connection that broke during the first. More would stall the group.
 
-A member that leaves has one: before it, it waited for the connection in its own way.
+A leaving member has one: it has waited for the connection already.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepSettings:
-    """What the configuration says of the steps."""
+    """Settings of the steps."""
 
     consumer_id: str
     exclude_internal_topics: bool
     automatic: OffsetOf | None
-    """What is committed before a hand-over; None without automatic commits."""
+    """Selects the offsets to commit before a hand-over; None without automatic commits."""
 
 
 class Fetching(Protocol):
-    """What fetches the claimed partitions into their queues (``FetchManager``)."""
+    """Fetches the claimed partitions into their queues (``FetchManager``)."""
 
     def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
-        """Fetch these, each from its next offset (None: by the reset policy)."""
+        """Fetch these claims, each from its offset (None: from the reset policy's)."""
         ...
 
     def wake(self) -> None:
-        """Let go of claims that were given up. Never waits."""
+        """Drop claims that were revoked. Never blocks."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collaborators:
-    """Whom the steps call."""
+    """The collaborators of the steps."""
 
     registry: GroupRegistry
     offset_store: OffsetStore
@@ -80,7 +80,7 @@ class RebalanceSteps:
         self._settings = settings
         self._others = others
         self._trigger = trigger
-        self._look = GroupReader(
+        self._group_reader = GroupReader(
             GroupReading(
                 consumer_id=settings.consumer_id,
                 exclude_internal_topics=settings.exclude_internal_topics,
@@ -94,22 +94,22 @@ class RebalanceSteps:
         self._fetched: dict[TopicPartition, FetchedOffset] = {}
 
     def subscribe(self, subscription: StreamSubscription | None) -> None:
-        """Set what is registered and where messages go, before joining."""
+        """Set the subscription to register and deliver to, before joining."""
         self._subscription = subscription
 
-    def run(self, step: ev.Step) -> ev.Answer:
-        """Do it, and say how it went."""
+    def run(self, step: ev.Step) -> ev.StepResult:
+        """Run a step and return its result."""
         try:
             return self._run(step)
         except ZkConsumerError as error:
             return ev.StepFailed(step.round, f"{type(step).__name__}: {error}")
 
-    def _run(self, step: ev.Step) -> ev.Answer:
+    def _run(self, step: ev.Step) -> ev.StepResult:
         match step:
             case ev.Register():
                 return self._register(step)
             case ev.ReadGroup():
-                return self._look.read(step, self._subscribed())
+                return self._group_reader.read(step, self._subscribed())
             case ev.Revoke(_, partitions):
                 self._others.claims.revoke(partitions)
                 self._others.fetching.wake()
@@ -128,7 +128,7 @@ class RebalanceSteps:
                 assert_never(step)
         return ev.StepDone(step.round)
 
-    def _register(self, step: ev.Register) -> ev.Answer:
+    def _register(self, step: ev.Register) -> ev.StepResult:
         registration = self._subscribed().registration(self._others.clock.wall_ms())
         result = self._others.registry.register(
             self._settings.consumer_id, registration, session_id=step.session_id
@@ -148,7 +148,7 @@ class RebalanceSteps:
         return f"{path} is a persistent node, which no consumer makes: delete it"
 
     def _transfer(self, step: ev.Commit) -> None:
-        """Let the caller finish, then commit: nobody else can move these offsets yet."""
+        """Let the caller finish, then commit: we still own these partitions."""
         claims = self._others.claims.transfer(step.partitions)
         leaving = set(step.partitions).difference(step.stay)
         finished = self._others.listener.releasing(leaving)
@@ -165,7 +165,7 @@ class RebalanceSteps:
                 return
         log.warning("%s: these messages will come again", self._settings.consumer_id)
 
-    def _claim(self, step: ev.Claim) -> ev.Answer:
+    def _claim(self, step: ev.Claim) -> ev.StepResult:
         result = self._others.registry.claim(step.wanted)
         if isinstance(result, ClaimConflict):
             held_by = {tp: self._owner_text(tp, owner) for tp, owner in result.held.items()}
@@ -179,7 +179,7 @@ class RebalanceSteps:
         path = self._others.registry.owner_path(tp)
         return f"{owner.thread_id} (a persistent node, which no consumer makes: delete {path})"
 
-    def _load_offsets(self, step: ev.LoadOffsets) -> ev.Answer:
+    def _load_offsets(self, step: ev.LoadOffsets) -> ev.StepResult:
         self._fetched = self._others.offset_store.fetch(step.partitions)
         return ev.OffsetsLoaded(
             step.round, {tp: fetched.offset for tp, fetched in self._fetched.items()}
@@ -195,8 +195,8 @@ class RebalanceSteps:
             queue = subscription.queue_of(tp, thread_id.thread)
             fetched = self._fetched.get(tp, FetchedOffset(None))
             if fetched.error is not None:
-                # A position that is there but can't be read must not become "none": the reset
-                # policy would then skip messages, or bring all of them again.
+                # A committed offset that can't be read must not become "none": the reset policy
+                # would then skip messages, or deliver all of them again.
                 queue.fail(PartitionFailed(tp, -1, fetched.error))
                 self._others.claims.refuse(tp)
                 continue
@@ -222,49 +222,51 @@ class RebalanceSteps:
             log.warning("group %s: topic %s %s", self._others.registry.group_id, topic, text)
 
     def await_owners(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Trigger as soon as an owner node that is in the way vanishes."""
+        """Trigger a rebalance as soon as an owner node in the way is deleted."""
 
         def watch() -> None:
             cause = ev.RebalanceCause.OWNER_GONE
-            if self._others.registry.watch_owners(partitions, self._look.watches[cause]):
-                # Released between the claim and now: the watch on those will never fire.
+            if self._others.registry.watch_owners(partitions, self._group_reader.watches[cause]):
+                # Released between the claim and now: these watches will never fire.
                 self._trigger(cause)
 
         self._quietly(watch)
 
     def await_registration(self) -> None:
-        """Trigger as soon as the registration node that is in the way vanishes."""
+        """Trigger a rebalance as soon as the registration node in the way is deleted."""
 
         def watch() -> None:
             cause = ev.RebalanceCause.REGISTRATION_GONE
             consumer_id = self._settings.consumer_id
-            if not self._others.registry.watch_registration(consumer_id, self._look.watches[cause]):
+            if not self._others.registry.watch_registration(
+                consumer_id, self._group_reader.watches[cause]
+            ):
                 self._trigger(cause)
 
         self._quietly(watch)
 
     def block(self, blocked: ev.Blocked) -> None:
-        """Let the caller hear of partitions that stay unread until somebody steps in."""
+        """Fail the streams of partitions that can't be claimed until an operator intervenes."""
         for tp, reason in sorted(blocked.reasons.items()):
             queue = self._subscribed().queue_of(tp, blocked.wanted[tp].thread)
             queue.fail(PartitionFailed(tp, -1, f"it can't be claimed: {reason}"))
 
     def unregister(self) -> bool:
-        """Delete the registration; False where it may still be there."""
+        """Delete the registration; return False if it may still exist."""
         return self._quietly(lambda: self._others.registry.unregister(self._settings.consumer_id))
 
     def fence(self) -> None:
-        """Stop delivering everything; nothing of it will be committed."""
+        """Stop delivering everything; none of it will be committed."""
         revoked = self._others.claims.revoke_all()
         self._others.fetching.wake()
         self.lost([claim.topic_partition for claim in revoked])
 
     def lost(self, partitions: Sequence[TopicPartition]) -> None:
-        """Let the caller hear of partitions that went without a hand-over, where he wants to."""
+        """Report partitions that were lost without a hand-over to the listener."""
         self._others.listener.losing(partitions)
 
     def _quietly(self, call: Callable[[], object]) -> bool:
-        """For what comes again anyway where it fails; says whether it did not."""
+        """Run a call that will be repeated anyway if it fails; return whether it succeeded."""
         try:
             call()
         except ZkConsumerError as error:

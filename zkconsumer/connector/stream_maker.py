@@ -1,4 +1,4 @@
-"""Makes the queues and streams of a connector."""
+"""Creates the queues and streams of a connector."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -16,11 +16,11 @@ V = TypeVar("V")
 
 
 class StreamMaker:
-    """Makes what belongs to one connector.
+    """Creates the queues and streams of one connector.
 
     Args:
-        config: of the connector.
-        parts: what it is made of.
+        config: the connector's configuration.
+        parts: the connector's components.
         commit_ahead: see ``KafkaStream``.
     """
 
@@ -32,9 +32,9 @@ class StreamMaker:
         self._commit_ahead = commit_ahead
 
     def new_queues(self, count: int) -> tuple[StreamQueue, ...]:
-        """So many, empty, which share the byte budget with all others of the connector."""
-        most, budget = self._config.queued_max_message_chunks, self._parts.streaming.budget
-        return tuple(new_chunk_queue(most, budget) for _ in range(count))
+        """Return `count` empty queues that share the connector's byte budget."""
+        max_chunks, budget = self._config.queued_max_message_chunks, self._parts.streaming.budget
+        return tuple(new_chunk_queue(max_chunks, budget) for _ in range(count))
 
     def new_streams(
         self,
@@ -43,20 +43,20 @@ class StreamMaker:
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> list[KafkaStream[K, V]]:
-        """One for each queue, in their order, which is that of the consumer threads.
+        """Return a stream for each queue, in the order of the consumer threads.
 
         Args:
-            queues: of one topic, or of a filter.
+            queues: those of one topic, or of a filter.
             topic: None for a filter.
             key_decoder: see ``MessageAndMetadata``.
             value_decoder: the same.
         """
-        made: list[KafkaStream[K, V]] = []
+        streams: list[KafkaStream[K, V]] = []
         for number, queue in enumerate(queues):
             stream = self._new_stream(queue, key_decoder, value_decoder)
             self._parts.measuring.add_stream(MeasuredStream(topic, number, queue, stream))
-            made.append(stream)
-        return made
+            streams.append(stream)
+        return streams
 
     def _new_stream(
         self,

@@ -1,4 +1,4 @@
-"""What a connector subscribes to, and which queue each of its threads reads from.
+"""What a connector subscribes to, and the queue that each of its threads reads from.
 
 Source: Kafka 0.8.2.2 ``TopicCount``, ``StaticTopicCount`` and ``WildcardTopicCount``.
 """
@@ -20,30 +20,30 @@ class StreamSubscription(Protocol):
 
     @property
     def wildcard(self) -> bool:
-        """Return whether new topics may come to match it."""
+        """Whether topics created later may match."""
         ...
 
     @property
     def static_topics(self) -> tuple[str, ...]:
-        """The topics it names; empty for a filter."""
+        """The topics named; empty for a filter."""
         ...
 
     def registration(self, timestamp_ms: int) -> Registration:
-        """What to write into the registration node."""
+        """Return the content of the registration node."""
         ...
 
     def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
-        """The queue of the stream that a thread's partition is delivered to."""
+        """Return the queue of the stream that reads a thread's partition."""
         ...
 
     def queues(self) -> tuple[StreamQueue, ...]:
-        """All of them, each once."""
+        """Return all queues, each once."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StaticSubscription:
-    """Named topics; every topic has queues of its own, one a thread."""
+    """Named topics; every topic has queues of its own, one per thread."""
 
     topic_queues: Mapping[str, tuple[StreamQueue, ...]]
 
@@ -108,10 +108,10 @@ class FilterSubscription:
 
 
 def check_topic_counts(topic_counts: Mapping[str, int]) -> None:
-    """Refuse what would stop the whole group: each Scala member reads our registration.
+    """Check the topics, since a bad registration would stop every Scala member of the group.
 
     Raises:
-        ConfigError: naming the topic; or this is no map.
+        ConfigError: names the topic; or `topic_counts` is no map.
     """
     if not isinstance(topic_counts, Mapping):
         raise ConfigError(
@@ -127,20 +127,20 @@ def check_topic_counts(topic_counts: Mapping[str, int]) -> None:
 
 
 def check_filter(topic_filter: object) -> None:
-    """Refuse what is no filter, a bare text before all: it would leave open which way it filters.
+    """Check that this is a filter; a bare string does not say what it includes.
 
     Raises:
-        ConfigError: naming the filters that there are.
+        ConfigError: names the filters.
     """
     if not isinstance(topic_filter, Whitelist | Blacklist):
         raise ConfigError(f"filter {topic_filter!r}: give a Whitelist('...') or a Blacklist('...')")
 
 
 def check_stream_count(count: object, what: str) -> None:
-    """Refuse a number of streams below 1.
+    """Check that a number of streams is 1 or more.
 
     Raises:
-        ConfigError: naming what it is for.
+        ConfigError: names what it is for.
     """
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ConfigError(f"{what}: the number of streams must be 1 or more, not {count!r}")
@@ -149,10 +149,10 @@ def check_stream_count(count: object, what: str) -> None:
 def check_offsets(
     offsets: object,
 ) -> Mapping[TopicPartition, OffsetAndMetadata] | None:
-    """Refuse what is no map of offsets; None stays None.
+    """Check that this is a map of offsets; return a copy, or None for None.
 
     Raises:
-        ConfigError: naming what is wrong.
+        ConfigError: names what is wrong.
     """
     if offsets is None:
         return None

@@ -42,7 +42,7 @@ class CommitFuture:
 
     @property
     def is_done(self) -> bool:
-        """Return whether it is known."""
+        """Whether it is known."""
         if not self._is_done:
             self._look()
         return self._is_done

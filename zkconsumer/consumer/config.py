@@ -168,7 +168,7 @@ class PollConfig(Mapping[str, object]):
 
     @property
     def connects_at_once(self) -> bool:
-        """Return whether a consumer looks for a broker when it is made."""
+        """Whether a consumer looks for a broker when it is made."""
         told_version = self.inert.get("api_version") not in (None, "auto")
         return self.bootstrap_timeout_ms > 0 and self.zookeeper_connect is None and not told_version
 

@@ -41,7 +41,7 @@ class BufferedRecords:
 
     @property
     def is_used_up(self) -> bool:
-        """Return whether all its records were handed out."""
+        """Whether all its records were handed out."""
         return not length_hint(self.steps)
 
 

@@ -84,23 +84,23 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
 
     @property
     def is_inside(self) -> bool:
-        """Return whether the present thread has the turn."""
+        """Whether the present thread has the turn."""
         owned: bool = self._is_owned()  # type: ignore[attr-defined]
         return owned
 
     @property
     def is_anothers(self) -> bool:
-        """Return whether other threads poll, and this one never did."""
+        """Whether other threads poll, and this one never did."""
         return self.polled and not self.here.polls
 
     @property
     def is_ending(self) -> bool:
-        """Return whether calls that wait are to be broken off."""
+        """Whether calls that wait are to be broken off."""
         return self.closed or self.request is not None
 
     @property
     def is_forked(self) -> bool:
-        """Return whether this is a child of the process that made it."""
+        """Whether this is a child of the process that made it."""
         return self._guard.forked
 
     def __enter__(self) -> bool:  # type: ignore[override]

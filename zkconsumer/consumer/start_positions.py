@@ -90,7 +90,7 @@ class StartPositions:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether no partition waits for an answer, or for the caller."""
+        """Whether no partition waits for an answer, or for the caller."""
         return not (self._unresolved or self._requested or self._missing or self._to_judge)
 
     def came(self, partitions: Iterable[TopicPartition]) -> None:

@@ -47,7 +47,7 @@ class Subscription:
 
     @property
     def is_group_managed(self) -> bool:
-        """Return whether others decide which partitions are ours."""
+        """Whether others decide which partitions are ours."""
         return self.mode in (Mode.TOPICS, Mode.PATTERN)
 
     def subscribe(self, topics: object, pattern: object) -> None:

@@ -1,1 +1,1 @@
-"""Membership in a group that a coordinator keeps, as decisions only: events in, actions out."""
+"""Membership in a coordinator's group, as decisions only: events in, actions out."""

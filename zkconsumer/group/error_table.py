@@ -1,7 +1,7 @@
-"""What a member does about each error code of each request: one table.
+"""A member's reaction to each error code of each request, as one table.
 
-A code that the table does not name for a request is ``FATAL``: the caller hears it, and its next
-poll tries again. The documents' codes are those of Kafka's ``JoinGroupResponseHandler``,
+A code that the table does not name for a request is ``FATAL``: the caller gets the error, and its
+next poll tries again. The documents' codes are those of Kafka's ``JoinGroupResponseHandler``,
 ``SyncGroupResponseHandler``, ``HeartbeatResponseHandler``, ``FindCoordinatorResponseHandler`` and
 ``OffsetCommitResponseHandler``, from 0.9 to 3.9.
 """
@@ -14,7 +14,7 @@ from zkconsumer.error_codes import error_name
 
 
 class MembershipRequest(Enum):
-    """The requests whose answers tell of membership."""
+    """The requests whose responses concern membership."""
 
     FIND = "FindCoordinator"
     JOIN = "JoinGroup"
@@ -24,26 +24,26 @@ class MembershipRequest(Enum):
 
 
 class Handling(Enum):
-    """What to do."""
+    """The reaction to an error code."""
 
     FINE = auto()
-    """Nothing."""
+    """Nothing to do."""
     RETRY = auto()
-    """Ask the same again after a pause."""
+    """Send the request again after a pause."""
     RELOCATE = auto()
-    """Look for the coordinator again, then ask again."""
+    """Look up the coordinator, then send the request again."""
     REJOIN = auto()
-    """Join again under the same identity; what we own is ours until then."""
+    """Join again with the same identity; keep what we own until then."""
     TAKE_ID = auto()
-    """Join again with the member id that came along (KIP-394)."""
+    """Join again with the member id in the response (KIP-394)."""
     RESET_GENERATION = auto()
     """Our generation is over and what we had is lost; the member id may still be known."""
     RESET_MEMBER = auto()
-    """As before, and the coordinator has forgotten the member id."""
+    """As RESET_GENERATION, and the coordinator has forgotten the member id."""
     FATAL = auto()
-    """The caller hears it. Its next poll tries again."""
+    """Raise the error to the caller, whose next poll tries again."""
     FENCED = auto()
-    """Another member has our instance id. Joining again would throw *it* out, so we don't."""
+    """Another member has our instance id: don't join again, since that would fence *it*."""
 
 
 _COORDINATOR_GONE: Mapping[int, Handling] = {
@@ -97,8 +97,8 @@ TABLE: Mapping[MembershipRequest, Mapping[int, Handling]] = {
         E.FENCED_INSTANCE_ID: Handling.FENCED,
         E.GROUP_AUTHORIZATION_FAILED: Handling.FATAL,
     },
-    # Whether the offsets are committed is the offset store's affair; this is what a refusal says
-    # of the member. All other codes say nothing of it.
+    # Whether the offsets are committed is up to the offset store; these codes also concern the
+    # member, all others don't.
     MembershipRequest.COMMIT: {
         **_COORDINATOR_GONE,
         E.REQUEST_TIMED_OUT: Handling.RELOCATE,
@@ -111,7 +111,7 @@ TABLE: Mapping[MembershipRequest, Mapping[int, Handling]] = {
 
 
 def handling(request: MembershipRequest, code: int) -> Handling:
-    """What to do about this answer."""
+    """Return the reaction to a response's error code."""
     if code == E.NONE:
         return Handling.FINE
     default = Handling.FINE if request is MembershipRequest.COMMIT else Handling.FATAL
@@ -136,6 +136,6 @@ _ADVICE: Mapping[int, str] = {
 
 
 def explain(request: MembershipRequest, code: int) -> str:
-    """A sentence for the caller: which request was refused, why, and what may help."""
+    """Return a sentence for the caller: the refused request, the reason, and what may help."""
     why = _ADVICE.get(code, E.of(code).text)
     return f"{request.value} was refused with {error_name(code)}: {why}"

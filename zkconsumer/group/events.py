@@ -1,8 +1,8 @@
-"""What the membership core hears and what it wants done: values only, no bytes.
+"""The events and actions of the membership core: values only, no bytes.
 
-A *step* is an action that must be answered. Every step carries the number of its round and its
-answer echoes it, so that what comes after the core has moved on is recognised as late.
-``FindCoordinator`` and heartbeats run beside the steps.
+A *step* is an action whose result must be fed back. Every step carries the number of its round and
+its result repeats it, so that a result which comes after the core has moved on is recognised as
+late. ``FindCoordinator`` and heartbeats run beside the steps.
 """
 
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ class JoinReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """The caller's topics, patterns expanded: at first, and whenever they have changed.
+    """The caller's topics, patterns expanded: the first ones, or changed ones.
 
     Attributes:
         topics: their names.
-        open_ended: a pattern chose them, so an assignment may name topics that we don't know yet.
+        open_ended: whether a pattern chose them: an assignment may then name unknown topics.
     """
 
     topics: frozenset[str]
@@ -56,31 +56,31 @@ class Polled:
 
 @dataclass(frozen=True, slots=True)
 class TimerExpired:
-    """The deadline that the core named has come."""
+    """The core's deadline has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejoinTriggered:
-    """A reason to join again: ``TOPICS`` (heard only by a leader) or ``ASKED``."""
+    """A reason to join again: ``TOPICS`` (for leaders only) or ``ASKED``."""
 
     cause: JoinReason
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorLost:
-    """The connection to the coordinator broke: nothing in flight will be answered."""
+    """The connection to the coordinator broke: no request in flight gets a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorLocated:
-    """The group has a coordinator, and we know where."""
+    """The group's coordinator was found."""
 
     round: int
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorUnknown:
-    """Nobody could say; ``code`` is None where no broker answered."""
+    """The coordinator was not found; ``code`` is None if no broker responded."""
 
     round: int
     code: int | None
@@ -88,7 +88,7 @@ class CoordinatorUnknown:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatCompleted:
-    """The answer to the heartbeat sent under that identity."""
+    """The response to the heartbeat of this identity."""
 
     member_id: str
     generation: int
@@ -97,26 +97,26 @@ class HeartbeatCompleted:
 
 @dataclass(frozen=True, slots=True)
 class CommitCompleted:
-    """An offset commit under that identity was refused, or not: it tells of our membership."""
+    """The error code of a commit by this identity, which may concern its membership."""
 
     member_id: str
     generation: int
     code: int
 
 
-# --- answers to steps --------------------------------------------------------------------------
+# --- results of steps --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackDone:
-    """Report that ``RevokePartitions`` or ``TakeOver`` is done, whatever the listener raised."""
+    """``RevokePartitions`` or ``TakeOver`` is done, whatever the listener raised."""
 
     round: int
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedMember:
-    """A member as the coordinator presents it to the leader, its subscription decoded.
+    """A member as presented to the leader by the coordinator, its subscription decoded.
 
     Attributes:
         topics, owned, generation, instance_id: see ``MemberView``.
@@ -131,14 +131,14 @@ class JoinedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinCompleted:
-    """The answer to ``SendJoin``.
+    """The response to ``SendJoin``.
 
     Attributes:
-        code: where it is not 0, only ``member_id`` means something, and that only with
+        code: the error code. Unless 0, only ``member_id`` is valid, and only with
             MEMBER_ID_REQUIRED.
-        protocol: the strategy that the group settled on.
-        members: the group; filled for the leader only.
-        skip_assignment: a static leader that came back, for which nothing changes (KIP-814).
+        protocol: the strategy that the coordinator chose.
+        members: the group's members; for the leader only.
+        skip_assignment: set for a static leader that came back, which changes nothing (KIP-814).
     """
 
     round: int
@@ -153,7 +153,7 @@ class JoinCompleted:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentMade:
-    """The leader's work."""
+    """The assignment computed by the leader."""
 
     round: int
     shares: Shares
@@ -161,7 +161,7 @@ class AssignmentMade:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentFailed:
-    """The leader could not assign, such as for want of metadata."""
+    """The leader could not assign, for example without metadata."""
 
     round: int
     reason: str
@@ -169,7 +169,7 @@ class AssignmentFailed:
 
 @dataclass(frozen=True, slots=True)
 class SyncCompleted:
-    """The answer to ``SendSync``; ``protocol`` is empty where the version doesn't tell."""
+    """The response to ``SendSync``; ``protocol`` is empty in versions without it."""
 
     round: int
     code: int
@@ -177,19 +177,19 @@ class SyncCompleted:
     protocol: str = ""
 
 
-Answer = CallbackDone | JoinCompleted | AssignmentMade | AssignmentFailed | SyncCompleted
-Wish = Subscribed | Leave | Polled | TimerExpired | RejoinTriggered
-News = (
+StepResult = CallbackDone | JoinCompleted | AssignmentMade | AssignmentFailed | SyncCompleted
+CallerEvent = Subscribed | Leave | Polled | TimerExpired | RejoinTriggered
+CoordinatorEvent = (
     CoordinatorLost | CoordinatorLocated | CoordinatorUnknown | HeartbeatCompleted | CommitCompleted
 )
-Event = Wish | News | Answer
+Event = CallerEvent | CoordinatorEvent | StepResult
 
 
 # --- actions -----------------------------------------------------------------------------------
 
 
 class Why(Enum):
-    """In what way partitions are given up."""
+    """Why partitions are given up."""
 
     REVOKED = "still ours: commit, then call on_partitions_revoked"
     LOST = "others may have them: commit nothing, call on_partitions_lost"
@@ -197,21 +197,21 @@ class Why(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinator:
-    """Ask any broker; answered by ``CoordinatorLocated`` or ``CoordinatorUnknown``."""
+    """Ask any broker; leads to ``CoordinatorLocated`` or ``CoordinatorUnknown``."""
 
     round: int
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetCoordinator:
-    """Drop the connection: what is in flight on it will not be heard."""
+    """Drop the connection; responses to requests in flight are ignored."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class RevokePartitions:
-    """Stop delivering these, then as ``why`` says. A step; in the caller's thread."""
+    """Stop delivering these partitions and call the listener. A step; in the caller's thread."""
 
     round: int
     partitions: frozenset[TopicPartition]
@@ -220,7 +220,7 @@ class RevokePartitions:
 
 @dataclass(frozen=True, slots=True)
 class TakeOver:
-    """These came to what is ``owned`` now: call on_partitions_assigned, read. A step; as above."""
+    """Read the ``added`` partitions and call on_partitions_assigned. A step; as above."""
 
     round: int
     added: frozenset[TopicPartition]
@@ -229,14 +229,15 @@ class TakeOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendJoin:
-    """JoinGroup. A step; it takes as long as the slowest member of the group.
+    """Send JoinGroup. A step; it takes as long as the slowest member of the group.
 
-    The shell gives it the time that a rebalance waits, and 5 s more; after that the connection
-    counts as lost. It should have a connection of its own, so that nothing waits behind it.
+    The shell allows the rebalance timeout plus 5 s; after that the connection counts as lost. It
+    should have a connection of its own, so that no other request is queued after it.
 
     Attributes:
-        owned, generation: the claim to carry in the subscription.
-        remembered: what an eager member had in its last generation, for the data of ``sticky``.
+        owned, generation: what the subscription carries as owned.
+        remembered: what an eager member had in its last generation, for the user data of
+            ``sticky``.
     """
 
     round: int
@@ -250,9 +251,9 @@ class SendJoin:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """We lead: share out, by this strategy. A step.
+    """Compute the group's assignment by this strategy, as its leader. A step.
 
-    The shell reads the metadata of all the members' topics, and from now on tells of changes.
+    The shell reads the metadata of all members' topics, and from now on reports changes.
     """
 
     round: int
@@ -262,7 +263,7 @@ class Assign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendSync:
-    """SyncGroup; ``shares`` is empty unless we lead. A step."""
+    """Send SyncGroup; ``shares`` is empty unless we lead. A step."""
 
     round: int
     member_id: str
@@ -273,7 +274,7 @@ class SendSync:
 
 @dataclass(frozen=True, slots=True)
 class SendHeartbeat:
-    """Heartbeat."""
+    """Send a heartbeat."""
 
     member_id: str
     generation: int
@@ -281,7 +282,7 @@ class SendHeartbeat:
 
 @dataclass(frozen=True, slots=True)
 class SendLeave:
-    """LeaveGroup; nobody waits for the answer."""
+    """Send LeaveGroup; its response is ignored."""
 
     member_id: str
     reason: str
@@ -289,9 +290,9 @@ class SendLeave:
 
 @dataclass(frozen=True, slots=True)
 class FenceMember:
-    """Ownership is void, now: deliver nothing more of it and refuse commits.
+    """Ownership is void now: deliver nothing more of it and refuse commits.
 
-    The listener hears it at the next poll (``RevokePartitions`` with ``LOST``).
+    The listener is called at the next poll (``RevokePartitions`` with ``LOST``).
     """
 
     reason: str
@@ -299,18 +300,18 @@ class FenceMember:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the user should read: a log line and a count."""
+    """A message for the user: a log line and a count."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """The poll under way, or the next one, raises this.
+    """The poll under way, or the next one, raises this error.
 
     Attributes:
-        code: of the answer; None where no broker said it.
-        final: we don't join again until the caller subscribes anew.
+        code: the error code of the response; None if no broker sent it.
+        final: whether the member stays out until the caller subscribes again.
     """
 
     code: int | None

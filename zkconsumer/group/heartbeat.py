@@ -1,9 +1,9 @@
-"""When to send a heartbeat, and when silence means something: arithmetic, no clock.
+"""When to send a heartbeat, and when silence is a failure: arithmetic, no clock.
 
-Three silences are told apart: the coordinator's (``session.timeout.ms`` without an answer: it may
+Three silences are told apart: the coordinator's (``session.timeout.ms`` without a response: it may
 be gone), the caller's (``max.poll.interval.ms`` without a poll: it is stuck), and our own, which
-the coordinator counts (so we are sure of being a member only for the session's time after the
-last request that it answered).
+the coordinator measures (so membership is certain only for the session timeout after the last
+request that it responded to).
 
 Source: Kafka ``Heartbeat``, KIP-62.
 """
@@ -12,7 +12,7 @@ from zkconsumer.group.states import GroupSettings
 
 
 class Heartbeat:
-    """The times of one member; all in milliseconds of the caller's clock."""
+    """The heartbeat times of one member, in milliseconds of the caller's clock."""
 
     def __init__(self, settings: GroupSettings) -> None:
         self._settings = settings
@@ -26,19 +26,19 @@ class Heartbeat:
         self.in_flight = False
 
     def agreed(self, settings: GroupSettings) -> None:
-        """The coordinator counts by these times from now on."""
+        """Set the timeouts that were agreed with the coordinator."""
         self._settings = settings
 
     # --- what happens -------------------------------------------------------------------
 
     def polled(self, now_ms: int) -> None:
-        """The caller is alive."""
+        """Record a poll of the caller."""
         self._polled_ms = now_ms
 
     def joined(self, sent_ms: int, now_ms: int) -> None:
-        """The coordinator answered a request of ``sent_ms`` that counts as a heartbeat.
+        """Record the response to a request of ``sent_ms`` that counts as a heartbeat.
 
-        What was in flight before belongs to an earlier generation.
+        A heartbeat in flight belongs to an earlier generation.
         """
         self.in_flight = False
         self._rebalancing = False
@@ -47,41 +47,41 @@ class Heartbeat:
         self.confirmed(sent_ms)
 
     def found(self, now_ms: int) -> None:
-        """A coordinator was found: it gets a whole session's time to answer, and is asked at once.
+        """Record that a coordinator was found; allow a whole session timeout, send a heartbeat now.
 
-        Waiting for the interval would shorten the time left under the old coordinator's count.
+        Waiting for the interval would shorten the time left by the old coordinator's count.
         """
         self.in_flight = False
         self._last_response_ms = now_ms
         self._next_send_ms = now_ms
 
     def sent(self, now_ms: int) -> None:
-        """A heartbeat was sent."""
+        """Record that a heartbeat was sent."""
         self.in_flight = True
         self._sent_ms = now_ms
         self._next_send_ms = now_ms + self._settings.heartbeat_interval_ms
 
     def on_response(self, now_ms: int, *, rebalancing: bool = False) -> None:
-        """The heartbeat in flight was answered: we are a member, though perhaps a late one."""
+        """Record the response to the heartbeat in flight; we are a member, perhaps a late one."""
         self.in_flight = False
         self._last_response_ms = now_ms
         self._rebalancing = rebalancing
         self.confirmed(self._sent_ms)
 
     def failed(self, now_ms: int) -> None:
-        """The heartbeat in flight failed; the next one does not wait for the whole interval."""
+        """Record that the heartbeat in flight failed; send the next after a short pause."""
         self.in_flight = False
         self._next_send_ms = now_ms + self._settings.retry_backoff_ms
 
     def confirmed(self, sent_ms: int) -> None:
-        """The coordinator knew us after ``sent_ms``."""
+        """Record that the coordinator knew the member when it received a request of ``sent_ms``."""
         if self._confirmed_ms is None or sent_ms > self._confirmed_ms:
             self._confirmed_ms = sent_ms
         if not self._rebalancing:
             self._calm_ms = sent_ms
 
     def void(self) -> None:
-        """We are in no generation any more."""
+        """Record that the member is in no generation."""
         self.in_flight = False
         self._confirmed_ms = None
 
@@ -101,7 +101,7 @@ class Heartbeat:
 
     @property
     def poll_deadline_ms(self) -> int:
-        """By when the caller must poll."""
+        """When the poll interval ends."""
         return self._polled_ms + self._settings.max_poll_interval_ms
 
     @property
@@ -109,18 +109,19 @@ class Heartbeat:
         return self._last_response_ms + self._settings.session_timeout_ms
 
     def next_deadline_ms(self) -> int:
-        """When to look again, while heartbeats are sent."""
+        """Return when to check again, while heartbeats are sent."""
         if self.in_flight:
             return self._session_deadline_ms
         return min(self._next_send_ms, self._session_deadline_ms)
 
     @property
     def trusted_until_ms(self) -> int | None:
-        """Before this time the coordinator can't have thrown us out for being late.
+        """The time before which the coordinator can't have expired the member.
 
-        None: we are in no generation. Counted from when a request was *sent*: the coordinator
-        counts from when it came in, which is never earlier. A member that heartbeats but does not
-        come to a rebalance is thrown out as well; that began after the last calm answer's request.
+        None: the member is in no generation. Counted from when a request was *sent*: the
+        coordinator counts from when it received it, which is never earlier. A member that sends
+        heartbeats but does not rejoin is removed as well: the rebalance began after the request
+        of the last response without REBALANCE_IN_PROGRESS.
         """
         if self._confirmed_ms is None:
             return None

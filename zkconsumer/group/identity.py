@@ -1,4 +1,4 @@
-"""Who a member is to its group, and the requests that say so."""
+"""A member's identity in its group, and the requests that carry it."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,14 @@ from zkconsumer.group.ownership import Ownership
 
 @dataclass(slots=True)
 class MemberIdentity:
-    """What the coordinator fences by; without a generation we are no member.
+    """What the coordinator fences by; without a generation it is no member.
 
     Attributes:
-        member_id: given by the coordinator; empty before that, and after it has forgotten us.
-        generation: of the last JoinGroup; -1 where that is void.
+        member_id: given by the coordinator; empty before that, and after it has forgotten the
+            member.
+        generation: the generation of the last JoinGroup; -1: void.
         protocol: the strategy of that generation.
-        leading: whether we assign in it.
+        leading: whether the member is its leader, and assigns.
     """
 
     member_id: str = ""
@@ -24,12 +25,12 @@ class MemberIdentity:
     leading: bool = False
 
     def enter(self, response: ev.JoinCompleted) -> None:
-        """We are in that generation."""
+        """Take the identity of a completed join."""
         self.member_id, self.generation = response.member_id, response.generation
         self.protocol, self.leading = response.protocol, response.leader_id == response.member_id
 
     def void(self, *, forget_member: bool) -> None:
-        """We are in no generation."""
+        """Leave the generation."""
         self.generation = -1
         self.protocol = ""
         self.leading = False
@@ -37,17 +38,17 @@ class MemberIdentity:
             self.member_id = ""
 
     def sent(self, response: ev.HeartbeatCompleted | ev.CommitCompleted) -> bool:
-        """Return whether that answers a request of who we are now, not of who we were."""
+        """Return whether this responds to a request of the present identity."""
         return (response.member_id, response.generation) == (self.member_id, self.generation)
 
     def heartbeat(self) -> ev.SendHeartbeat:
-        """The request."""
+        """Build the heartbeat."""
         return ev.SendHeartbeat(self.member_id, self.generation)
 
     def join(
         self, round_: int, topics: frozenset[str], ownership: Ownership, cause: ev.JoinReason
     ) -> ev.SendJoin:
-        """The request; the next generation's leader is not known yet."""
+        """Build the JoinGroup; the next generation's leader is not known yet."""
         self.leading = False
         return ev.SendJoin(
             round=round_,
@@ -60,7 +61,7 @@ class MemberIdentity:
         )
 
     def sync(self, round_: int, shares: Shares) -> ev.SendSync:
-        """The request."""
+        """Build the SyncGroup."""
         return ev.SendSync(
             round=round_,
             member_id=self.member_id,

@@ -1,18 +1,18 @@
 """One member of a coordinator group as a state machine: events in, actions out, nothing else.
 
-``states`` draws the states. The rules:
+``states`` draws the states. Rules:
 
-1. One step at a time. A reason to join again that arrives on the way means one more round.
-2. The listener is called only in the caller's poll, so only ``Polled`` and ``CallbackDone`` bring
-   ``RevokePartitions`` and ``TakeOver``. All else goes on while the caller works, a cooperative
-   rebalance, too, that takes nothing from us.
-3. A share is taken over before anything else is joined. What it takes away is given up first, and
-   then the group is joined once more (KIP-429).
-4. The claim is what we really have: what was given up is not in it, what was not is.
-5. When the generation is void, so is ownership, at once; the listener hears it at the next poll.
-6. A caller that stops polling makes us leave; its next poll makes us come back, and we say so.
-7. Answers under an identity that we no longer have change nothing.
-8. A member that another one fenced stays out until the caller unsubscribes.
+1. One step at a time. A reason to join again that arrives during one leads to one more round.
+2. The listener is called only in the caller's poll, so only ``Polled`` and ``CallbackDone`` lead to
+   ``RevokePartitions`` and ``TakeOver``. Everything else goes on while the caller works, even a
+   cooperative rebalance that revokes nothing of ours.
+3. An assignment is taken over before the next join. What it revokes is given up first, and then the
+   group is joined once more (KIP-429).
+4. A join claims what we really have: not what was given up, but all that was not.
+5. When the generation is void, so is ownership, at once; the listener is called at the next poll.
+6. A caller that stops polling makes us leave; its next poll makes us come back, with a notice.
+7. Responses to an identity that we no longer have change nothing.
+8. A member that was fenced by another one stays out until the caller unsubscribes.
 
 Source: Kafka ``AbstractCoordinator``, ``ConsumerCoordinator``; KIP-62, 345, 394, 429, 814.
 """
@@ -33,21 +33,21 @@ from zkconsumer.group.steps import PendingStep, Steps
 from zkconsumer.model import TopicPartition
 
 _LEAVING = 0
-"""The round of a member that leaves: nobody waits for the answer."""
+"""The round of a leaving member: its results are ignored."""
 
 
 class MembershipCore:
-    """One member.
+    """The state machine of one member.
 
     Args:
-        settings: see there.
-        random: numbers in [0, 1) that spread the retries of members that failed together.
+        settings: the member's settings.
+        random: returns numbers in [0, 1) that spread the retries of members that failed together.
     """
 
     def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:
         self._settings = settings
         self._heartbeat = Heartbeat(settings)
-        self.agreed = self._heartbeat.agreed  # JoinGroup 0 has one time for both of ours
+        self.agreed = self._heartbeat.agreed  # JoinGroup 0 has one timeout for both of ours
         self._ownership = Ownership(settings.mode)
         self._search = CoordinatorSearch(settings, random)
         self._tries = Pauses(settings, random)
@@ -69,20 +69,20 @@ class MembershipCore:
             f"wants={self._want}, owned={len(self._ownership.owned)})"
         )
 
-    # --- what the shell reads -----------------------------------------------------------
+    # --- state for the shell ------------------------------------------------------------
 
     @property
     def owned(self) -> frozenset[TopicPartition]:
-        """What may be delivered and committed; what is being given up is not in it."""
+        """The partitions that may be delivered and committed, without those being given up."""
         return self._ownership.deliverable
 
     @property
     def trusted_until_ms(self) -> int | None:
-        """Until when ``owned`` is ours for sure, whatever the network does; see ``Heartbeat``."""
+        """Until when ``owned`` is certain, whatever the network does; see ``Heartbeat``."""
         return self._heartbeat.trusted_until_ms
 
     def next_deadline_ms(self) -> int | None:
-        """When to send a ``TimerExpired``; None: not before something else happens."""
+        """When to send a ``TimerExpired``; None: only after the next event."""
         if self._topics is None or self._fenced:
             return None
         deadlines: list[int | None] = []
@@ -104,21 +104,21 @@ class MembershipCore:
     # --- events -------------------------------------------------------------------------
 
     def receive(self, event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
-        """Take an event; the actions are to be run in order."""
+        """Process an event; return the actions to run in order."""
         self._now_ms = now_ms
         self._out = []
-        if isinstance(event, ev.Answer):
+        if isinstance(event, ev.StepResult):
             self._respond(event)
-        elif isinstance(event, ev.Wish):
-            self._obey(event)
+        elif isinstance(event, ev.CallerEvent):
+            self._on_caller_event(event)
         else:
-            self._on_notice(event)
-        self._look_at_the_time()
+            self._on_coordinator_event(event)
+        self._check_deadlines()
         self._advance(in_poll=isinstance(event, ev.Polled | ev.CallbackDone))
         return tuple(self._out)
 
-    def _obey(self, request: ev.Wish) -> None:
-        match request:
+    def _on_caller_event(self, event: ev.CallerEvent) -> None:
+        match event:
             case ev.Subscribed(topics, open_ended):
                 self._subscribed(topics, open_ended=open_ended)
             case ev.Leave():
@@ -131,17 +131,17 @@ class MembershipCore:
             case ev.TimerExpired():
                 pass
 
-    def _on_notice(self, events: ev.News) -> None:
-        match events:
+    def _on_coordinator_event(self, event: ev.CoordinatorEvent) -> None:
+        match event:
             case ev.CoordinatorLost():
                 self._forget_coordinator()
             case ev.CoordinatorLocated() | ev.CoordinatorUnknown():
-                self._searched(events)
+                self._searched(event)
             case ev.HeartbeatCompleted():
-                self._on_heartbeat_completed(events)
+                self._on_heartbeat_completed(event)
             case ev.CommitCompleted():
-                if self.identity.sent(events):
-                    self._refused(MembershipRequest.COMMIT, events.code)
+                if self.identity.sent(event):
+                    self._refused(MembershipRequest.COMMIT, event.code)
 
     def _subscribed(self, topics: frozenset[str], *, open_ended: bool) -> None:
         if self._topics is None:
@@ -158,7 +158,7 @@ class MembershipCore:
             self._out.append(ev.Notice("polled again after it left for want of polls: it rejoins"))
 
     def _leave(self) -> None:
-        """Give up what we have, then say good-bye."""
+        """Give up what we own, then leave."""
         given_up = self._ownership.leave()
         if given_up is not None:
             self._out.append(ev.RevokePartitions(_LEAVING, *given_up))
@@ -194,7 +194,7 @@ class MembershipCore:
             self._refused(MembershipRequest.FIND, event.code)
 
     def _forget_coordinator(self, reason: str | None = None) -> None:
-        """What is in flight there will not be heard; ``reason`` is None if it broke by itself."""
+        """Drop what is in flight to it; ``reason`` is None if the connection broke by itself."""
         if not self._search.located:
             return
         self._search.located = False
@@ -206,7 +206,7 @@ class MembershipCore:
 
     # --- time ---------------------------------------------------------------------------
 
-    def _look_at_the_time(self) -> None:
+    def _check_deadlines(self) -> None:
         if self._topics is None:
             return
         expired = self._heartbeat.poll_expired(self._now_ms)
@@ -228,7 +228,7 @@ class MembershipCore:
         self._awake = False
         self._silent = True
 
-    # --- answers ------------------------------------------------------------------------
+    # --- results and responses ----------------------------------------------------------
 
     def _on_heartbeat_completed(self, event: ev.HeartbeatCompleted) -> None:
         if not self.identity.sent(event) or not self._heartbeat.in_flight:
@@ -244,7 +244,7 @@ class MembershipCore:
             self._heartbeat.failed(self._now_ms)
             self._refused(MembershipRequest.HEARTBEAT, event.code)
 
-    def _respond(self, event: ev.Answer) -> None:
+    def _respond(self, event: ev.StepResult) -> None:
         if event.round != self._steps.round or self._steps.open is None:
             self._late(event)
             return
@@ -263,8 +263,8 @@ class MembershipCore:
             case ev.SyncCompleted():
                 self._on_sync_completed(event)
 
-    def _late(self, event: ev.Answer) -> None:
-        """A join that nobody waits for any more leaves a member behind, which would hold up all."""
+    def _late(self, event: ev.StepResult) -> None:
+        """Leave with the member id of an abandoned join: its member would hold up the group."""
         if not isinstance(event, ev.JoinCompleted) or event.code != ErrorCode.NONE:
             return
         dynamic = self._settings.instance_id is None
@@ -297,15 +297,17 @@ class MembershipCore:
         else:
             self.state = MembershipState.STABLE
             self._heartbeat.confirmed(self._steps.begun_ms)
-            if not self._open_ended and any(tp.topic not in self._read for tp in event.partitions):
-                # The subscription changed on the way. What we have stays in our claim.
+            if not self._open_ended and any(
+                tp.topic not in self._subscribed_topics for tp in event.partitions
+            ):
+                # The subscription changed meanwhile. What we have stays in our claim.
                 self._want = ev.JoinReason.MISFIT
                 self._tries.pause(self._now_ms)
             else:
                 self._tries.over()
                 self._ownership.offered(event.partitions, self.identity.generation)
 
-    # --- what refusals mean -------------------------------------------------------------
+    # --- refusals -----------------------------------------------------------------------
 
     def _refused(self, request: MembershipRequest, code: int) -> None:
         how = handling(request, code)
@@ -323,7 +325,7 @@ class MembershipCore:
             case Handling.REJOIN if self.state is MembershipState.STABLE:
                 self._request(ev.JoinReason.GROUP_REBALANCES)
             case Handling.RESET_GENERATION if self._steps.open is PendingStep.JOINING:
-                pass  # The generation that we are joining is there: its own answer is on the way.
+                pass  # We are joining the next generation already: its response is under way.
             case Handling.RESET_GENERATION:
                 self._reset(reason, ev.JoinReason.VOID, forget_member=False)
             case Handling.RESET_MEMBER:
@@ -342,7 +344,7 @@ class MembershipCore:
         self._tries.pause(self._now_ms)
 
     def _reset(self, reason: str, cause: ev.JoinReason, *, forget_member: bool) -> None:
-        """Our generation is over, and with it what we had in it."""
+        """Leave the generation, and lose what we owned in it."""
         if self._ownership.void():
             self._out.append(ev.FenceMember(reason))
         self._void(forget_member=forget_member)
@@ -354,10 +356,10 @@ class MembershipCore:
         self.identity.void(forget_member=forget_member)
         self._heartbeat.void()
 
-    # --- going on -----------------------------------------------------------------------
+    # --- next steps ---------------------------------------------------------------------
 
     @property
-    def _read(self) -> frozenset[str]:
+    def _subscribed_topics(self) -> frozenset[str]:
         return self._topics or frozenset()
 
     def _advance(self, *, in_poll: bool) -> None:
@@ -375,7 +377,7 @@ class MembershipCore:
             self._join(self._want, in_poll=in_poll)
 
     def _notify_listener(self) -> None:
-        """Of losses first, then of the new share."""
+        """Revoke first what is lost or not assigned again, then take the assignment over."""
         giving = self._ownership.give_up_for_share()
         if giving is not None:
             round_ = self._steps.begin(PendingStep.GIVING_UP, self._now_ms)
@@ -386,8 +388,8 @@ class MembershipCore:
             self._out.append(ev.TakeOver(round_, added, self._ownership.owned))
 
     def _join(self, cause: ev.JoinReason, *, in_poll: bool) -> None:
-        """Give up what must be given up before; then JoinGroup, once the pause is over."""
-        if giving := self._ownership.before_join(self._read):
+        """Give up what must go before joining; then send JoinGroup, once the pause is over."""
+        if giving := self._ownership.before_join(self._subscribed_topics):
             if in_poll:
                 self._ownership.give_up(giving)
                 round_ = self._steps.begin(PendingStep.GIVING_UP, self._now_ms)
@@ -398,7 +400,9 @@ class MembershipCore:
         self.state = MembershipState.PREPARING
         self._want = None
         round_ = self._steps.begin(PendingStep.JOINING, self._now_ms)
-        self._out.append(self.identity.join(round_, self._read, self._ownership, cause))
+        self._out.append(
+            self.identity.join(round_, self._subscribed_topics, self._ownership, cause)
+        )
 
     def _sync(self, shares: Shares) -> None:
         round_ = self._steps.begin(PendingStep.SYNCING, self._now_ms)

@@ -1,7 +1,7 @@
-"""What a member has, what it was given, and what it must give up: sets, no protocol.
+"""What a member owns, was assigned, and must give up: sets, no protocol.
 
 The life of a partition: *offered* by SyncGroup, *taken over* in the caller's poll, *given up* in
-another, or *void* at once when the generation ends under it (then the listener hears it as lost).
+another, or *void* at once when the generation ends (then the listener gets it as lost).
 """
 
 from zkconsumer.assignment.coordinated.strategy import RebalanceMode
@@ -16,8 +16,8 @@ class Ownership:
     """One member's partitions.
 
     Attributes:
-        owned: what was taken over and not given up; the claim of the next join.
-        remembered: the last share that was taken over, also after it was given up.
+        owned: taken over and not given up; claimed in the next join.
+        remembered: the last assignment taken over, even after it was given up.
         generation: the generation of these two.
     """
 
@@ -33,22 +33,22 @@ class Ownership:
 
     @property
     def deliverable(self) -> Partitions:
-        """What may be delivered now."""
+        """The partitions that may be delivered now."""
         if self._lost:
             return _NONE
         return self.owned - self._giving if self._giving else self.owned
 
     @property
     def to_notify(self) -> bool:
-        """Return whether the listener must hear something: a loss, or a share to take over."""
+        """Whether the listener must be called: for a loss, or an assignment to take over."""
         return self._offer is not None or (self._lost and bool(self.owned))
 
     def offered(self, share: Partitions, generation: int) -> None:
-        """SyncGroup gave us this."""
+        """Store the assignment of SyncGroup."""
         self._offer = share, generation
 
     def void(self) -> bool:
-        """The generation is over: what we have is others' now; tells whether there was any."""
+        """Lose everything, as the generation is over; return whether there was anything."""
         self._offer = None
         self._revoked_for_share = False
         had = bool(self.deliverable)
@@ -56,7 +56,7 @@ class Ownership:
         return had
 
     def give_up_for_share(self) -> tuple[Partitions, Why] | None:
-        """What must go before the offer can be taken over: all that is lost, or not in it."""
+        """Return what must go before the offer is taken over: what is lost, or not in the offer."""
         if self._lost:
             return self._give(self.owned), Why.LOST
         assert self._offer is not None
@@ -67,13 +67,13 @@ class Ownership:
         return self._give(revoked), Why.REVOKED
 
     def before_join(self, topics: frozenset[str]) -> Partitions:
-        """What must go before we join: all, or (cooperative) what we no longer subscribe to."""
+        """Return what must go before a join: all, or (cooperative) what is not subscribed to."""
         if self._mode is RebalanceMode.EAGER:
             return self.owned
         return frozenset(tp for tp in self.owned if tp.topic not in topics)
 
     def give_up(self, partitions: Partitions) -> None:
-        """These are on their way out."""
+        """Start giving up these partitions."""
         self._give(partitions)
 
     def _give(self, partitions: Partitions) -> Partitions:
@@ -81,7 +81,7 @@ class Ownership:
         return partitions
 
     def given_up(self) -> bool:
-        """They are out; tells whether others wait for us to join again without them."""
+        """Finish giving up; return whether the group waits for us to join again without them."""
         self.owned -= self._giving
         self._giving = _NONE
         self._lost = self._lost and bool(self.owned)
@@ -89,7 +89,7 @@ class Ownership:
         return awaited
 
     def take_over(self) -> Partitions:
-        """The offer is ours; gives what came to what we had."""
+        """Own the offered assignment; return what is new in it."""
         assert self._offer is not None
         share, self.generation = self._offer
         self._offer = None
@@ -98,7 +98,7 @@ class Ownership:
         return added
 
     def leave(self) -> tuple[Partitions, Why] | None:
-        """Have nothing any more; gives what the listener must hear of."""
+        """Drop everything; return what the listener must be called for."""
         partitions, lost = self.owned - self._giving, self._lost
         self.owned = self._giving = _NONE
         self._offer = None

@@ -1,4 +1,4 @@
-"""How long to wait between failed tries: arithmetic, with the randomness passed in."""
+"""The pauses between failed tries: arithmetic, with the randomness passed in."""
 
 from collections.abc import Callable
 
@@ -10,12 +10,12 @@ class Pauses:
     """Pauses that double with each failure in a row (KIP-580).
 
     Args:
-        settings: how long.
-        random: numbers in [0, 1).
+        settings: the first and the longest pause.
+        random: returns numbers in [0, 1).
 
     Attributes:
         until_ms: when the next try is due.
-        count: how many pauses there have been: a number that no later search bears.
+        count: how often a pause began or ended: tells pauses apart.
     """
 
     def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:
@@ -26,13 +26,13 @@ class Pauses:
         self.count = 0
 
     def pause(self, now_ms: int) -> None:
-        """A try failed."""
+        """Record a failed try."""
         self.until_ms = now_ms + self._backoff.delay_ms(self._failed, self._random())
         self._failed += 1
         self.count += 1
 
     def over(self) -> None:
-        """A try succeeded."""
+        """Record a successful try."""
         self._failed = 0
         self.until_ms = 0
         self.count += 1

@@ -1,4 +1,4 @@
-"""The search for a group's coordinator; it runs beside the steps of a rebalance."""
+"""The lookup of a group's coordinator, which runs beside the steps of a rebalance."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,10 @@ from zkconsumer.group.states import GroupSettings
 
 
 class CoordinatorSearch:
-    """Whether the coordinator is known, and when to ask for it again.
+    """Whether the coordinator is known, and when to look it up again.
 
     Attributes:
-        located: whether it is known.
+        located: whether the coordinator is known.
     """
 
     def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:
@@ -20,7 +20,7 @@ class CoordinatorSearch:
         self.located = False
 
     def start(self, now_ms: int) -> int | None:
-        """The round of a search that should start now; None where there should be none."""
+        """Begin a lookup if one is due and return its round, or None."""
         if self.located or self._open_round is not None or now_ms < self._pauses.until_ms:
             return None
         self._round += 1
@@ -28,28 +28,28 @@ class CoordinatorSearch:
         return self._round
 
     def on_response(self, round_: int) -> bool:
-        """Return whether that is the answer we wait for; we wait no more."""
+        """Return whether this response is the one awaited, and await none any more."""
         if round_ != self._open_round:
             return False
         self._open_round = None
         return True
 
     def drop(self) -> None:
-        """Wait for no answer any more."""
+        """Stop awaiting a response."""
         self._open_round = None
 
     def found(self) -> None:
-        """It is known."""
+        """Record that the coordinator is known."""
         self.located = True
         self._pauses.over()
 
     def pause(self, now_ms: int) -> None:
-        """The search failed."""
+        """Record that the lookup failed."""
         self._pauses.pause(now_ms)
 
     @property
     def deadline_ms(self) -> int | None:
-        """When to start; None where there is nothing to start."""
+        """When to begin the next lookup; None: none is needed."""
         if self.located or self._open_round is not None:
             return None
         return self._pauses.until_ms

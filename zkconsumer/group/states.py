@@ -1,9 +1,9 @@
-r"""Where a member of a coordinator group stands, and what the configuration says of it.
+r"""The states of a member of a coordinator's group, and its settings.
 
 ::
 
                    a poll wants          JoinGroup            SyncGroup
-                   to be a member        answered             answered
+                                  to be a member        response             response
     UNJOINED -----------------> PREPARING -----> COMPLETING -----------> STABLE
      ^   ^                       ^  |   ^            |  |                 |  |
      |   |                       |  |   +------------+  |                 |  |
@@ -24,19 +24,19 @@ from zkconsumer.assignment.coordinated.strategy import RebalanceMode, mode_of
 
 
 class MembershipState(Enum):
-    """Where a member stands."""
+    """The state of a member."""
 
     UNJOINED = auto()
-    """In no generation: not joined yet, left, or thrown out. What it had is lost."""
+    """In no generation: not joined yet, left, or removed. What it owned is lost."""
     PREPARING = auto()
     """On the way into the next generation: JoinGroup was sent, or failed and will be again.
 
-    A cooperative member reads on what it has.
+    A cooperative member goes on reading what it owns.
     """
     COMPLETING = auto()
-    """In a generation and without its share: until SyncGroup is answered."""
+    """In a generation, without an assignment until the SyncGroup response."""
     STABLE = auto()
-    """In a generation with its share, which the next poll takes over."""
+    """In a generation with an assignment, which the next poll takes over."""
 
 
 TRANSITIONS: Mapping[MembershipState, frozenset[MembershipState]] = {
@@ -47,15 +47,15 @@ TRANSITIONS: Mapping[MembershipState, frozenset[MembershipState]] = {
     ),
     MembershipState.STABLE: frozenset({MembershipState.PREPARING, MembershipState.UNJOINED}),
 }
-"""Where each state may lead."""
+"""The states that may follow each state."""
 
 HEARTBEATS = frozenset({MembershipState.COMPLETING, MembershipState.STABLE})
-"""A JoinGroup that is under way keeps the member alive by itself."""
+"""A pending JoinGroup keeps the member alive by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSettings:
-    """What the configuration says of membership.
+    """Settings of membership.
 
     Attributes:
         strategies: ``partition.assignment.strategy``, the preferred one first.
@@ -63,11 +63,12 @@ class GroupSettings:
         session_timeout_ms: ``session.timeout.ms``.
         heartbeat_interval_ms: ``heartbeat.interval.ms``.
         max_poll_interval_ms: ``max.poll.interval.ms``.
-        rebalance_timeout_ms: how long a rebalance waits for us, as told in JoinGroup; None: as
-            ``max_poll_interval_ms``. JoinGroup 0 can't tell: there it is ``session_timeout_ms``.
+        rebalance_timeout_ms: how long a rebalance waits for us, as sent in JoinGroup; None: as
+            ``max_poll_interval_ms``. JoinGroup 0 does not carry it: there it is
+            ``session_timeout_ms``.
         retry_backoff_ms: ``retry.backoff.ms``, the first pause after a failure; they double...
         retry_backoff_max_ms: ``retry.backoff.max.ms``: ... up to this one.
-        leave_on_close: whether a dynamic member that closes says so.
+        leave_on_close: whether a dynamic member sends LeaveGroup when it closes.
     """
 
     strategies: tuple[str, ...] = ("range", "cooperative-sticky")
@@ -82,5 +83,5 @@ class GroupSettings:
 
     @property
     def mode(self) -> RebalanceMode:
-        """What is given up before joining again."""
+        """Whether all partitions are given up before joining again, or only those revoked."""
         return mode_of(self.strategies)

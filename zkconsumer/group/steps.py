@@ -1,10 +1,10 @@
-"""The step that a member waits for: one at a time, each in a round of its own."""
+"""The step whose result a member awaits: one at a time, each in a round of its own."""
 
 from enum import Enum, auto
 
 
 class PendingStep(Enum):
-    """What is awaited."""
+    """The kind of an awaited step."""
 
     GIVING_UP = auto()
     TAKING_OVER = auto()
@@ -17,12 +17,12 @@ _CALLBACKS = frozenset({PendingStep.GIVING_UP, PendingStep.TAKING_OVER})
 
 
 class Steps:
-    """The open step.
+    """The pending step.
 
     Attributes:
-        open: what is awaited; None: nothing.
-        round: the number that its answer must bear.
-        begun_ms: since when.
+        open: the pending step; None: none.
+        round: the number that its result must have.
+        begun_ms: when it began.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Steps:
         self.begun_ms = 0
 
     def begin(self, step: PendingStep, now_ms: int) -> int:
-        """Wait for this; gives its round."""
+        """Begin a step; return its round."""
         assert self.open is None, f"{step} before {self.open} is answered"
         self.open = step
         self.round += 1
@@ -39,20 +39,20 @@ class Steps:
         return self.round
 
     def end(self) -> PendingStep:
-        """It was answered."""
+        """End the pending step and return it."""
         ended = self.open
         assert ended is not None
         self.open = None
         return ended
 
     def drop_request(self) -> bool:
-        """Wait no more, unless for the listener, which runs to its end; tells whether we did."""
+        """Drop the pending step unless the listener runs; return whether it was dropped."""
         if self.open is None or self.open in _CALLBACKS:
             return False
         self.drop()
         return True
 
     def drop(self) -> None:
-        """Wait no more for anything."""
+        """Drop the pending step."""
         self.open = None
         self.round += 1

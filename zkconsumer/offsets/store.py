@@ -49,7 +49,7 @@ class OffsetStore(Protocol):
 
     @property
     def expires(self) -> bool:
-        """Return whether an offset is forgotten if it is not committed again from time to time."""
+        """Whether an offset is forgotten if it is not committed again from time to time."""
         ...
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:

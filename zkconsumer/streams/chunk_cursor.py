@@ -56,7 +56,7 @@ class ChunkCursor(Protocol[K, V]):
 
     @property
     def is_through(self) -> bool:
-        """Return whether nothing of the chunk is left to hand over; True without a chunk."""
+        """Whether nothing of the chunk is left to hand over; True without a chunk."""
         ...
 
     def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Any]:

@@ -35,10 +35,10 @@ class Delivery(StrEnum):
 
     @property
     def consumes_in_hand(self) -> bool:
-        """Return whether the message in hand counts as consumed."""
+        """Whether the message in hand counts as consumed."""
         return self is not Delivery.AT_LEAST_ONCE
 
     @property
     def commits_ahead(self) -> bool:
-        """Return whether a chunk's end is committed before its first record is handed over."""
+        """Whether a chunk's end is committed before its first record is handed over."""
         return self is Delivery.AT_MOST_ONCE

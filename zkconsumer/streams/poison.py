@@ -170,7 +170,7 @@ class PoisonPolicy:
 
     @property
     def goes_on(self) -> bool:
-        """Return whether fetchers should go on behind a poison (``FetchSettings.skip_poison``)."""
+        """Whether fetchers should go on behind a poison (``FetchSettings.skip_poison``)."""
         return self.mode is not PoisonMode.RAISE
 
     def meet(self, poison: Poison) -> None:

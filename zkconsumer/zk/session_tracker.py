@@ -43,7 +43,7 @@ class SessionTracker:
 
     @property
     def connected(self) -> bool:
-        """Return whether the server answers, as far as is known."""
+        """Whether the server answers, as far as is known."""
         return self._state is SessionState.CONNECTED and not self._closed
 
     def add(self, listener: SessionListener) -> None:

@@ -130,7 +130,7 @@ class MultiResult:
 
     @property
     def ok(self) -> bool:
-        """Return whether everything happened."""
+        """Whether everything happened."""
         return all(error is None for error in self.errors)
 
 
@@ -156,12 +156,12 @@ class ZkStore(Protocol):
 
     @property
     def connected(self) -> bool:
-        """Return whether the server answers, as far as is known."""
+        """Whether the server answers, as far as is known."""
         ...
 
     @property
     def supports_multi(self) -> bool:
-        """Return whether the server knows transactions (ZooKeeper 3.4 and later)."""
+        """Whether the server knows transactions (ZooKeeper 3.4 and later)."""
         ...
 
     def on_session(self, listener: SessionListener) -> None:

@@ -87,13 +87,13 @@ def _endless_patience(self: Heartbeat, now_ms: int) -> bool:
     return False
 
 
-def _deaf_to_topics(self: MembershipCore, request: ev.Wish) -> None:
+def _deaf_to_topics(self: MembershipCore, request: ev.CallerEvent) -> None:
     """New partitions are nobody's."""
     if not isinstance(request, ev.RejoinTriggered):
-        _obey(self, request)
+        _on_caller_event(self, request)
 
 
-_obey = MembershipCore._obey
+_on_caller_event = MembershipCore._on_caller_event
 
 
 def _same_round(self: Steps, step: PendingStep, now_ms: int) -> int:
@@ -131,7 +131,7 @@ FAULTS: Mapping[str, tuple[Swap, ...]] = {
     "trusts too long": _swap(Heartbeat, "on_response", _trusts_answers),
     "takes before it gives": _swap(Ownership, "give_up_for_share", _takes_first),
     "stays without polls": _swap(Heartbeat, "poll_expired", _endless_patience),
-    "deaf to new partitions": _swap(MembershipCore, "_obey", _deaf_to_topics),
+    "deaf to new partitions": _swap(MembershipCore, "_on_caller_event", _deaf_to_topics),
     "takes late answers": (
         Swap(Steps, "begin", _same_round),
         Swap(Steps, "drop", _same_round_dropped),

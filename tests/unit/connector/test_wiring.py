@@ -86,7 +86,7 @@ def test_a_member_is_told_what_is_configured(monkeypatch: pytest.MonkeyPatch) ->
         auto_commit=False,
         auto_commit_interval_ms=7_654,
         delivery=Delivery.SCALA,
-        leave_patience_ms=500,
+        leave_timeout_ms=500,
     )
     assert (world.store, world.clock, world.offset_store) == (
         parts.store,

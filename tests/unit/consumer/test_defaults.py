@@ -47,7 +47,7 @@ def test_members_of_a_group_in_zookeeper() -> None:
         auto_commit=STREAMS.auto_commit_enable,
         auto_commit_interval_ms=STREAMS.auto_commit_interval_ms,
         delivery=Delivery(STREAMS.delivery),
-        leave_patience_ms=0,
+        leave_timeout_ms=0,
     )
     assert rebalance == RebalanceSettings(
         consumer_id="g_a",

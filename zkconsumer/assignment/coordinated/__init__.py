@@ -1,5 +1,5 @@
-"""Who reads which partition in a group that a coordinator keeps: the leader assigns for all.
+"""Who reads which partition in a coordinator's group: the leader assigns for all.
 
-Not to be mixed up with the assignors of the ZooKeeper groups next door: these deal to members, not
-to streams, and only the leader computes, so another client may break ties otherwise.
+Not to be confused with the assignors of ZooKeeper groups: these assign to members, not to streams,
+and only the leader computes, so another client may break ties differently.
 """

@@ -1,8 +1,8 @@
-"""The cooperative sticky assignor: what changes hands is given up first, and taken next time.
+"""The cooperative sticky assignor: partitions that move are given up first, and assigned next time.
 
-A partition whose owner is to be another one is left out of this generation's assignment. Its old
-owner sees that it is missing, gives it up and joins again; by then nobody claims it, and it goes
-to the new one. In between everybody reads on.
+A partition that gets another owner is left out of this generation's assignment. Its old owner sees
+that it is missing, gives it up and joins again; then no member claims it, and the new owner gets
+it. Meanwhile all members go on reading.
 
 Source: KIP-429, Kafka ``CooperativeStickyAssignor``.
 """
@@ -15,17 +15,17 @@ from zkconsumer.model import TopicPartition
 
 
 def assign(view: CoordinatedView) -> dict[str, tuple[TopicPartition, ...]]:
-    """Each member's partitions for this generation; what is being given up is nobody's."""
+    """Return each member's partitions for this generation, without those being given up."""
     return withhold(view, sticky.assign(view))
 
 
 def withhold(
     view: CoordinatedView, target: Mapping[str, tuple[TopicPartition, ...]]
 ) -> dict[str, tuple[TopicPartition, ...]]:
-    """Leave out of ``target`` what a member would get while others say that they read it.
+    """Leave out of ``target`` the partitions of a member that only others claim to own.
 
-    Every claim counts, of whatever generation: a late one is at worst given up once more, but a
-    claim passed over would be a partition that two members read.
+    Claims of every generation count: an outdated one costs one more rebalance, but a claim
+    ignored would let two members read the partition.
     """
     claimed_by: dict[TopicPartition, set[str]] = {}
     for member_id, member in view.members.items():

@@ -1,4 +1,4 @@
-"""The range assignor: every topic for itself, cut into runs of neighbouring partitions.
+"""The range assignor: each topic on its own, cut into runs of neighbouring partitions.
 
 Source: Kafka ``RangeAssignor`` of the 0.9+ clients, without racks (KIP-881).
 """
@@ -8,9 +8,9 @@ from zkconsumer.model import TopicPartition
 
 
 def assign(view: CoordinatedView) -> dict[str, tuple[TopicPartition, ...]]:
-    """Each member's partitions, for the whole group; a member without any is there as well.
+    """Return each member's partitions, for the whole group; members without any included.
 
-    Where a topic does not come out even, its first readers get one more.
+    If a topic can't be divided evenly, its first readers get one more.
     """
     shares: dict[str, list[TopicPartition]] = {member_id: [] for member_id in view.members}
     for topic, readers in view.readers().items():

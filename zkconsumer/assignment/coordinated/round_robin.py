@@ -1,4 +1,4 @@
-"""The round-robin assignor: all partitions of all topics, dealt out one by one.
+"""The round-robin assignor: all partitions of all topics, assigned one by one.
 
 Source: Kafka ``RoundRobinAssignor`` of the 0.9+ clients. Unlike that of the ZooKeeper groups it
 sorts by name and number, and takes members that read different topics.
@@ -9,17 +9,17 @@ from zkconsumer.model import TopicPartition
 
 
 def assign(view: CoordinatedView) -> dict[str, tuple[TopicPartition, ...]]:
-    """Each member's partitions, for the whole group; a member without any is there as well.
+    """Return each member's partitions, for the whole group; members without any included.
 
-    One circle runs through all topics; a member that does not read the topic is passed over.
+    One circle runs through all topics; a member that does not read the topic is skipped.
     """
     circle = view.ordered_members()
     shares: dict[str, list[TopicPartition]] = {member_id: [] for member_id in circle}
-    turn = 0
+    position = 0
     for topic in view.readers():
         for partition in view.partitions_of(topic):
-            while topic not in view.members[circle[turn]].topics:
-                turn = (turn + 1) % len(circle)
-            shares[circle[turn]].append(partition)
-            turn = (turn + 1) % len(circle)
+            while topic not in view.members[circle[position]].topics:
+                position = (position + 1) % len(circle)
+            shares[circle[position]].append(partition)
+            position = (position + 1) % len(circle)
     return {member_id: tuple(share) for member_id, share in shares.items()}

@@ -1,4 +1,4 @@
-"""The assignors by their names in ``partition.assignment.strategy``, and what they need."""
+"""The assignors by their names in ``partition.assignment.strategy``, and their properties."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ class Assignor:
     """One strategy.
 
     Attributes:
-        name: as the group's members and the configuration name it.
-        assign: from a group to the share of each of its members.
-        cooperative: whether a member that uses it may keep its partitions while it joins.
-        remembers: whether members tell in the assignor's own data what they had (``sticky``
-            does, since a claim of an eager member is empty by the time it joins).
+        name: as in the protocol and the configuration.
+        assign: returns the partitions of each member of a group.
+        cooperative: whether a member may keep its partitions while it joins.
+        remembers: whether members send what they had in the assignor's user data (``sticky``
+            does, since an eager member owns nothing by the time it joins).
     """
 
     name: str
@@ -49,9 +49,9 @@ ASSIGNORS: Mapping[str, Assignor] = {
 
 
 def mode_of(names: Iterable[str]) -> RebalanceMode:
-    """How a member with these strategies rebalances.
+    """Return how a member with these strategies rebalances.
 
-    Cooperative only if all of them can: the group may settle on any. So a group moves over in two
+    Cooperative only if all of them are: the group may choose any. So a group migrates in two
     rolling restarts, first to both strategies and then to the cooperative one alone.
 
     Source: KIP-429, Kafka ``ConsumerCoordinator``.

@@ -1,4 +1,4 @@
-"""The values that the assignors of coordinator groups work on."""
+"""The input of the assignors of coordinator groups."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from zkconsumer.model import TopicPartition, utf16_key
 
 NO_GENERATION = -1
-"""The generation of a claim whose maker did not say when it got it."""
+"""The generation of a claim without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberView:
-    """What one member asked for when it joined.
+    """What one member sent when it joined.
 
     Attributes:
-        topics: what it reads, patterns already expanded.
-        owned: what it says it owns: still being read (cooperative), or read before it joined
-            (sticky). Not to be trusted: it may name what is gone, or what others own.
-        generation: the generation in which it got that; NO_GENERATION where it did not say.
+        topics: the topics it reads, patterns already expanded.
+        owned: the partitions it claims to own: still being read (cooperative), or read before it
+            joined (sticky). Not to be trusted: some may not exist, or have other owners.
+        generation: the generation in which it got them; NO_GENERATION if it did not say.
         instance_id: ``group.instance.id`` of a static member.
     """
 
@@ -41,7 +41,7 @@ class CoordinatedView:
     partitions: Mapping[str, tuple[int, ...]]
 
     def ordered_members(self) -> list[str]:
-        """Member ids in the order in which partitions are dealt out.
+        """Return the member ids in the order of assignment.
 
         Static members come first, by instance id, so that a restart (which changes the member id)
         changes nothing; the others by member id, both by UTF-16 code unit.
@@ -57,7 +57,7 @@ class CoordinatedView:
         return False, utf16_key(instance_id)
 
     def readers(self) -> dict[str, tuple[str, ...]]:
-        """Who reads each topic that has partitions: member ids in the order of dealing."""
+        """Return the members that read each topic with partitions, in the order of assignment."""
         readers: dict[str, list[str]] = {}
         for member_id in self.ordered_members():
             for topic in self.members[member_id].topics:
@@ -69,7 +69,7 @@ class CoordinatedView:
         }
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
-        """A topic's partitions, sorted as numbers."""
+        """Return a topic's partitions, sorted by number."""
         return [
             TopicPartition(topic, partition) for partition in sorted(self.partitions.get(topic, ()))
         ]

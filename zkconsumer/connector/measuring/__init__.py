@@ -1,1 +1,1 @@
-"""What a connector counts about itself, and the original's MBeans made of it."""
+"""What a connector measures about itself, and the original's MBeans made from it."""

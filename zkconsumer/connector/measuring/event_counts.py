@@ -1,4 +1,4 @@
-"""What the events of a connector come to. Pure: events and the time go in, numbers come out."""
+"""Counts of a connector's events. Pure: events and the time go in, numbers come out."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -26,11 +26,11 @@ from zkconsumer.observe import (
 
 
 class FetchCounts:
-    """What was fetched, from one broker or all.
+    """What was fetched, from one broker or all of them.
 
     Args:
-        now_ms: when it begins.
-        random: for samples.
+        now_ms: when counting begins.
+        random: returns numbers in [0, 1), for samples.
     """
 
     def __init__(self, now_ms: int, random: Callable[[], float]) -> None:
@@ -40,7 +40,7 @@ class FetchCounts:
         self._response_bytes = Spread(random)
 
     def take(self, fetched: Fetched, now_ms: int) -> None:
-        """One answer, or several: then each counts as the mean of them."""
+        """Count one response, or several as equal shares of their sum."""
         times = fetched.fetches
         self._fetches.mark(times, now_ms)
         self._size_bytes.mark(fetched.size_bytes, now_ms)
@@ -49,37 +49,37 @@ class FetchCounts:
             self._response_bytes.add(fetched.size_bytes / times, now_ms, times)
 
     def read(self, now_ms: int) -> BrokerNumbers:
-        """How it stands."""
+        """Return the numbers at `now_ms`."""
         return BrokerNumbers(
             fetches=self._fetches.read(now_ms),
             size_bytes=self._size_bytes.read(now_ms),
             took_ms=self._took_ms.read(),
-            answer_bytes=self._response_bytes.read(),
+            response_bytes=self._response_bytes.read(),
         )
 
 
 class EventCounts:
-    """Counts what is told.
+    """Counts the events that a connector reports.
 
     Args:
-        now_ms: when it begins.
-        random: gives numbers in [0, 1), for samples.
+        now_ms: when counting begins.
+        random: returns numbers in [0, 1), for samples.
 
     Attributes:
-        fetched: of all brokers together.
-        fetched_from: by the id of the broker.
-        rebalances: that came to their end.
+        fetched: from all brokers together.
+        fetched_from: by broker id.
+        rebalances: rebalances that finished.
         rebalance_ms: how long these took.
         rebalances_within: how many took no longer than each of ``REBALANCE_BOUNDS_MS``.
-        failed_tries: of rebalances.
+        failed_tries: failed tries of rebalances.
         given_up: rebalances of which all tries failed.
-        zookeeper_commits: offsets written.
-        kafka_commits: offsets sent.
+        zookeeper_commits: offsets written to ZooKeeper.
+        kafka_commits: offsets sent to Kafka.
         failed_commits: offsets not written, by storage.
-        lost: partitions that were taken away.
+        lost: partitions that were lost.
         poisoned: messages that could not be read.
-        orphans: as of the last audit.
-        paused: whether delivery waits.
+        orphans: partitions without an owner at the last audit.
+        paused: whether delivery is paused.
     """
 
     def __init__(self, now_ms: int, random: Callable[[], float]) -> None:
@@ -104,12 +104,12 @@ class EventCounts:
     def rebalances_within(self) -> tuple[int, ...]:
         """See ``ConnectorNumbers``."""
         return tuple(
-            sum(count for place, count in list(self._took.items()) if place <= index)
+            sum(count for bucket, count in list(self._took.items()) if bucket <= index)
             for index in range(len(REBALANCE_BOUNDS_MS))
         )
 
     def take(self, event: Event, now_ms: int) -> None:
-        """Count what this tells."""
+        """Count an event."""
         match event:
             case Fetched():
                 self._take_fetched(event, now_ms)

@@ -1,12 +1,12 @@
 """The numbers of a connector under the names and attributes of the original's MBeans. Pure.
 
-What is different, because what is measured is:
+What differs, because different things are measured:
 
 - ``ConsumerLag`` and ``MaxLag`` count from what was handed over; the original leaves out what waits
-  in its queues, so ours are never smaller. -1 until both ends are known, as there.
-- ``BytesPerSec`` is not told by topic.
-- The native engine tells of its fetches once a second, of all in that second together: percentiles
-  of ``FetchRequestRateAndTimeMs`` and ``FetchResponseSize`` are those of means then.
+  in its queues, so ours are never smaller. -1 until both offsets are known, as there.
+- ``BytesPerSec`` is not available by topic.
+- The native engine reports its fetches once a second, summed: percentiles of
+  ``FetchRequestRateAndTimeMs`` and ``FetchResponseSize`` are then those of means.
 - Gauges of partitions and brokers go when these do (KAFKA-3632).
 
 Source: Kafka 0.8.2.2, as JMX shows a running consumer of it: ``KafkaMetricsGroup``.
@@ -27,7 +27,7 @@ _QUANTILES = ("50", "75", "95", "98", "99", "999")
 
 
 def mbeans(numbers: ConnectorNumbers) -> dict[str, MBean]:
-    """The attributes of each MBean, by its name; rates are per second, times in ms."""
+    """Return the attributes of each MBean, by name; rates are per second, times in ms."""
     return dict(
         [
             *_connector(numbers),
@@ -91,7 +91,7 @@ def _responses(fetched: BrokerNumbers, tags: Mapping[str, str]) -> _Named:
         _name(kind, "FetchRequestRateAndTimeMs", **tags),
         _timer(fetched.fetches, fetched.took_ms),
     )
-    yield _name(kind, "FetchResponseSize", **tags), _histogram(fetched.answer_bytes)
+    yield _name(kind, "FetchResponseSize", **tags), _histogram(fetched.response_bytes)
 
 
 def _partitions(numbers: ConnectorNumbers) -> _Named:
@@ -105,7 +105,7 @@ def _partitions(numbers: ConnectorNumbers) -> _Named:
 
 
 def _name(kind: str, name: str, **tags: str) -> str:
-    """As JMX writes it; tags without a value are left out, as there."""
+    """Return an MBean name as JMX writes it; tags without a value are left out, as there."""
     return ",".join([kind, f"name={name}", *(f"{key}={tags[key]}" for key in tags if tags[key])])
 
 

@@ -1,8 +1,8 @@
-"""Measures a connector: hears its events, looks at its streams and claims, and tells all of it.
+"""Measures a connector: receives its events, reads its streams and claims, returns the numbers.
 
-No thread of it, and nothing that could hold anybody up: whoever tells something leaves it in a
-queue, and one of those who come by counts. Nobody waits for a lock, so a signal handler may shut
-the connector down whatever it interrupted.
+It has no thread and blocks none: a reporting thread appends its event to a queue, and whichever
+thread gets the lock counts. No thread waits for a lock, so a signal handler may shut the connector
+down at any point.
 """
 
 import threading
@@ -26,17 +26,17 @@ from zkconsumer.model import Broker
 from zkconsumer.observe import Event, Fetched, MemberName
 from zkconsumer.streams.queues import StreamQueue
 
-_LOOK_MS = 1_000
-"""Messages are counted at least so far apart, unless somebody asks."""
-_PATIENCE_S = 0.1
-"""So long a reader waits for another one, which may be the frame that its handler interrupted."""
+_COUNT_INTERVAL_MS = 1_000
+"""Minimum interval between counts of messages, unless the numbers are read."""
+_LOCK_TIMEOUT_S = 0.1
+"""How long a reader waits for another, which may be the frame that its handler interrupted."""
 
 
 class Counted(Protocol):
-    """A stream that tells what it has handed over."""
+    """A stream that counts the messages it has handed over."""
 
     def handed_over(self) -> Mapping[str, int]:
-        """How many messages of each topic. Thread: any."""
+        """Return the number of messages handed over, by topic. Thread: any."""
         ...
 
 
@@ -45,10 +45,10 @@ class MeasuredStream:
     """One stream of a connector.
 
     Attributes:
-        topic: the one it serves; None: those of a filter.
-        thread: its number.
+        topic: the topic it serves; None: those of a filter.
+        thread: its number, as in its thread id.
         queue: where its chunks wait.
-        stream: itself.
+        stream: the stream.
     """
 
     topic: str | None
@@ -61,10 +61,10 @@ class Measuring:
     """The numbers of one connector; an ``Observer`` of it. Thread: any.
 
     Args:
-        member: whose.
-        client_id: how it calls itself to brokers.
+        member: the member's name.
+        client_id: the client id sent to brokers.
         clock: the time.
-        random: gives numbers in [0, 1), for samples.
+        random: returns numbers in [0, 1), for samples.
     """
 
     def __init__(
@@ -94,17 +94,17 @@ class Measuring:
         claims: Callable[[], Sequence[PartitionClaim]],
         fetchers: Callable[[], Sequence[Broker]],
     ) -> None:
-        """Look at these, too; before the connector runs.
+        """Set what else is read, before the connector runs.
 
         Args:
-            claims: gives what is being read.
-            fetchers: gives the brokers that are being fetched from.
+            claims: returns the claims that are being read.
+            fetchers: returns the brokers that are being fetched from.
         """
         self._claims = claims
         self._fetchers = fetchers
 
     def add_stream(self, stream: MeasuredStream) -> None:
-        """A stream was made."""
+        """Add a stream that was created."""
         self._streams.append(stream)
 
     def observe(self, member: MemberName, event: Event) -> None:
@@ -113,30 +113,30 @@ class Measuring:
         self._received.append((self._clock.now_ms(), event))
         if self._counting.acquire(blocking=False):
             try:
-                self._count(is_look=isinstance(event, Fetched))
+                self._count(counts_messages=isinstance(event, Fetched))
             finally:
                 self._counting.release()
 
     def read(self) -> ConnectorNumbers:
-        """How all of it stands."""
-        # Without the lock what is read is a little older, or of two moments; better than to wait.
-        has_lock = self._counting.acquire(timeout=_PATIENCE_S)
+        """Return the current numbers."""
+        # Without the lock the values are a little older, or of two moments; better than waiting.
+        has_lock = self._counting.acquire(timeout=_LOCK_TIMEOUT_S)
         try:
             if has_lock:
-                self._last_read_ms -= _LOOK_MS
-                self._count(is_look=True)
+                self._last_read_ms -= _COUNT_INTERVAL_MS
+                self._count(counts_messages=True)
             return self._numbers()
         finally:
             if has_lock:
                 self._counting.release()
 
-    def _count(self, *, is_look: bool) -> None:
-        """Take up what was heard. With the lock only."""
+    def _count(self, *, counts_messages: bool) -> None:
+        """Count the queued events, and messages where due. Call with the lock held."""
         while self._received:
             at_ms, event = self._received.popleft()
             self._counts.take(event, at_ms)
         now_ms = self._clock.now_ms()
-        if is_look and now_ms - self._last_read_ms >= _LOOK_MS:
+        if counts_messages and now_ms - self._last_read_ms >= _COUNT_INTERVAL_MS:
             self._last_read_ms = now_ms
             self._count_messages(now_ms)
 
@@ -149,7 +149,7 @@ class Measuring:
             meter = self._messages_of.get(topic)
             if meter is None:
                 meter = self._messages_of[topic] = Meter(now_ms)
-            # What a stream is taking in hand just now is told in two steps, the second downwards.
+            # While a stream takes a chunk, its total rises and then falls again: count no fall.
             more = max(0, total - meter.count)
             meter.mark(more, now_ms)
             self._messages.mark(more, now_ms)
@@ -190,7 +190,7 @@ class Measuring:
     def _fetched_from(
         self, brokers: Mapping[int, Broker], now_ms: int
     ) -> dict[Broker, BrokerNumbers]:
-        """Of the brokers that are fetched from now; one that never answered counts, too."""
+        """Return the numbers of each broker fetched from now, including those without responses."""
         return {
             broker: counts.read(now_ms)
             if (counts := self._counts.fetched_from.get(number)) is not None

@@ -1,4 +1,4 @@
-"""What is known of a connector at one moment, as values. Pure."""
+"""The measurements of a connector at one moment, as values. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ from zkconsumer.connector.measuring.spread import NO_SPREAD, SpreadView
 from zkconsumer.model import Broker, TopicPartition
 
 REBALANCE_BOUNDS_MS = (100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000)
-"""Rebalances are counted by whether they took no longer than each of these."""
+"""Upper bounds of the rebalance-duration histogram, ms."""
 
 
 class PartitionNumbers(NamedTuple):
-    """One partition that is being read; None where something is not known yet.
+    """One partition that is being read; None: not known yet.
 
     Attributes:
-        read_offset: every record below it was handed over; before the first, where reading begins.
+        read_offset: the next offset to hand over; before the first record, the start offset.
         committed_offset: what the offset store holds.
-        high_watermark: the end of the log at the last fetch.
+        high_watermark: the high watermark of the last fetch.
     """
 
     read_offset: int | None
@@ -27,7 +27,7 @@ class PartitionNumbers(NamedTuple):
 
     @property
     def lag(self) -> int | None:
-        """How many offsets there are from what was handed over to the end of the log.
+        """The number of offsets from the next one to hand over up to the high watermark.
 
         The original's ``ConsumerLag`` leaves out what waits in its queues; this does not.
         """
@@ -40,11 +40,11 @@ class QueueNumbers(NamedTuple):
     """The queue of one stream.
 
     Attributes:
-        topic: what it serves; "" for a stream of a filter.
-        topics: the same, and of a filter those whose partitions have come to it.
+        topic: the topic it serves; "" for a stream of a filter.
+        topics: that topic, or those whose partitions a filter's stream has received.
         thread: the number of the stream, as in its thread id.
-        chunks: how many chunks wait.
-        size_bytes: the memory of these and of the one in the stream's hands.
+        chunks: how many chunks are queued.
+        size_bytes: the memory of these and of the chunk being handed out.
     """
 
     topic: str
@@ -58,16 +58,16 @@ class BrokerNumbers(NamedTuple):
     """What was fetched, from one broker or from all.
 
     Attributes:
-        fetches: its answers.
-        size_bytes: of the record sets in them.
-        took_ms: from each request to its answer.
-        answer_bytes: of the record sets in each answer.
+        fetches: fetch responses.
+        size_bytes: size of the record sets in them.
+        took_ms: time from each request to its response.
+        response_bytes: size of the record sets in each response.
     """
 
     fetches: Rates = NO_RATES
     size_bytes: Rates = NO_RATES
     took_ms: SpreadView = NO_SPREAD
-    answer_bytes: SpreadView = NO_SPREAD
+    response_bytes: SpreadView = NO_SPREAD
 
 
 NO_FETCHES = BrokerNumbers()
@@ -79,28 +79,28 @@ class ConnectorNumbers:
 
     Attributes:
         group_id: its group.
-        client_id: how it calls itself to brokers.
+        client_id: the client id sent to brokers.
         consumer_id: its name in the group.
-        messages: that its streams have handed over, in all.
+        messages: messages handed over by its streams.
         messages_of: the same by topic.
-        fetched: what all brokers together sent.
+        fetched: from all brokers together.
         fetched_from: by broker.
-        least_fetch_rate: the smallest number of answers a second, over a minute, that any broker
-            gives which it fetches from now; 0 where there is none.
-        rebalances: that came to their end.
-        rebalance_ms: how long these took, failed tries and pauses included.
+        least_fetch_rate: the smallest one-minute response rate, per second, of the brokers fetched
+            from now; 0 without brokers.
+        rebalances: rebalances that finished.
+        rebalance_ms: how long these took, including failed tries and pauses.
         rebalances_within: how many took no longer than each of ``REBALANCE_BOUNDS_MS``.
         failed_tries: tries of a rebalance that failed.
-        given_up: how often all tries of a rebalance had failed.
+        given_up: rebalances of which all tries failed.
         zookeeper_commits: offsets written to ZooKeeper.
-        kafka_commits: offsets sent to Kafka, whatever became of them.
+        kafka_commits: offsets sent to Kafka, written or not.
         failed_commits: offsets that were not written, by storage.
-        lost: partitions that were taken from it.
+        lost: partitions that were lost.
         poisoned: messages that could not be read.
-        orphans: partitions of its topics that nobody owned, when it looked last.
-        paused: whether delivery waits for ZooKeeper.
-        partitions: what it reads now.
-        queues: of all its streams.
+        orphans: partitions of its topics without an owner at the last audit.
+        paused: whether delivery is paused until ZooKeeper responds.
+        partitions: the partitions being read.
+        queues: the queues of all streams.
     """
 
     group_id: str
@@ -128,5 +128,5 @@ class ConnectorNumbers:
 
     @property
     def max_lag(self) -> int:
-        """The largest lag of any partition; 0 where none is known."""
+        """The largest lag of any partition; 0 if none is known."""
         return max((partition.lag or 0 for partition in self.partitions.values()), default=0)

@@ -1,7 +1,7 @@
 """How often something happens: a count and its rates, as the original's meters have them. Pure.
 
 Source: Yammer Metrics 2.2 ``Meter`` and ``EWMA``, which Kafka 0.8 measures with. There a thread
-ticks every five seconds; here the ticks that are due are made up for when somebody asks.
+ticks every five seconds; here the ticks that are due are computed on access.
 """
 
 from math import exp
@@ -12,14 +12,14 @@ _ALPHAS = tuple(1 - exp(-TICK_MS / (minutes * 60_000)) for minutes in (1, 5, 15)
 
 
 class Rates(NamedTuple):
-    """What a meter shows; all rates are in events a second.
+    """The readings of a meter; rates are per second.
 
     Attributes:
-        events: how many there were.
-        mean: over the meter's whole life.
-        one_minute: the moving average, in which the last minute weighs most.
-        five_minutes: the same of five.
-        fifteen_minutes: the same of fifteen.
+        events: the number of events.
+        mean: the rate over the meter's whole life.
+        one_minute: the one-minute exponentially weighted moving average.
+        five_minutes: the five-minute one.
+        fifteen_minutes: the fifteen-minute one.
     """
 
     events: int = 0
@@ -33,10 +33,10 @@ NO_RATES = Rates()
 
 
 class Meter:
-    """Counts events.
+    """Counts events and their rates.
 
     Args:
-        now_ms: when it begins.
+        now_ms: when counting begins.
     """
 
     __slots__ = ("_averages", "_began_ms", "_count", "_pending", "_ticked_ms")
@@ -50,17 +50,17 @@ class Meter:
 
     @property
     def count(self) -> int:
-        """How many there were."""
+        """The number of events."""
         return self._count
 
     def mark(self, events: int, now_ms: int) -> None:
-        """So many more."""
+        """Record `events` occurrences."""
         self._tick(now_ms)
         self._count += events
         self._pending += events
 
     def read(self, now_ms: int) -> Rates:
-        """How it stands; the averages are those of the last full five seconds, 0 before these."""
+        """Return the readings; averages as of the last full five seconds, 0 before the first."""
         self._tick(now_ms)
         lived_ms = now_ms - self._began_ms
         mean = self._count * 1000 / lived_ms if lived_ms > 0 else 0.0
@@ -74,7 +74,7 @@ class Meter:
         rate = self._pending * 1000 / TICK_MS
         self._pending = 0
         before = self._averages or (rate, rate, rate)
-        # The first tick has all that was pending, the others are of time in which nothing came.
+        # The first tick has all pending events; the others cover time without events.
         self._averages = tuple(
             (average + alpha * (rate - average)) * (1 - alpha) ** (ticks - 1)
             for average, alpha in zip(before, _ALPHAS, strict=True)

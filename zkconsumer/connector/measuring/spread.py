@@ -1,4 +1,4 @@
-"""How large something is each time: extremes, mean, deviation, percentiles. Pure.
+"""A histogram of sizes or durations: extremes, mean, deviation, percentiles. Pure.
 
 Source: Yammer Metrics 2.2 ``Histogram`` with its biased sample: percentiles are those of about the
 last five minutes, everything else is of all values. The sample is drawn by forward decay (Cormode,
@@ -14,21 +14,21 @@ from typing import NamedTuple
 SAMPLE_SIZE = 1_028
 _ALPHA = 0.015
 _MOST_AT_ONCE = 16
-"""Of many equal values so many are drawn for the sample."""
+"""The maximum number of draws for the sample from equal values added at once."""
 QUANTILES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
 
 
 class SpreadView(NamedTuple):
-    """What a spread shows; all zero where there was no value.
+    """The readings of a histogram; all zero without values.
 
     Attributes:
-        values: how many there were.
+        values: the number of values.
         total: their sum.
         least: the smallest.
         most: the largest.
         mean: of all.
         deviation: the standard deviation of all.
-        quantiles: those of ``QUANTILES``, of the sample.
+        quantiles: those of ``QUANTILES``, from the sample.
     """
 
     values: int = 0
@@ -44,10 +44,10 @@ NO_SPREAD = SpreadView()
 
 
 class Spread:
-    """Takes values.
+    """Collects values.
 
     Args:
-        random: gives numbers in [0, 1).
+        random: returns numbers in [0, 1).
     """
 
     __slots__ = ("_count", "_least", "_mean", "_most", "_random", "_sample", "_squares")
@@ -62,7 +62,7 @@ class Spread:
         self._sample: list[tuple[float, float]] = []
 
     def add(self, value: float, now_ms: int, times: int = 1) -> None:
-        """Take a value, or several that are the same."""
+        """Add a value, `times` times."""
         if times < 1:
             return
         self._least = value if not self._count else min(self._least, value)
@@ -79,7 +79,7 @@ class Spread:
                 heappushpop(self._sample, (weight, value))
 
     def read(self) -> SpreadView:
-        """How it stands."""
+        """Return the readings."""
         if not self._count:
             return SpreadView()
         values = sorted(value for _, value in self._sample)
@@ -95,11 +95,11 @@ class Spread:
 
 
 def _quantile(values: Sequence[float], quantile: float) -> float:
-    """Between the two values that stand nearest to it, as in the original."""
-    place = quantile * (len(values) + 1)
-    if place < 1:
+    """Interpolate between the two nearest values, as the original does."""
+    rank = quantile * (len(values) + 1)
+    if rank < 1:
         return values[0]
-    if place >= len(values):
+    if rank >= len(values):
         return values[-1]
-    low, high = values[int(place) - 1], values[int(place)]
-    return low + (place - int(place)) * (high - low)
+    low, high = values[int(rank) - 1], values[int(rank)]
+    return low + (rank - int(rank)) * (high - low)

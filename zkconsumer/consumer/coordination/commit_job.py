@@ -66,7 +66,7 @@ class CommitJob:
 
     @property
     def settled(self) -> bool:
-        """Return whether nothing more will happen to it."""
+        """Whether nothing more will happen to it."""
         return self.error is not None or not self.left
 
     def committed(self, tp: TopicPartition) -> None:

@@ -58,7 +58,7 @@ class CommitQueue:
 
     @property
     def busy(self) -> bool:
-        """Return whether somebody waits for a commit."""
+        """Whether somebody waits for a commit."""
         return any(not job.settled for job in self._jobs)
 
     def add(self, job: CommitJob) -> None:

@@ -163,7 +163,7 @@ class CoordinatorLocation:
 
     @property
     def rests(self) -> bool:
-        """Return whether to wait before the next search: the last places were of no use."""
+        """Whether to wait before the next search: the last places were of no use."""
         return self._clock.now_ms() < self._rests_until_ms
 
     def well(self) -> None:

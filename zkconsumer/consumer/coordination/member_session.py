@@ -295,7 +295,7 @@ class MemberSession:
 
     @property
     def commits_wait(self) -> bool:
-        """Return whether there are commits whose end is open."""
+        """Whether there are commits whose end is open."""
         with self.lock:
             return self.commits.busy
 

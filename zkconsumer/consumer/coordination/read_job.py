@@ -47,7 +47,7 @@ class ReadJob:
 
     @property
     def ended(self) -> bool:
-        """Return whether there is nothing more to ask."""
+        """Whether there is nothing more to ask."""
         return self.error is not None or not self.left
 
     def on_response(self, positions: Positions) -> int | None:

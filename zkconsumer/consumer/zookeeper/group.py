@@ -197,5 +197,5 @@ def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> Membe
         exclude_internal_topics=config.exclude_internal_topics,
         # What was handed out, the caller's thread knows: it commits.
         auto_commit=False,
-        leave_patience_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
+        leave_timeout_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
     )

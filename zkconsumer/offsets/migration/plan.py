@@ -260,5 +260,5 @@ class Outcome:
 
     @property
     def verified(self) -> bool:
-        """Return whether everything is as it shall be, without doubt."""
+        """Whether everything is as it shall be, without doubt."""
         return not self.failed and not self.doubts

@@ -53,7 +53,7 @@ def test_answers_count_for_their_broker_and_for_all() -> None:
     every, of_two = counts.fetched.read(1_000), counts.fetched_from[2].read(1_000)
     assert (every.fetches.events, every.size_bytes.events) == (4, 1_000)
     assert (every.took_ms.least, every.took_ms.most, every.took_ms.values) == (20, 100, 4)
-    assert (of_two.fetches.events, of_two.answer_bytes.mean) == (3, 300)
+    assert (of_two.fetches.events, of_two.response_bytes.mean) == (3, 300)
 
 
 def test_an_answer_that_is_none_yet_is_no_time() -> None:
