@@ -1,1 +1,1 @@
-"""What the caller iterates: bounded chunk queues, streams, messages, decoders."""
+"""What the caller reads from: bounded chunk queues, streams, messages, decoders."""

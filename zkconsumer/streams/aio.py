@@ -1,11 +1,11 @@
-"""``async for message in stream``: the waiting of a stream, done by an event loop.
+"""``async for message in stream``: the stream's wait, done by an event loop.
 
-What is there is handed over without a thread or a callback. Only where nothing is, the stream
-listens to its queue: whoever puts there notifies the loop, once for however many puts. What may
-block (a commit ahead of a chunk, a dead letter) runs in the loop's executor.
+Messages at hand are returned without a thread or a callback. Only if there is none, the stream
+listens to its queue: a producer's thread then notifies the loop, once for any number of puts. What
+may block (a commit ahead of a chunk, a dead letter) runs in the loop's executor.
 
-A task may be cancelled at any await, and at each of them no message is in hand: the next call
-goes on where this one stood.
+A task may be cancelled at any await, and holds no message at any of them: the next call goes on
+from there.
 """
 
 import asyncio
@@ -19,34 +19,34 @@ from zkconsumer.streams.reader import BlockingTask, ChunkReader, Need
 K = TypeVar("K")
 V = TypeVar("V")
 _BURST_S: Final = 0.005
-"""After so long with messages at hand others in the loop have their turn."""
-_LOOK_AROUND_S: Final = 0.5
-"""A wait ends at least so often, for what nobody calls it for: a claim that was lost."""
+"""How long messages at hand are returned before other tasks of the loop get a turn."""
+_MAX_SLEEP_S: Final = 0.5
+"""Longest sleep, to notice what signals nothing: a claim that was lost."""
 
 
 class _Wait:
-    """One task's wait for one stream. All but ``signal`` belongs to the loop's thread."""
+    """One task's wait for one stream. All but ``signal`` runs in the loop's thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._is_called = False
-        self._has_rung = False
+        self._is_scheduled = False
+        self._is_signalled = False
         self._sleeper: asyncio.Future[None] | None = None
 
     def signal(self) -> None:
-        """Something changed: look again. Thread: any."""
-        if self._is_called:
+        """Wake the task: something changed. Thread: any."""
+        if self._is_scheduled:
             return
-        self._is_called = True
+        self._is_scheduled = True
         try:
             self.loop.call_soon_threadsafe(self._on_notice)
         except RuntimeError:
-            # The loop was closed under its task; whoever comes next looks for itself.
-            self._is_called = False
+            # The loop was closed under its task; the next reader checks the queue itself.
+            self._is_scheduled = False
 
-    async def rest(self, timeout_s: float) -> None:
-        """Until it rings, or did since the last rest, or for so long."""
-        if not self._has_rung:
+    async def sleep(self, timeout_s: float) -> None:
+        """Sleep until a signal, one since the last sleep included, or the time-out."""
+        if not self._is_signalled:
             self._sleeper = self.loop.create_future()
             alarm = self.loop.call_later(timeout_s, self._rouse)
             try:
@@ -54,12 +54,12 @@ class _Wait:
             finally:
                 alarm.cancel()
                 self._sleeper = None
-        self._has_rung = False
+        self._is_signalled = False
 
     def _on_notice(self) -> None:
-        # First: a ring from here on calls again, one before it is seen by who looks now.
-        self._is_called = False
-        self._has_rung = True
+        # First: a later signal schedules again, an earlier one is seen by this wake-up.
+        self._is_scheduled = False
+        self._is_signalled = True
         self._rouse()
 
     def _rouse(self) -> None:
@@ -68,10 +68,10 @@ class _Wait:
 
 
 class AsyncReader(Generic[K, V]):
-    """Reads a stream from an event loop.
+    """Reads a stream for tasks of an event loop.
 
     Attributes:
-        waiting: the wait of the task that is in it, if any.
+        waiting: the wait of the task that reads, if any.
     """
 
     def __init__(self, reader: ChunkReader[K, V], queue: StreamQueue, timeout_ms: int) -> None:
@@ -80,14 +80,14 @@ class AsyncReader(Generic[K, V]):
         self._queue = queue
         self._timeout_ms = timeout_ms
         self._burst_ends_s = 0.0
-        self._flight: tuple[BlockingTask, asyncio.Future[bool]] | None = None
+        self._in_flight: tuple[BlockingTask, asyncio.Future[bool]] | None = None
 
     def refuse_another(self) -> None:
-        """While a task waits, nobody else can.
+        """Refuse a reader while a task waits.
 
         Raises:
-            StreamInUse: one does.
-            ConsumerForked: this is a forked child, in which none does.
+            StreamInUse: a task waits.
+            ConsumerForked: this is a forked child.
         """
         self._reader.check()
         if self.waiting is not None and not self.waiting.loop.is_closed():
@@ -95,7 +95,7 @@ class AsyncReader(Generic[K, V]):
                 "a task waits for this stream's next message already: give each stream one reader, "
                 "and don't mix for and async for while one of them waits"
             )
-        # Its loop is no more, so it will never go on.
+        # Its loop is closed, so it will never go on.
         self.waiting = None
         self._queue.listen(None)
 
@@ -106,7 +106,7 @@ class AsyncReader(Generic[K, V]):
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            # A child that was forked inside of a task is in no loop.
+            # In a child that was forked inside a task no loop is running.
             self._reader.check()
             raise
         if loop.time() < self._burst_ends_s:
@@ -139,51 +139,51 @@ class AsyncReader(Generic[K, V]):
             elif need is Need.END:
                 raise StopAsyncIteration
             elif need is not Need.NOTHING and not is_listening:
-                # And look once more, for what came before anyone listened.
+                # Check once more, for what came before the listener was set.
                 self._queue.listen(wait.signal)
                 is_listening = True
             elif need is not Need.NOTHING:
-                await self._rest(wait, deadline_s)
+                await self._sleep(wait, deadline_s)
 
-    async def _rest(self, wait: _Wait, deadline_s: float | None) -> None:
-        nap_s = _LOOK_AROUND_S
+    async def _sleep(self, wait: _Wait, deadline_s: float | None) -> None:
+        sleep_s = _MAX_SLEEP_S
         if deadline_s is not None:
-            nap_s = min(nap_s, deadline_s - wait.loop.time())
-            if nap_s <= 0:
+            sleep_s = min(sleep_s, deadline_s - wait.loop.time())
+            if sleep_s <= 0:
                 raise ConsumerTimeout(f"no message within {self._timeout_ms} ms")
-        await wait.rest(nap_s)
+        await wait.sleep(sleep_s)
         self._burst_ends_s = wait.loop.time() + _BURST_S
 
     async def _run(self, task: BlockingTask, loop: asyncio.AbstractEventLoop) -> None:
-        """Run it in the executor; a task that is cancelled leaves it to the next one."""
-        task, future = self._take_flight(task, loop)
+        """Run a task in the executor; if cancelled, leave its result to the next reader."""
+        task, future = self._join_or_start(task, loop)
         try:
             go_on = await asyncio.shield(future)
         except asyncio.CancelledError:
             if future.cancelled():
-                self._flight = None
+                self._in_flight = None
             raise
         except Exception as error:
-            self._flight = None
+            self._in_flight = None
             if isinstance(error, ZkConsumerError):
                 self._reader.settle_error(task, error)
             raise
-        self._flight = None
+        self._in_flight = None
         self._reader.settle(task, go_on=go_on)
 
-    def _take_flight(
+    def _join_or_start(
         self, task: BlockingTask, loop: asyncio.AbstractEventLoop
     ) -> tuple[BlockingTask, asyncio.Future[bool]]:
-        if self._flight is not None:
-            before, future = self._flight
+        if self._in_flight is not None:
+            before, future = self._in_flight
             is_same = before.chunk is task.chunk and before.behind is task.behind
             if is_same and future.get_loop() is loop:
-                return self._flight
+                return self._in_flight
         future = loop.run_in_executor(None, task.run)
-        # Were nobody to come back for it, its error need not be said again.
+        # If no reader comes back for it, its error need not be logged.
         future.add_done_callback(_drain)
-        self._flight = task, future
-        return self._flight
+        self._in_flight = task, future
+        return self._in_flight
 
 
 def _drain(future: asyncio.Future[bool]) -> None:

@@ -1,7 +1,7 @@
 """A stream's messages as Arrow record batches; pyarrow is imported here and in ``arrow_columns``.
 
-The columns are those of Spark's Kafka source. Keys and values come as they lie in the log; no
-decoder is called.
+The columns are those of Spark's Kafka source. Keys and values are the bytes of the log; no decoder
+is called.
 
 Source: none; Spark 3 ``KafkaRecordToRowConverter`` for names and types.
 """
@@ -36,7 +36,7 @@ from zkconsumer.streams.waiting import Waiting
 K = TypeVar("K")
 V = TypeVar("V")
 MOST_BYTES = 2**31 - 1
-"""Of the data of one column: an int32 counts them."""
+"""Limit of one column's data: Arrow counts it with an int32."""
 
 SCHEMA = pa.schema(
     [
@@ -53,21 +53,21 @@ SCHEMA = pa.schema(
 
 
 class ArrowBatches(Generic[K, V]):
-    """What ``KafkaStream.arrow_batches`` gives. Thread: the stream's.
+    """The batches of ``KafkaStream.arrow_batches``. Thread: the stream's.
 
     Args:
-        reader: of the stream.
-        waiting: how the stream waits.
-        refuse_others: raises where somebody else waits for the stream.
+        reader: the stream's reader.
+        waiting: the stream's waits.
+        refuse_others: raises if a task waits for the stream.
         most: ``max_records``.
-        timeout_ms: how long to wait for the first of them.
-        columns: names of those to make, in their order; None: all.
+        timeout_ms: how long to wait for the first record.
+        columns: the names of the columns, in their order; None: all.
 
     Attributes:
-        schema: of every batch.
+        schema: the schema of every batch.
 
     Raises:
-        ValueError: an argument is out of range, or there is no such column.
+        ValueError: an argument is out of range, or a column does not exist.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ArrowBatches(Generic[K, V]):
         return self
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The same batches for any reader of Arrow's C streams, see ``KafkaStream``."""
+        """Export the batches as an Arrow C stream, see ``KafkaStream``."""
         return capsule_of(self.schema, self._read_on, requested_schema)
 
     def __next__(self) -> pa.RecordBatch:
@@ -106,7 +106,8 @@ class ArrowBatches(Generic[K, V]):
             cursor = self._reader.ready_cursor() if need is Need.NOTHING else None
             if cursor is not None:
                 batch, place, behind = _batch_of(cursor, self._most, self.schema)
-                # Behind the last call: it is handed over with its offsets, or neither is.
+                # After the last call: the batch and its offsets are handed over together or not at
+                # all.
                 if self._reader.transfer_part(cursor, place, behind):
                     return batch
             elif isinstance(need, BlockingTask):
@@ -121,17 +122,17 @@ class ArrowBatches(Generic[K, V]):
                     return pa.RecordBatch.from_pylist([], schema=self.schema)
 
     def _read_on(self, schema: pa.Schema) -> "_UntilQuiet[K, V]":
-        """Batches of these columns, from where the stream stands."""
+        """Return the batches of these columns, from the stream's position."""
         narrowed = copy.copy(self)
         narrowed.schema = schema
         return _UntilQuiet(narrowed)
 
 
 class _UntilQuiet(Generic[K, V]):
-    """Batches with rows in them, until nothing comes in time: to whom a turn is of no use.
+    """Batches with rows, until none comes in time: its reader has no use for empty ones.
 
-    No generator: behind an error it goes on, as the stream does. A generator would have ended, and
-    its reader have taken that for the end of the topic.
+    Not a generator: after an error it goes on, as the stream does. A generator would have ended,
+    and its reader would take that for the end of the topic.
     """
 
     def __init__(self, batches: ArrowBatches[K, V]) -> None:
@@ -142,7 +143,7 @@ class _UntilQuiet(Generic[K, V]):
 
     def __next__(self) -> pa.RecordBatch:
         try:
-            # In a for, no signal handler runs between the batches and us.
+            # In a for loop, no signal handler runs between the batches and us.
             for batch in self._batches:
                 if batch.num_rows:
                     return batch
@@ -152,7 +153,7 @@ class _UntilQuiet(Generic[K, V]):
 
 
 def column_of(name: str, columns: RecordColumns, tp: TopicPartition) -> pa.Array:
-    """One column of ``SCHEMA`` for records of one partition."""
+    """Return one column of ``SCHEMA`` for records of one partition."""
     match name:
         case "topic":
             return pa.repeat(pa.scalar(tp.topic, pa.string()), len(columns))
@@ -165,19 +166,19 @@ def column_of(name: str, columns: RecordColumns, tp: TopicPartition) -> pa.Array
 def _batch_of(
     cursor: ChunkCursor[K, V], most: int, schema: pa.Schema
 ) -> tuple[pa.RecordBatch, Any, int]:
-    """The next messages of a hand, the place behind them, and the offset."""
+    """Return a cursor's next messages, the place after them, and the next offset."""
     assert cursor.chunk is not None
     tp = cursor.chunk.claim.topic_partition
-    # Any: one of two classes, which are told apart here only.
-    one: Any = cursor
-    if isinstance(one, PythonChunkCursor):
-        rows, place = one.look_rows(most)
+    # Any: one of two classes, which are distinguished only here.
+    either: Any = cursor
+    if isinstance(either, PythonChunkCursor):
+        rows, place = either.look_rows(most)
         while len(rows) > 1 and row_bytes(rows) > MOST_BYTES:
-            rows, place = one.look_rows(len(rows) // 2)
+            rows, place = either.look_rows(len(rows) // 2)
         return _batch(columns_of_rows(rows, schema.names), tp, schema), place, rows[-1][0] + 1
-    runs, place = one.look_runs(most)
+    runs, place = either.look_runs(most)
     while (count := sum(map(len, runs))) > 1 and run_bytes(runs) > MOST_BYTES:
-        runs, place = one.look_runs(count // 2)
+        runs, place = either.look_runs(count // 2)
     return _batch(columns_of_runs(runs, schema.names), tp, schema), place, runs[-1].last_offset + 1
 
 

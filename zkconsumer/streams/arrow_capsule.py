@@ -1,4 +1,4 @@
-"""Arrow batches as a C stream, which any library that knows Arrow reads; choosing their columns.
+"""Arrow batches as a C stream, which any Arrow library reads; selection of their columns.
 
 pyarrow does the exporting. docs/decisions/0061 says what such a stream of a topic is.
 
@@ -13,7 +13,7 @@ from zkconsumer.config_spec import shown
 
 
 class _RequestedSchema:
-    """A capsule of a schema as pyarrow takes it."""
+    """A schema capsule in the form that pyarrow accepts."""
 
     def __init__(self, capsule: object) -> None:
         self._capsule = capsule
@@ -23,10 +23,10 @@ class _RequestedSchema:
 
 
 def chosen(schema: pa.Schema, columns: object) -> pa.Schema:
-    """The schema of some columns of another, in the order in which they are named; None: all.
+    """Return the schema of the named columns, in the order of their names; None: all.
 
     Raises:
-        ValueError: there is none of that name, or it is named twice; or none is named.
+        ValueError: a name is unknown or repeated, or there is none.
     """
     if columns is None:
         return schema
@@ -47,23 +47,23 @@ def capsule_of(
     read: Callable[[pa.Schema], Iterator[pa.RecordBatch]],
     requested_schema: object,
 ) -> object:
-    """Make the capsule that ``__arrow_c_stream__`` gives; nothing is read by that.
+    """Make the capsule that ``__arrow_c_stream__`` returns; read nothing yet.
 
     Args:
-        schema: of all columns there are.
-        read: begins to read batches of the schema that it gets.
+        schema: the schema of all columns.
+        read: begins to read batches of the schema that it is called with.
         requested_schema: the capsule of a schema, whose columns alone are made, in its order;
-            pyarrow casts them to its types. None: all, as they are.
+            pyarrow casts them to its types. None: all columns, uncast.
 
     Raises:
-        ValueError: a column is requested that there is not, or twice; or none is.
-        pyarrow.ArrowException: one can't be cast so.
+        ValueError: a column is unknown or repeated, or there is none.
+        pyarrow.ArrowException: a column can't be cast so.
     """
     requested = None
     if requested_schema is not None:
         wanted = pa.schema(_RequestedSchema(requested_schema))
         schema = chosen(schema, wanted.names)
-        # The one that we were given is used up.
+        # The capsule that we were given is used up.
         requested = wanted.__arrow_c_schema__()
     reader = pa.RecordBatchReader.from_batches(schema, read(schema))
     return reader.__arrow_c_stream__(requested)

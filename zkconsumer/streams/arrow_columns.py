@@ -1,7 +1,7 @@
-"""Records as Arrow columns, whatever engine found them: for streams, polls and Spark.
+"""Records of either engine as Arrow columns: for streams, polls and Spark.
 
-A column is filled by one copy of every key and value; one that nobody wants is not made. What makes
-batches of them says which columns there are, and of what partition.
+A column is filled by one copy of every key and value; columns that are not wanted are not made. The
+callers make batches of them, and add the partition's columns.
 
 Source: Arrow's columnar format, variable-size binary layout.
 """
@@ -20,25 +20,25 @@ if ENGINE is Engine.NATIVE:
 
 _MOST_MILLIS = (2**63 - 1) // 1000
 TIMESTAMP = pa.timestamp("us", tz="UTC")
-"""Spark's timestamps, as Arrow has them."""
+"""Spark's timestamp type in Arrow."""
 OF_RECORDS: Final = frozenset({"key", "value", "offset", "timestamp", "timestampType"})
-"""The columns that are made here, by the names of Spark's Kafka source."""
+"""The columns made here, by the names of Spark's Kafka source."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RecordColumns:
-    """Columns of equal length, none of them null but for keys and values.
+    """Columns of equal length; only keys and values may hold nulls.
 
-    One that was not wanted is None.
+    A column that was not wanted is None.
 
     Attributes:
-        count: the length of each.
+        count: the length of each column.
         keys: binary.
         values: binary.
         offsets: int64.
         timestamps: ``TIMESTAMP``; -1 ms where the log has none.
         timestamp_types: int32, as of ``model.TimestampType``.
-        timestamp_count: how many timestamps are not negative.
+        timestamp_count: the number of timestamps that are not negative.
     """
 
     count: int
@@ -53,7 +53,7 @@ class RecordColumns:
         return self.count
 
     def column(self, name: str) -> pa.Array:
-        """The one of a name in ``OF_RECORDS``."""
+        """Return the column of a name in ``OF_RECORDS``."""
         match name:
             case "key":
                 return self.keys
@@ -68,27 +68,27 @@ class RecordColumns:
 
 
 def run_bytes(runs: "Sequence[_core.Run]") -> int:
-    """What the larger column of data takes."""
+    """Return the size of the keys or the values, whichever is larger."""
     return max(sum(run.key_bytes for run in runs), sum(run.value_bytes for run in runs))
 
 
 def row_bytes(rows: Sequence[Row]) -> int:
-    """What the larger column of data takes."""
+    """Return the size of the keys or the values, whichever is larger."""
     return max(sum(len(row[1] or b"") for row in rows), sum(len(row[2] or b"") for row in rows))
 
 
 def columns_of_runs(
     runs: "Sequence[_core.Run]", wanted: Collection[str] = OF_RECORDS
 ) -> RecordColumns:
-    """The columns of runs, in their order.
+    """Make the columns of runs, in their order.
 
     Args:
-        runs: of records.
-        wanted: the names of those to make; names of others are passed over.
+        runs: the runs of records.
+        wanted: the names of the columns to make; unknown names are ignored.
 
     Raises:
-        OverflowError: there is more than an int32 can count.
-        BufferError: somebody changed the bytes after they were checked.
+        OverflowError: the data is larger than an int32 can count.
+        BufferError: the bytes were changed after they were checked.
     """
     count, keys, values, offsets, micros, types = _core.arrow_columns(
         list(runs),
@@ -105,8 +105,8 @@ def columns_of_runs(
     def column(kind: pa.DataType, buffers: Sequence[bytes | None] | None) -> pa.Array:
         if buffers is None:
             return None
-        held = [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers]
-        return pa.Array.from_buffers(kind, count, held)
+        arrow_buffers = [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers]
+        return pa.Array.from_buffers(kind, count, arrow_buffers)
 
     return RecordColumns(
         count=count,
@@ -120,7 +120,7 @@ def columns_of_runs(
 
 
 def columns_of_rows(rows: Sequence[Row], wanted: Collection[str] = OF_RECORDS) -> RecordColumns:
-    """The columns of plain rows, one at least; ``wanted`` as for those of runs."""
+    """Make the columns of one or more rows; ``wanted`` as in ``columns_of_runs``."""
     offsets, keys, values, millis, types = zip(*rows, strict=True)
 
     def column(name: str, data: Sequence[object], kind: pa.DataType) -> pa.Array:

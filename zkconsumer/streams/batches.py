@@ -1,11 +1,11 @@
-"""Messages many at a time: lists of them, from whatever chunks and partitions come.
+"""Batches of messages: lists of them, from several chunks and partitions.
 
-Nothing moves while a batch is gathered: chunks are taken off the queue and looked at. Then all of
-it is handed over by stores that no signal handler can part. From then on a batch is what a single
-message is elsewhere: in hand, and done with when the next one is asked for.
+Nothing moves while a batch is gathered: chunks are taken off the queue and read. Then the whole
+batch is handed over by stores that no signal handler can separate. From then on it is treated like
+a single message: it is consumed when the next one is asked for.
 
-A batch ends early in front of what comes between messages: what can't be read, an error, the end,
-and with ``at_most_once`` the next commit (so that never more than one chunk of a partition can be
+A batch ends early before what comes between messages: an unreadable record, an error, the end, and
+with ``at_most_once`` the next commit (so that never more than one chunk of a partition can be
 lost). Source: none.
 """
 
@@ -28,9 +28,9 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchPiece(Generic[K, V]):
-    """What a batch has of one chunk, and the place behind it.
+    """The part of a batch that comes from one chunk, and the place after it.
 
-    All pieces but the last go up to the end of their chunk.
+    All pieces but the last reach to the end of their chunk.
     """
 
     chunk: Chunk
@@ -39,13 +39,13 @@ class BatchPiece(Generic[K, V]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Passage:
-    """A batch of several chunks in the caller's hands: what there is to do when it is done with.
+class _HandedOver:
+    """A batch of several chunks that the caller has: what to do once it is consumed.
 
     Attributes:
-        progresses: whose offsets it moved.
-        chunk: its last chunk, which is in hand from then on.
-        place: how far that was handed over.
+        progresses: the partitions whose offsets it moved.
+        chunk: its last chunk, which is the current one from then on.
+        place: the place in that chunk up to which it was handed over.
     """
 
     progresses: Sequence[Progress]
@@ -54,47 +54,47 @@ class _Passage:
 
 
 class BatchReader(ChunkReader[K, V]):
-    """A reader that gives batches, too. Thread: the stream's."""
+    """A reader that can also return batches. Thread: the stream's."""
 
     def __init__(self, parts: ReaderComponents[K, V]) -> None:
         super().__init__(parts)
-        # Chunks that were taken off the queue and are not in hand yet, in order.
+        # Chunks taken off the queue and not yet current, in order.
         self._ahead: dict[Chunk, None] = {}
-        self._passage: _Passage | None = None
+        self._handed_over_batch: _HandedOver | None = None
 
     def turn(self) -> Need | BlockingTask:
-        """See ``ChunkReader``; a batch in hand is done with."""
+        """See ``ChunkReader``; the last batch is consumed."""
         self.settle_batch()
         return super().turn()
 
     def settle_batch(self) -> None:
-        """The next messages are asked for, so what is in hand is done with."""
-        passage = self._passage
-        if passage is not None:
-            for progress in passage.progresses:
+        """Mark the last batch as consumed, since the next messages are asked for."""
+        handed_over_batch = self._handed_over_batch
+        if handed_over_batch is not None:
+            for progress in handed_over_batch.progresses:
                 progress.consumed_offset = progress.delivered_offset
-            cursor, before = self._cursors.of(passage.chunk), self._cursor
+            cursor, before = self._cursors.of(handed_over_batch.chunk), self._cursor
             if cursor is not before:
                 before.chunk = None
-            # Plain stores from here on: what is in hand now is what the batch came to.
-            cursor.chunk = passage.chunk
-            # What was given up may have been emptied: then the place is in nothing.
-            if passage.chunk.claim.active:
-                cursor.place = passage.place
+            # Only plain stores from here on: the current chunk becomes the batch's last.
+            cursor.chunk = handed_over_batch.chunk
+            # A claim that was given up may have emptied its chunk: then the place is void.
+            if handed_over_batch.chunk.claim.active:
+                cursor.place = handed_over_batch.place
             self._cursor = cursor
-            self._passage = None
+            self._handed_over_batch = None
         chunk = self._cursor.chunk
         if chunk is not None:
             chunk.claim.consumed_offset = chunk.claim.delivered_offset
 
     def ready_cursor(self) -> ChunkCursor[K, V] | None:
-        """Behind a ``turn`` that needs nothing: the hand, if it has messages to look at."""
+        """Return the current cursor if it has messages, after a ``turn`` that needs nothing."""
         chunk = self._cursor.chunk
         is_ready = chunk is not None and chunk.claim.active and not self._cursor.is_through
         return self._cursor if is_ready else None
 
     def transfer_part(self, cursor: ChunkCursor[K, V], place: Any, behind: int) -> bool:
-        """Hand over what was seen in the hand, up to this place and offset; False if none may be.
+        """Hand a cursor's messages over, up to this place and offset; return False if forbidden.
 
         Raises:
             ConsumerForked: this is a forked child.
@@ -102,7 +102,7 @@ class BatchReader(ChunkReader[K, V]):
         chunk = cursor.chunk
         if chunk is None or self._gate.is_shut() or not chunk.claim.active:
             return False
-        # Plain stores from here on, as in the hand.
+        # Only plain stores from here on, as in the cursor.
         cursor.place = place
         chunk.claim.delivered_offset = behind
         if self._consumes_in_hand:
@@ -110,7 +110,7 @@ class BatchReader(ChunkReader[K, V]):
         return True
 
     def first_piece(self, most: int) -> BatchPiece[K, V] | Need | BlockingTask:
-        """Begin a batch with what is in hand, or go one step towards that, as ``turn`` does."""
+        """Begin a batch with the current chunk, or go one step towards that, as ``turn`` does."""
         need = self.turn()
         cursor = self.ready_cursor()
         if need is not Need.NOTHING or cursor is None or cursor.chunk is None:
@@ -119,16 +119,16 @@ class BatchReader(ChunkReader[K, V]):
         return BatchPiece(cursor.chunk, found, place)
 
     def add_pieces(self, pieces: list[BatchPiece[K, V]], most: int, max_bytes: int) -> Need:
-        """Add what is queued to a batch; NOTHING where it is to be handed over as it is.
+        """Add queued chunks to a batch; return NOTHING if it is to be handed over as it is.
 
         Raises:
-            ConsumerForked: this is a forked child, for which the queue is nothing to touch.
+            ConsumerForked: this is a forked child, which must not touch the queue.
         """
         self.check()
         count = sum(len(piece.messages) for piece in pieces)
         size_bytes = sum(piece.chunk.size_bytes for piece in pieces)
         while count < most and size_bytes < max_bytes and self._may_follow(pieces[-1].chunk):
-            # All of it is in the batch: the caller's memory from now on.
+            # All of it is in the batch, and from now on the caller's memory.
             self._queue.done_with(pieces[-1].chunk)
             item = self._chunk_ahead(len(pieces) - 1)
             if item is None:
@@ -142,7 +142,7 @@ class BatchReader(ChunkReader[K, V]):
         return Need.NOTHING
 
     def transfer(self, pieces: list[BatchPiece[K, V]]) -> list[MessageAndMetadata[K, V]]:
-        """Hand over what is still ours of a batch; nothing where that is nothing, or none may be.
+        """Hand over what is still ours of a batch; return nothing if none of it may be.
 
         Raises:
             ConsumerForked: this is a forked child.
@@ -162,33 +162,33 @@ class BatchReader(ChunkReader[K, V]):
                 ends[chunk.claim] = piece.messages[-1].offset + 1
             else:
                 ends[chunk.claim] = chunk.fetch_offset
-        # Behind the work on them: a process may be stopped amid that.
+        # After the work on the messages: the process may be stopped during it.
         if not messages or self._gate.is_shut():
             return []
-        # Of the first and the last one the turn counts what is left, when it lets them go.
+        # Of the first and the last piece ``turn`` counts what is left, when it drops them.
         self._count_out(pieces[1:-1])
-        last, passage = pieces[-1], None
+        last, handed_over_batch = pieces[-1], None
         if len(pieces) > 1:
-            passage = _Passage(tuple(ends), last.chunk, last.place)
+            handed_over_batch = _HandedOver(tuple(ends), last.chunk, last.place)
         ahead = dict.fromkeys(list(self._ahead)[len(pieces) - 1 :])
         stores = map(setattr, ends, repeat("delivered_offset"), ends.values())
         more_stores = map(setattr, ends, repeat("consumed_offset"), ends.values())
-        # Nothing is called from here on by Python, so that no signal handler runs: the batch and
-        # its offsets are handed over together.
+        # Python calls nothing from here on, so no signal handler runs: the batch and its offsets
+        # are handed over together.
         _ = [*stores, *more_stores] if self._consumes_in_hand else [*stores]
         self._cursor.place = pieces[0].place
         self._ahead = ahead
-        self._passage = passage
+        self._handed_over_batch = handed_over_batch
         return messages
 
     def _available(self) -> tuple[Chunk, ...]:
         """See ``ChunkReader``."""
-        passage = self._passage
-        last = () if passage is None else (passage.chunk,)
+        handed_over_batch = self._handed_over_batch
+        last = () if handed_over_batch is None else (handed_over_batch.chunk,)
         return tuple(dict.fromkeys((*super()._available(), *last, *list(self._ahead))))
 
     def _count_out(self, pieces: list[BatchPiece[K, V]]) -> None:
-        """Those that were given up are not handed over."""
+        """Uncount the messages of claims that were given up, which are not handed over."""
         for piece in pieces:
             if not piece.chunk.claim.active:
                 self._count(piece.chunk, -len(piece.messages))
@@ -198,7 +198,7 @@ class BatchReader(ChunkReader[K, V]):
         return chunk.poison is None and self._commit_ahead is None
 
     def _chunk_ahead(self, index: int) -> Item | None:
-        """The chunk of this number ahead; else what the queue has, which is no chunk then."""
+        """Return the chunk of this number ahead, else the queue's head if it is no chunk."""
         if index < len(self._ahead):
             return list(self._ahead)[index]
         while (item := self._queue.head(0)) is not None:
@@ -206,7 +206,7 @@ class BatchReader(ChunkReader[K, V]):
                 self._drop(item)
             elif isinstance(item, Chunk):
                 self._count(item, len(item.records))
-                # Plain stores: it is to be taken from the queue.
+                # Plain stores: it is still to be removed from the queue.
                 self._ahead[item] = None
                 self._taken = item
                 self._queue.remove()
@@ -222,7 +222,7 @@ class BatchReader(ChunkReader[K, V]):
             self._queue.remove()
 
     def _look(self, *, is_shut: bool) -> Need | BlockingTask:
-        """See ``ChunkReader``: chunks that were taken already come first."""
+        """See ``ChunkReader``; chunks that were taken already come first."""
         for chunk in self._ahead:
             if self._taken is not None and self._queue.head(0) is self._taken:
                 self._drop(self._taken)
@@ -235,21 +235,21 @@ class BatchReader(ChunkReader[K, V]):
                 else:
                     self._count(chunk, -len(chunk.records))
                     self._queue.done_with(chunk)
-                # A plain store behind those in there.
+                # A plain store after those in there.
                 self._ahead = rest
             return Need.NOTHING
         return super()._look(is_shut=is_shut)
 
 
 class Batches(Generic[K, V]):
-    """What ``KafkaStream.batches`` gives. Thread: the stream's.
+    """The batches of ``KafkaStream.batches``. Thread: the stream's.
 
     Args:
-        reader: of the stream.
-        waiting: how the stream waits.
-        refuse_others: raises where somebody else waits for the stream.
+        reader: the stream's reader.
+        waiting: the stream's waits.
+        refuse_others: raises if a task waits for the stream.
         most: ``max_records``.
-        max_bytes: with chunks of so much a batch is full.
+        max_bytes: the memory of chunks at which a batch is full.
         timeout_ms: how long a batch may take.
     """
 
@@ -303,7 +303,7 @@ class Batches(Generic[K, V]):
                     return []
 
     def _grow(self, pieces: list[BatchPiece[K, V]]) -> Need | BlockingTask:
-        """Add to the pieces what is there; NOTHING where they are a batch, or may be begun."""
+        """Add what is available to the pieces; return NOTHING if they are complete or can begin."""
         if not pieces:
             found = self._reader.first_piece(self._most)
             if not isinstance(found, BatchPiece):

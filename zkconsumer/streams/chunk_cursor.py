@@ -1,11 +1,11 @@
-"""The chunk in a stream's hands, message by message.
+"""The chunk that a stream is reading, message by message.
 
-A signal handler may run behind every call from Python to a built-in function, and what the call
-gave is lost where the handler raises. It can't run behind a plain store, nor between an iterator
-and its ``for``. So a hand gives its messages as an iterator does, and is told everything else by
-stores: a native hand may be written with the same promise.
+A signal handler may run after every call from Python to a built-in function, and what the call
+returned is lost if the handler raises. It can't run after a plain store, nor between an iterator
+and its ``for``. So a cursor yields its messages as an iterator, and everything else is set by
+stores: the native cursor keeps the same guarantee.
 
-Only the stream's thread touches a hand.
+Only the stream's thread uses a cursor.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,27 +24,27 @@ V = TypeVar("V")
 
 
 class ChunkCursor(Protocol[K, V]):
-    """What is in hand, and how far it was handed over.
+    """The current chunk, and how far it was handed over.
 
-    As an iterator it gives the next message, and so says that the one before is done with: of the
-    claim's progress ``consumed_offset`` becomes ``delivered_offset``, whatever comes of it. Then
-    the next message moves ``delivered_offset`` (and ``consumed_offset`` where what is in hand
-    counts as consumed) to its offset + 1, with nothing in between at which a signal handler could
-    run. ``StopIteration`` means that there is none *now*: nothing in hand, its claim given up, the
-    lease over, or all handed over. It may be asked again at any time.
+    As an iterator it yields the next message, and so marks the previous one as consumed: the
+    claim's ``consumed_offset`` becomes ``delivered_offset``, whatever follows. Then the next
+    message moves ``delivered_offset`` (and ``consumed_offset`` if the current message counts as
+    consumed) to its offset + 1, without a point at which a signal handler could run.
+    ``StopIteration`` means that there is none *now*: no chunk, its claim given up, the lease
+    expired, or all handed over. It may be called again at any time.
 
     Attributes:
-        chunk: what is in hand, if anything. Storing one begins it at its first message; storing
-            None forgets it. Neither touches the claim.
-        place: how far it was handed over, in whatever form; storing what ``look`` gave moves on.
-            Whoever does that sees to the claim's progress himself.
+        chunk: the current chunk, if any. Storing one begins it at its first message; storing None
+            forgets it. Neither touches the claim.
+        place: how far the chunk was handed over, in either engine's form; storing what ``look``
+            returned moves it on. The claim's progress is then up to the storing code.
     """
 
     place: Any
 
     @property
     def chunk(self) -> Chunk | None:
-        """What is in hand."""
+        """The current chunk, or None."""
         ...
 
     @chunk.setter
@@ -60,29 +60,29 @@ class ChunkCursor(Protocol[K, V]):
         ...
 
     def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Any]:
-        """Make the next messages, so many at most, and tell the place behind them.
+        """Return the next messages, at most ``most``, and the place after them.
 
-        Nothing is handed over by that, nothing moves, and neither claim nor lease is looked at.
+        Hands nothing over, moves nothing, and checks neither claim nor lease.
         """
         ...
 
     def iterate(
         self, slow: Callable[[], MessageAndMetadata[K, V]]
     ) -> Iterator[MessageAndMetadata[K, V]]:
-        """Give what this has, and where it has nothing, what ``slow`` gives.
+        """Yield this cursor's messages, and when it has none, those that ``slow`` returns.
 
-        ``slow`` ends it by ``StopIteration``. Any other error comes through, and the next call goes
-        on. There may be several of these at a time.
+        ``slow`` ends it by ``StopIteration``. Any other error is raised, and the next call goes on.
+        Several such iterators may exist at a time.
         """
         ...
 
 
 class PythonChunkCursor(Generic[K, V]):
-    """A hand for chunks whose records are made already; see ``ChunkCursor``.
+    """The cursor for chunks whose records are Python objects; see ``ChunkCursor``.
 
     Args:
         consumes_in_hand: see ``Delivery``.
-        lease: nothing is handed over when it is over.
+        lease: nothing is handed over after its end.
         key_decoder: see ``MessageAndMetadata``.
         value_decoder: the same.
     """
@@ -141,21 +141,21 @@ class PythonChunkCursor(Generic[K, V]):
 
     def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Iterator[Row]]:
         """See ``ChunkCursor``."""
-        rows, behind = self.look_rows(most)
-        return [message_of(row, self._origin) for row in rows], behind
+        rows, after = self.look_rows(most)
+        return [message_of(row, self._origin) for row in rows], after
 
     def look_rows(self, most: int) -> tuple[list[Row], Iterator[Row]]:
-        """The same without making messages."""
-        behind = copy(self.place)
-        return list(islice(behind, most)), behind
+        """Return the next rows without making messages."""
+        after = copy(self.place)
+        return list(islice(after, most)), after
 
     def iterate(
         self, slow: Callable[[], MessageAndMetadata[K, V]]
     ) -> Iterator[MessageAndMetadata[K, V]]:
         """See ``ChunkCursor``."""
-        # An error ends a generator for good. So there are as many as it takes, one after the other,
-        # until one of them notes that the end has come. Between them and the caller no frame of
-        # Python runs, and so no signal handler.
+        # An error ends a generator for good. So there are as many as needed, one after another,
+        # until one of them records that the end has come. Between them and the caller no Python
+        # frame runs, and so no signal handler.
         ends: list[object] = []
         numbers = iter(ends.__len__, 1)
         return chain.from_iterable(map(self._turn, repeat(slow), repeat(ends), numbers))
@@ -163,14 +163,14 @@ class PythonChunkCursor(Generic[K, V]):
     def _turn(
         self, slow: Callable[[], MessageAndMetadata[K, V]], ends: list[object], _number: int
     ) -> Iterator[MessageAndMetadata[K, V]]:
-        """Give what can be had of the chunk in hand, and then one by ``slow`` if it has any.
+        """Yield what is left of the current chunk, then one message of ``slow`` if it has any.
 
-        The place is an iterator that all who go through the chunk share.
+        All iterators over the chunk share its place, which is an iterator itself.
         """
         chunk, place = self._chunk, self.place
         if chunk is not None:
             origin, consumes_in_hand = self._origin, self._consumes_in_hand
-            # Any: they change under our hands, which the type checker would rule out.
+            # Any: its fields change meanwhile, which the type checker would rule out.
             progress: Any = chunk.claim.progress
             lease, now_s = self._lease, self._lease.now_s
             blank, kind = object.__new__, MessageAndMetadata
@@ -178,19 +178,19 @@ class PythonChunkCursor(Generic[K, V]):
             message = blank(kind)
             if now_s() < lease.until_s and progress.active:
                 for record in place:
-                    # Nothing is called from here on, so that no signal handler runs: were it to
-                    # raise, the message would count as handed over, and its caller not have it.
+                    # Nothing is called from here on, so no signal handler runs: if it raised, the
+                    # message would count as handed over, and the caller would not have it.
                     message._record = record  # noqa: SLF001 - ``message_of`` in place, see there
                     message._origin = origin  # noqa: SLF001
-                    progress.delivered_offset = behind = record[0] + 1
+                    progress.delivered_offset = next_offset = record[0] + 1
                     if consumes_in_hand:
-                        progress.consumed_offset = behind
+                        progress.consumed_offset = next_offset
                     yield message
                     if self.place is not place:
                         break
                     progress.consumed_offset = progress.delivered_offset
                     message = blank(kind)
-                    # The last thing before the next record: who was stopped meanwhile knows.
+                    # Last before the next record, to notice that the process was stopped meanwhile.
                     if now_s() >= lease.until_s or not progress.active:
                         break
         try:

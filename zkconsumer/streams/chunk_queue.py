@@ -1,12 +1,12 @@
 """The bounded queue between fetchers and one stream.
 
-Its rule: nobody ever waits for anybody but the stream for data. A producer that finds it full is
-told so and is called when there is room; the stream's side takes no lock at all, so that a signal
-handler that interrupts it anywhere may shut the connector down (see ``Mailbox``).
+Its rule: only the stream ever waits, for data. A producer that finds the queue full is told so and
+called back when there is room; the stream's side takes no lock at all, so that a signal handler
+that interrupts it anywhere may shut the connector down (see ``Mailbox``).
 
-It is bounded in chunks and in bytes. There is no count of either that could go wrong: whoever asks
-adds up what lies there, and the one chunk in the stream's hands. So giving bytes back is forgetting
-a chunk, which is one store and may be done twice.
+It is bounded in chunks and in bytes. There is no counter of either that could go wrong: both are
+summed over the queue and the chunk being read. So freeing bytes means forgetting a chunk, which is
+one store and may be done twice.
 
 It relies on single operations of ``deque`` and ``SimpleQueue`` being atomic.
 """
@@ -27,12 +27,12 @@ from zkconsumer.streams.budget import ByteBudget
 
 
 class Closed:
-    """The stream has ended; comes again on every later take."""
+    """The stream has ended; every later take returns it again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failed:
-    """Something the stream's caller must hear; the stream goes on behind it."""
+    """An error for the stream's caller; the stream goes on after it."""
 
     error: ZkConsumerError
 
@@ -44,13 +44,13 @@ Item = Chunk | Failed | Closed
 class ChunkQueue:
     """A bounded queue of chunks (Kafka's ``BlockingQueue[FetchedDataChunk]``).
 
-    No chunk in it is larger than half the queue's share of the budget, so that one can be read
-    while the next one waits, unless it is of a single record. A record larger than the share gets
-    in when nothing else is there: it must come out, too.
+    No chunk in it is larger than half the queue's share of the budget (except a single record), so
+    that one can be read while the next one waits. A record larger than the share is accepted when
+    the queue is empty, since it must be delivered, too.
 
     Args:
         max_chunks: ``queued.max.message.chunks``; chunks of claims that were given up don't count.
-        budget: what its bytes are a share of; None for no bound.
+        budget: the budget that the queue has a share of; None: no limit.
     """
 
     def __init__(self, max_chunks: int, budget: ByteBudget | None = None) -> None:
@@ -81,7 +81,7 @@ class ChunkQueue:
         return True
 
     def room_bytes(self, on_room: Callable[[], None]) -> int:
-        """See ``ChunkSink``: what is free, up to half the share; an eighth of it counts as none."""
+        """See ``ChunkSink``: the free bytes, up to half the share; less than an eighth is 0."""
         half_bytes = self._half_share_bytes()
         with self._producers:
             if not self._capacity_for(max(1, half_bytes // 4), on_room):
@@ -91,22 +91,22 @@ class ChunkQueue:
             return max(1, min(half_bytes, self._budget.share_bytes - self.used_bytes()))
 
     def fail(self, error: ZkConsumerError) -> None:
-        """Have the stream raise this, behind what is queued. Thread: any."""
+        """Have the stream raise this error after the queued chunks. Thread: any."""
         self._put(Failed(error))
 
     def close(self) -> None:
-        """End the stream, behind what is queued. Thread: any."""
+        """End the stream after the queued chunks. Thread: any."""
         self._put(CLOSED)
 
     def wake(self) -> None:
-        """Have a waiting stream look around, now or at its next wait. Thread: any."""
+        """End a wait of the stream, the present or the next one. Thread: any."""
         self._woken = True
         self._signal()
 
     def listen(self, on_change: Callable[[], None] | None) -> None:
-        """Call this after every put and wake; None: no more.
+        """Call this after every put and wake; None: nothing any more.
 
-        It is called from any thread, signal handlers included, and must only put or notify.
+        It is called in any thread, signal handlers included, and must only put or notify.
         """
         self._on_change = on_change
 
@@ -120,14 +120,14 @@ class ChunkQueue:
         return item
 
     def head(self, timeout_ms: int | None) -> Item | None:
-        """The next item; None after ``timeout_ms`` (None waits), or earlier after a ``wake``.
+        """Return the next item; None after ``timeout_ms`` (None: wait), or after a ``wake``.
 
-        It stays in the queue until ``remove``: the stream makes it its own first, so that a signal
-        handler that raises between the two loses nothing. What was removed before must be done
-        with by now, or a large chunk may wait for its room for ever. Thread: the stream's.
+        It stays in the queue until ``remove``: the stream stores it first, so that a signal handler
+        that raises in between loses nothing. The item removed before must be ``done_with`` by now,
+        or a large chunk may wait for its bytes for ever. Thread: the stream's.
         """
         for nap_ms in naps(timeout_ms):
-            # A token only wakes: what counts is what is there.
+            # A token only wakes: what counts is the queue.
             while not self._items and not self._woken and self._token_came(nap_ms):
                 pass
             if self._items:
@@ -138,7 +138,7 @@ class ChunkQueue:
         return None
 
     def pause(self, timeout_ms: int | None) -> None:
-        """Wait for something to be put, or a ``wake``, whatever is there. Thread: the stream's.
+        """Wait for a put or a ``wake``, even if items are queued. Thread: the stream's.
 
         It may end early for no reason.
         """
@@ -148,7 +148,7 @@ class ChunkQueue:
                 return
 
     def remove(self) -> None:
-        """Take the head out, but for the end, which stays. Thread: the stream's.
+        """Remove the head, except for ``Closed``, which stays. Thread: the stream's.
 
         A chunk's bytes count until ``done_with``.
         """
@@ -162,13 +162,13 @@ class ChunkQueue:
         self._make_space()
 
     def done_with(self, chunk: Chunk) -> None:
-        """Give the bytes of a removed chunk back; twice does no harm. Thread: the stream's."""
+        """Free the bytes of a removed chunk; may be repeated. Thread: the stream's."""
         if self._pending is chunk:
             self._pending = None
             self._make_space()
 
     def discard_inactive(self) -> None:
-        """Free what is queued for claims that were given up. Thread: any."""
+        """Free the chunks of claims that were given up. Thread: any."""
         for item in list(self._items):
             if isinstance(item, Chunk) and not item.claim.active:
                 item.records = ()
@@ -177,12 +177,12 @@ class ChunkQueue:
         self._make_space()
 
     def chunk_count(self) -> int:
-        """How many chunks wait that will be delivered. Thread: any."""
+        """Return the number of queued chunks of active claims. Thread: any."""
         return sum(isinstance(item, Chunk) and item.claim.active for item in list(self._items))
 
     def used_bytes(self) -> int:
-        """The memory of all chunks here and of the one in the stream's hands. Thread: any."""
-        # In this order: a chunk that moves from the one to the other meanwhile counts twice.
+        """Return the memory of the queued chunks and the one being read. Thread: any."""
+        # In this order: a chunk that is removed meanwhile counts twice.
         queued = sum(item.size_bytes for item in list(self._items) if isinstance(item, Chunk))
         pending = self._pending
         return queued + (pending.size_bytes if pending is not None else 0)
@@ -191,13 +191,13 @@ class ChunkQueue:
         return sys.maxsize if self._budget is None else max(1, self._budget.share_bytes // 2)
 
     def _capacity_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
-        """Return whether so much fits; if not, ``on_room`` waits."""
+        """Return whether so many bytes fit; if not, register ``on_room``."""
         if self._fits(size_bytes):
             return True
-        # A producer may try at every turn while the stream stands still: one call for all.
+        # A producer may try at every turn while the stream is idle: register it once.
         if on_room not in list(self._waiters):
             self._waiters.append(on_room)
-        # The stream may have made room before it could see the new waiter.
+        # The stream may have freed bytes before it could see the new waiter.
         return self._fits(size_bytes)
 
     def _fits(self, size_bytes: int) -> bool:

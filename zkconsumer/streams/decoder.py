@@ -2,11 +2,11 @@
 
 
 class StringDecoder:
-    """Bytes to text (Kafka ``StringDecoder``).
+    """Decodes bytes to text (Kafka ``StringDecoder``).
 
     Args:
         encoding: the charset; ``serializer.encoding`` of the configuration, UTF-8 by default.
-        errors: what to do with bytes that are not such text, as in ``bytes.decode``.
+        errors: what to do with invalid bytes, as in ``bytes.decode``.
     """
 
     __slots__ = ("_encoding", "_errors")
@@ -16,7 +16,7 @@ class StringDecoder:
         self._errors = errors
 
     def __call__(self, data: bytes) -> str:
-        """The text.
+        """Return the text.
 
         Raises:
             UnicodeDecodeError: the bytes are not text in this encoding (with ``strict``).

@@ -1,11 +1,11 @@
-"""What a commit that the connector makes by itself promises about the messages it covers.
+"""What the connector's automatic commits guarantee about the messages they cover.
 
 =================  ==========================================  ===================================
 mode               a message is consumed                       a crash
 =================  ==========================================  ===================================
 ``at_least_once``  when the next one is asked for              repeats some messages, loses none
-``scala``          when it is handed over, before the caller   repeats some, may lose the one in
-                   has it                                      hand of each stream
+``scala``          when it is handed over, before the caller   repeats some, may lose the current
+                   has it                                      message of each stream
 ``at_most_once``   when it is handed over; its offset was      repeats none, may lose the rest of
                    committed before                            one chunk of each partition
 =================  ==========================================  ===================================
@@ -19,10 +19,10 @@ from enum import StrEnum
 from zkconsumer.fetch.claim import PartitionClaim
 
 CommitAhead = Callable[[PartitionClaim, int], bool]
-"""Commits this offset for the claim before anything below it is handed over; may block.
+"""Commits this offset for the claim before any message below it is handed over; may block.
 
-True: it is committed. False: the claim is not ours any more. Raises ``ZkConsumerError`` where
-nobody knows, or it failed: the stream raises that, and tries the same again when it is asked again.
+True: committed. False: the claim is not ours any more. Raises ``ZkConsumerError`` if it failed or
+the outcome is unknown: the stream raises that, and tries the same again on the next call.
 Thread: any."""
 
 
@@ -35,7 +35,7 @@ class Delivery(StrEnum):
 
     @property
     def consumes_in_hand(self) -> bool:
-        """Whether the message in hand counts as consumed."""
+        """Whether the message that the caller has counts as consumed."""
         return self is not Delivery.AT_LEAST_ONCE
 
     @property

@@ -1,14 +1,14 @@
-"""Whether streams may hand messages out at all: not while nobody knows what is owned.
+"""Whether streams may hand messages out: not while ownership is uncertain.
 
-A ZooKeeper session lives for its time-out from the last request on that came in there. We know when
-we have sent the last one that was answered; that was before. For a share of the time-out from then
-on nobody else can read our partitions. After it streams wait, also in the middle of a chunk, until
-ZooKeeper answers again. In a forked child they never go on.
+A ZooKeeper session lives for its time-out from the last request that reached a server. We know when
+we sent the last request with a response; that was earlier. For a share of the time-out from then
+on no other member can own our partitions. After it streams wait, even in the middle of a chunk,
+until ZooKeeper responds again. In a forked child they never go on.
 
-The time itself is looked at for each hand-out: by the hands in the lease, by all others here. So
-it makes no difference who runs first where the whole process stood still.
+The clock is read for each hand-out: by cursors in the lease, by everything else here. So it does
+not matter which thread runs first after the whole process was stopped.
 
-Source: none; Kafka 0.8.2.2 reads on until it hears that its session has ended.
+Source: none; Kafka 0.8.2.2 reads on until it learns that its session has ended.
 """
 
 import logging
@@ -24,16 +24,16 @@ from zkconsumer.streams.lease import Lease
 log = logging.getLogger(__name__)
 
 _REPORT_AFTER_MS: Final = 500
-"""A pause on a connection that stands is reported when streams have waited for so long.
+"""A pause on an open connection is reported after streams have waited for so long.
 
-Where a caller's own code kept our threads from running, the next answer is there in a moment.
+If only the caller's own code kept our threads from running, the next response comes at once.
 """
 _LEAST_INTERVALS: Final = 2
-"""Answers that come every so often are not taken for silence before so many are due."""
+"""How many expected responses may be missing before silence counts."""
 
 
 class _Pause:
-    """What became of one pause. It takes no lock: a stream's thread may be interrupted."""
+    """The state of one pause. It takes no lock: a stream's thread may be interrupted."""
 
     __slots__ = ("message", "met_ms", "over", "unsaid")
 
@@ -45,17 +45,17 @@ class _Pause:
 
 
 class DeliveryGate:
-    """Open while ZooKeeper answers, or has not been silent for too long.
+    """Open while ZooKeeper responds, or has not been silent for too long.
 
     Args:
         clock: the time.
-        allowed_silence_ms: for how long streams go on without an answer from ZooKeeper.
-        observation: hears of every pause once, when a stream meets it.
-        guard: of the connector; without one, of the process that makes the gate.
+        allowed_silence_ms: how long streams go on without a response from ZooKeeper.
+        observation: receives each pause once, when a stream meets it.
+        guard: the connector's; None: one of this process.
 
     Attributes:
-        lease: until when it is open, as things are; for those who look at it for each message.
-        suspect_since_ms: since when there has been no connection; None while there is one.
+        lease: until when the gate is open; checked by cursors for each message.
+        suspect_since_ms: since when there has been no connection; None: connected.
     """
 
     def __init__(
@@ -79,17 +79,17 @@ class DeliveryGate:
         self._guard.on_fork(self._shut_for_good)
 
     def add_waker(self, wake: Callable[[], None]) -> None:
-        """Call this when delivery may go on; it must only put. Thread: any."""
+        """Call this when delivery may go on; it must only notify. Thread: any."""
         self._wakers.append(wake)
 
     def received(self, sent_ms: int, interval_ms: int) -> None:
-        """ZooKeeper has answered a request. Thread: the one that calls ``trust``.
+        """Record a response of ZooKeeper. Thread: the one that calls ``trust``.
 
-        Without a connection that counts only once ``trust`` says that there is one.
+        Without a connection it counts only from the next ``trust`` on.
 
         Args:
-            sent_ms: when that request was sent, by the clock of the gate.
-            interval_ms: so often at least there is an answer while all is well.
+            sent_ms: when the request was sent, by the clock of the gate.
+            interval_ms: the longest time between responses while all is well.
         """
         if self._last_response_ms is not None and sent_ms <= self._last_response_ms:
             return
@@ -99,14 +99,14 @@ class DeliveryGate:
             self._wake()
 
     def suspect(self) -> None:
-        """There is no connection from now on. Thread: the one that calls ``trust``."""
+        """Record that the connection is lost. Thread: the one that calls ``trust``."""
         if self.suspect_since_ms is None:
             self.suspect_since_ms = now_ms = self._clock.now_ms()
             until_ms = now_ms + self._allowed_silence_ms
             self._set(until_ms if self._until_ms is None else min(self._until_ms, until_ms))
 
     def trust(self) -> None:
-        """There is one; what is owned is known. Thread: the one that calls ``suspect``."""
+        """Record that the connection is back. Thread: the one that calls ``suspect``."""
         self.suspect_since_ms = None
         self._open()
         self._wake()
@@ -115,13 +115,13 @@ class DeliveryGate:
         """Return whether nothing may be handed out now. Thread: any.
 
         Raises:
-            ConsumerForked: nothing ever may: this is a forked child.
+            ConsumerForked: this is a forked child, where nothing ever may.
         """
         self._guard.check()
         pause, until_ms = self._pause, self._until_ms
         if until_ms is None or (now_ms := self._clock.now_ms()) < until_ms:
             return False
-        # Whoever opens it looks at this behind the new time. So either he wakes us, or we see that.
+        # ``_open`` reads ``met_ms`` after it set the time: it wakes us, or we see the new time.
         if pause.met_ms is None:
             pause.met_ms = now_ms
         if self._until_ms != until_ms:
@@ -131,7 +131,7 @@ class DeliveryGate:
         return True
 
     def _open(self) -> bool:
-        """Begin anew to count; says whether somebody met it shut."""
+        """Start a new count; return whether a stream had met the gate shut."""
         heard_ms = self._last_response_ms
         self._set(None if heard_ms is None else heard_ms + self._allowed_unheard_ms)
         pause, self._pause = self._pause, _Pause()
@@ -162,7 +162,7 @@ class DeliveryGate:
         log.warning("delivery pauses: ZooKeeper has been silent for %d ms", silent_ms)
         self._observation.report(DeliveryPaused(silent_ms))
         pause.message.append(None)
-        # It may have ended while its begin was being told.
+        # It may have ended while its begin was being reported.
         if pause.over:
             self._report_end(pause)
 

@@ -1,8 +1,8 @@
-"""Until when a stream may hand messages out: looked at for every message, with a fresh clock.
+"""Until when a stream may hand messages out: checked for every message against a fresh clock.
 
-A flag that another thread raises comes too late where all threads were stopped together (SIGSTOP,
-a suspended machine): the one that reads may be the first to go on. So it is a time, and whoever
-hands something out compares it with the clock himself.
+A flag set by another thread comes too late if all threads were stopped together (SIGSTOP, a
+suspended machine): the reading thread may be the first to go on. So it is a time, and the code that
+hands a message out compares it with the clock itself.
 """
 
 import math
@@ -14,16 +14,16 @@ from zkconsumer.records.engine import ENGINE, Engine
 
 
 class PureLease:
-    """The one in Python; without an end at first.
+    """The lease in Python; without an end at first.
 
-    By the machine's clock it does not see that the machine was suspended, which the gate sees in
-    front of each chunk: the clock that counts such a time takes twice as long to read.
+    Its clock does not count time in which the machine was suspended. The gate does, before each
+    chunk: the clock that counts such time takes twice as long to read.
 
     Args:
-        clock: by which it runs.
+        clock: the clock of its end.
 
     Attributes:
-        now_s: gives the time.
+        now_s: returns the time.
         until_s: from this time on nothing may be handed out. Written by one thread, read by any.
     """
 
@@ -35,17 +35,17 @@ class PureLease:
         self.until_s = math.inf
 
     def end_at(self, until_ms: int | None) -> None:
-        """Have it end at this time of its clock; None: never."""
+        """Set the end in this lease's clock; None: never."""
         if until_ms is None:
             self.until_s = math.inf
         elif type(self._clock) is SystemClock:
-            # What it is read by has another start.
+            # ``now_s`` and ``clock`` count from different starts.
             self.until_s = self.now_s() + (until_ms - self._clock.now_ms()) / 1000
         else:
             self.until_s = until_ms / 1000
 
 
-# For mypy the two are one: they have the same fields.
+# One type for mypy: both have the same fields.
 if TYPE_CHECKING or ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 

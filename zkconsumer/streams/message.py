@@ -1,4 +1,4 @@
-"""What a stream yields."""
+"""The messages that a stream yields."""
 
 from abc import ABCMeta
 from collections.abc import Callable
@@ -10,16 +10,16 @@ from zkconsumer.records.rows import Row
 K = TypeVar("K")
 V = TypeVar("V")
 Decoder = Callable[[bytes], V]
-"""Turns the bytes of a key or value into what the caller wants; never called for null."""
+"""Turns the bytes of a key or value into the caller's type; never called for null."""
 
 
 class Origin(Generic[K, V]):
-    """What the messages of one partition have in common.
+    """What all messages of one partition share.
 
     Args:
-        topic_partition: where they lie.
-        key_decoder: what makes their keys; None leaves the bytes.
-        value_decoder: the same for values.
+        topic_partition: the partition.
+        key_decoder: decodes keys; None leaves the bytes.
+        value_decoder: decodes values; None leaves the bytes.
     """
 
     __slots__ = ("key_decoder", "partition", "topic", "value_decoder")
@@ -36,18 +36,18 @@ class Origin(Generic[K, V]):
 
 
 class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
-    """A message with its place in the log (Kafka ``MessageAndMetadata``).
+    """A message with its position in the log (Kafka ``MessageAndMetadata``).
 
     ``key`` and ``value`` are decoded on access, as in the original since 0.8.1: a decoder that
-    raises does so where the value is asked for, and the stream goes on undisturbed.
+    raises does so at that access, and the stream goes on undisturbed.
 
-    What the native core makes is one of these too, by ``isinstance``.
+    Messages of the native core are instances, too.
     """
 
     __slots__ = ("_origin", "_record")
-    # A hand sets these two by itself: any call more would cost more than all it does.
+    # A cursor sets these two itself: one more call would cost more than all else it does.
     _origin: Origin[K, V]
-    _record: Row  # a record is one, too
+    _record: Row  # a Record is a Row, too
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Who set the timestamp."""
+        """Whether the producer or the broker set the timestamp."""
         return TimestampType(self._record[4])
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -118,7 +118,7 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
 
 
 def parts_of(message: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """How to make it again, in a process with whichever engine: for ``pickle`` and ``copy``."""
+    """Return how to rebuild a message with either engine: for ``pickle`` and ``copy``."""
     origin = message._origin  # noqa: SLF001 - messages of both engines have one
     row = (
         message.offset,
@@ -137,12 +137,12 @@ def made_again(
     key_decoder: Decoder[K] | None,
     value_decoder: Decoder[V] | None,
 ) -> MessageAndMetadata[K, V]:
-    """The other way round. What was pickled names it: it stays under this name."""
+    """Rebuild a message from ``parts_of``. Pickles name this function: it keeps its name."""
     return message_of(row, Origin(TopicPartition(*topic_partition), key_decoder, value_decoder))
 
 
 def message_of(row: Row, origin: Origin[K, V]) -> MessageAndMetadata[K, V]:
-    """Make a message of parts that are there already."""
+    """Make a message of existing parts."""
     message: MessageAndMetadata[K, V] = MessageAndMetadata.__new__(MessageAndMetadata)
     message._record = row  # noqa: SLF001 - it is one of ours
     message._origin = origin  # noqa: SLF001

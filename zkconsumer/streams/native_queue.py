@@ -1,9 +1,9 @@
-"""``ChunkQueue`` as a fetch loop in C can fill it without the GIL: the same queue in other clothes.
+"""``ChunkQueue`` for native fetch loops, which fill it without the GIL.
 
-The line itself, its bounds and its waits are C (``native/csrc/queue.h``). What a native loop puts
-there becomes a ``Chunk`` when the stream first sees it; what Python puts there is kept as it is.
-Nothing of the C part calls Python while it holds its mutex, and no signal handler runs in it: so
-a handler that interrupts the stream's side anywhere may do here whatever it wants.
+The queue, its bounds and its waits are C (``native/csrc/queue.h``). What a native loop adds becomes
+a ``Chunk`` when the stream first sees it; what Python adds is kept. The C part never calls Python
+while it holds its mutex, and no signal handler runs in it: so a handler that interrupts the
+stream's side may use the queue.
 """
 
 import sys
@@ -19,10 +19,10 @@ from zkconsumer.streams.chunk_queue import CLOSED, Closed, Failed, Item
 
 
 class NativeChunkQueue:
-    """See ``ChunkQueue``, also for every method here.
+    """See ``ChunkQueue``, for every method, too.
 
     Attributes:
-        native: what a native loop puts its chunks into; it must ``adopt`` their claims first.
+        native: the queue that a native loop fills; it must ``adopt`` their claims first.
     """
 
     def __init__(self, max_chunks: int, budget: ByteBudget | None = None) -> None:
@@ -38,7 +38,7 @@ class NativeChunkQueue:
         while can_cut(chunk, half_bytes):
             if not self._capacity_for(max(half_bytes, _least_bytes(chunk)), on_room):
                 return False
-            # The native loops may be quicker; then the chunk is to be what it was.
+            # If a native loop takes the bytes first, the chunk is restored.
             whole = (chunk.fetch_offset, chunk.records, chunk.size_bytes)
             if not self._offer_whole(_cut_head(chunk, half_bytes), on_room):
                 chunk.fetch_offset, chunk.records, chunk.size_bytes = whole
@@ -50,27 +50,27 @@ class NativeChunkQueue:
         free_bytes = self.native.free_bytes
         if not free_bytes:
             self.native.wait_for_room(on_room)
-            # The stream may have made room before it could see the new waiter.
+            # The stream may have freed bytes before it could see the new waiter.
             free_bytes = self.native.free_bytes
         return free_bytes
 
     def fail(self, error: ZkConsumerError) -> None:
-        """Have the stream raise this, behind what is queued. Thread: any."""
+        """Have the stream raise this error after the queued chunks. Thread: any."""
         self.native.add(Failed(error), None, 0)
         self._notify()
 
     def close(self) -> None:
-        """End the stream, behind what is queued. Thread: any."""
+        """End the stream after the queued chunks. Thread: any."""
         self.native.add(CLOSED, None, 0)
         self._notify()
 
     def wake(self) -> None:
-        """Have a waiting stream look around, now or at its next wait. Thread: any."""
+        """End a wait of the stream, the present or the next one. Thread: any."""
         self.native.wake()
         self._notify()
 
     def listen(self, on_change: Callable[[], None] | None) -> None:
-        """Call this after every put and wake; None: no more."""
+        """Call this after every put and wake; None: nothing any more."""
         self._on_change = on_change
         self.native.listen(on_change)
 
@@ -84,24 +84,24 @@ class NativeChunkQueue:
         return item
 
     def head(self, timeout_ms: int | None) -> Item | None:
-        """The next item; None after ``timeout_ms``, or earlier after a ``wake``."""
+        """Return the next item; None after ``timeout_ms``, or earlier after a ``wake``."""
         return cast("Item | None", self.native.head(timeout_ms))
 
     def pause(self, timeout_ms: int | None) -> None:
-        """Wait for something to be put, or a ``wake``, whatever is there. Thread: the stream's."""
+        """Wait for a put or a ``wake``, even if items are queued. Thread: the stream's."""
         self.native.pause(timeout_ms)
 
     def remove(self) -> None:
-        """Take the head out, but for the end, which stays. Thread: the stream's."""
+        """Remove the head, except for ``Closed``, which stays. Thread: the stream's."""
         if not isinstance(self.native.named_head, Closed):
             self.native.remove()
 
     def done_with(self, chunk: Chunk) -> None:
-        """Give the bytes of a removed chunk back; twice does no harm. Thread: the stream's."""
+        """Free the bytes of a removed chunk; may be repeated. Thread: the stream's."""
         self.native.done_with(chunk)
 
     def discard_inactive(self) -> None:
-        """Free what is queued for claims that were given up. Thread: any."""
+        """Free the chunks of claims that were given up. Thread: any."""
         for item in self.native.named_items():
             if isinstance(item, Chunk) and not item.claim.active:
                 item.records = ()
@@ -110,19 +110,19 @@ class NativeChunkQueue:
         self.native.discard()
 
     def chunk_count(self) -> int:
-        """How many chunks wait that will be delivered. Thread: any."""
+        """Return the number of queued chunks of active claims. Thread: any."""
         return self.native.chunk_count
 
     def used_bytes(self) -> int:
-        """The memory of all chunks here and of the one in the stream's hands. Thread: any."""
+        """Return the memory of the queued chunks and the one being read. Thread: any."""
         return self.native.used_bytes
 
     def adopt(self, claim: PartitionClaim) -> None:
-        """Know a claim whose chunks a native loop is going to put here. Thread: any."""
+        """Register a claim whose chunks a native loop will add. Thread: any."""
         self.native.adopt(claim)
 
     def _take_share(self) -> None:
-        """Two may do this at once: the last one to look sees what holds."""
+        """Set the share; repeated until it holds, since two threads may do this at once."""
         assert self._budget is not None
         share_bytes = -1
         while share_bytes != self._budget.share_bytes:
@@ -138,7 +138,7 @@ class NativeChunkQueue:
         return True
 
     def _capacity_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
-        """Return whether so much fits; if not, ``on_room`` waits."""
+        """Return whether so many bytes fit; if not, register ``on_room``."""
         if self.native.has_room(size_bytes):
             return True
         self.native.wait_for_room(on_room)
@@ -151,21 +151,21 @@ class NativeChunkQueue:
 
 
 def _least_bytes(chunk: Chunk) -> int:
-    """What the first record takes; a native one is not asked before it is cut off."""
+    """Return the size of the first record; 0 for native ones, which are sized when cut."""
     records = chunk.records
     return 0 if isinstance(records, _core.Runs) else records_bytes(records[:1])
 
 
 def _cut_head(chunk: Chunk, max_bytes: int) -> Chunk:
-    """See ``fetch.sizes``; native records stay native."""
+    """Cut the head off a chunk, see ``fetch.sizes``; native records stay native."""
     records = chunk.records
     if not isinstance(records, _core.Runs):
         return cut_head(chunk, max_bytes)
     front, rest = (records, ()) if len(records) == 1 else records.split(max_bytes)
-    behind = front.runs[-1].last_offset + 1
-    head = Chunk(chunk.claim, chunk.fetch_offset, behind, front, front.size_bytes)
-    # What can't be read behind the records is charged, too.
+    next_offset = front.runs[-1].last_offset + 1
+    head = Chunk(chunk.claim, chunk.fetch_offset, next_offset, front, front.size_bytes)
+    # The poison after the records is charged to the rest.
     poison_bytes = max(0, chunk.size_bytes - records.size_bytes)
-    chunk.fetch_offset, chunk.records = behind, rest
+    chunk.fetch_offset, chunk.records = next_offset, rest
     chunk.size_bytes = poison_bytes + (rest.size_bytes if isinstance(rest, _core.Runs) else 0)
     return head

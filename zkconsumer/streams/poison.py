@@ -1,11 +1,11 @@
-"""What to do with a place in the log that can't be read (``poison.policy``).
+"""What to do with a part of the log that can't be read (``poison.policy``).
 
-``raise``: the stream raises, and the partition stands still. ``skip``: it is logged and passed
-over. ``dead_letter``: it is written to a file first, with its raw bytes and its position. No policy
-gets past a place behind which nobody knows where the log goes on: that raises.
+``raise``: the stream raises, and the partition stops. ``skip``: it is logged and skipped.
+``dead_letter``: it is first written to a file, with its raw bytes and its position. No policy skips
+a part whose end is unknown: that raises.
 
-What is put aside is on the disk before the stream moves on, so a crash in between can repeat a line
-and never lose one.
+What is set aside is on the disk before the stream moves on, so a crash in between can repeat a line
+and never loses one.
 """
 
 import base64
@@ -36,22 +36,22 @@ class PoisonMode(StrEnum):
 
 
 class DeadLetterFile:
-    r"""A file of JSON objects, one a line, that is only ever appended to.
+    r"""A file of JSON objects, one per line, that is only appended to.
 
     The fields: ``topic``, ``partition``, ``offset``, ``next_offset`` (reading went on there),
-    ``reason``, ``time`` (UTC), ``raw`` (base64 of the entry as the log has it) and
-    ``raw_is_whole`` (false where only its front was fetched). A line that is not whole is of a
-    write that failed; the next line has it again.
+    ``reason``, ``time`` (UTC), ``raw`` (base64 of the entry as in the log) and ``raw_is_whole``
+    (false if only its beginning was fetched). An incomplete line is from a write that failed; the
+    next line repeats it.
 
     It is opened for each line, so it may be moved away at any time. Several processes may share
     one: each line is one write.
 
     Args:
-        path: the file; created, for its owner alone, where it is not there.
+        path: the file; created if missing, for its owner alone.
         clock: for ``time``.
 
     Raises:
-        ConfigError: it can't be written.
+        ConfigError: the file can't be written.
     """
 
     def __init__(self, path: str | Path, clock: Clock) -> None:
@@ -69,7 +69,7 @@ class DeadLetterFile:
         """Append a line and wait until it is on the disk. Thread: any.
 
         Raises:
-            DeadLetterFailed: it is not there, or nobody knows.
+            DeadLetterFailed: the line is not on the disk, or may not be.
         """
         line = json.dumps(self._fields(poison)).encode() + b"\n"
         try:
@@ -112,7 +112,7 @@ class DeadLetterFile:
 
 
 def _write_line(file: int, line: bytes, size_bytes: int) -> None:
-    # A line that broke off, of a full disk or a crash, must not swallow this one.
+    # A line cut short by a full disk or a crash must not swallow this one.
     if size_bytes and os.pread(file, 1, size_bytes - 1) != b"\n":
         line = b"\n" + line
     written = os.write(file, line)
@@ -129,12 +129,12 @@ def _sync_directory(path: Path) -> None:
 
 
 class PoisonPolicy:
-    """Decides whether a stream may go on behind what can't be read.
+    """Decides whether a stream may go on after an unreadable part.
 
     Args:
         mode: ``poison.policy``.
-        dead_letters: where to put aside; only with ``dead_letter``, which needs it.
-        observation: told of every ``MessagePoisoned``.
+        dead_letters: the file for ``dead_letter``, which needs it; else None.
+        observation: receives every ``MessagePoisoned``.
 
     Raises:
         ConfigError: ``dead_letter`` without a file.
@@ -157,7 +157,7 @@ class PoisonPolicy:
     def of(
         cls, policy: str, dead_letter_file: str, *, clock: Clock, observation: Observation = SILENT
     ) -> "PoisonPolicy":
-        """The policy of a configuration; only ``dead_letter`` looks at the file.
+        """Return the policy of a configuration; only ``dead_letter`` opens the file.
 
         Raises:
             ConfigError: the file is not named or can't be written.
@@ -170,15 +170,15 @@ class PoisonPolicy:
 
     @property
     def goes_on(self) -> bool:
-        """Whether fetchers should go on behind a poison (``FetchSettings.skip_poison``)."""
+        """Whether fetchers should go on after a poison (``FetchSettings.skip_poison``)."""
         return self.mode is not PoisonMode.RAISE
 
     def meet(self, poison: Poison) -> None:
-        """Return where the stream may go on at ``poison.next_offset``. Thread: a stream's.
+        """Return if the stream may go on at ``poison.next_offset``. Thread: a stream's.
 
         Raises:
-            ZkConsumerError: the poison's own error: the partition stands still here.
-            DeadLetterFailed: it could not be put aside; to be met again.
+            ZkConsumerError: the poison's own error: the partition stops here.
+            DeadLetterFailed: it could not be set aside; to be met again.
         """
         if self.mode is PoisonMode.RAISE or poison.next_offset is None:
             self._report(poison, PoisonMode.RAISE)
@@ -211,4 +211,4 @@ class PoisonPolicy:
 
 
 RAISE = PoisonPolicy()
-"""Raises everything and tells nobody."""
+"""The policy that raises everything, without an observation."""

@@ -1,4 +1,4 @@
-"""What a poll brought as one Arrow record batch: records of several partitions, with headers.
+"""The records of a poll as one Arrow record batch: several partitions, with headers.
 
 Source: none; Spark 3 ``KafkaRecordToRowConverter`` for names and types, with ``includeHeaders``.
 """
@@ -25,7 +25,7 @@ HEADERS: Final = pa.list_(
     pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
 )
 SCHEMA: Final = SCHEMA_OF_STREAMS.append(pa.field("headers", HEADERS))
-"""That of a stream's batches, and the headers; null where a record has none."""
+"""The schema of a stream's batches, plus headers; null for records without any."""
 
 RecordBatch = pa.RecordBatch
 Schema = pa.Schema
@@ -34,10 +34,10 @@ Pieces = Sequence[tuple[TopicPartition, RecordSlice]]
 
 
 def schema_of(columns: object) -> pa.Schema:
-    """The schema of these columns, in their order; None: of all.
+    """Return the schema of these columns, in their order; None: all.
 
     Raises:
-        IllegalArgumentError: there is none of that name, or it is named twice; or none is named.
+        IllegalArgumentError: a name is unknown or repeated, or there is none.
     """
     try:
         return chosen(SCHEMA, columns)
@@ -48,40 +48,42 @@ def schema_of(columns: object) -> pa.Schema:
 def capsule(
     read: Callable[[pa.Schema], Iterator[pa.RecordBatch]], requested_schema: object
 ) -> object:
-    """What ``__arrow_c_stream__`` gives, see ``capsule_of``."""
+    """Make the capsule that ``__arrow_c_stream__`` returns, see ``capsule_of``."""
     return capsule_of(SCHEMA, read, requested_schema)
 
 
 def that_fit(slices: Slices) -> tuple[Slices, Slices]:
-    """Those whose data one batch can hold, the first of all among them; and the others."""
+    """Split off the slices that fit into one batch, always the first; return both parts."""
     fit: dict[TopicPartition, RecordSlice] = {}
     left: dict[TopicPartition, RecordSlice] = {}
-    room = MOST_BYTES
+    free_bytes = MOST_BYTES
     for tp, part in slices.items():
-        room -= part.size_bytes
-        (fit if room >= 0 or not fit else left)[tp] = part
+        free_bytes -= part.size_bytes
+        (fit if free_bytes >= 0 or not fit else left)[tp] = part
     return fit, left
 
 
 def batch_of(slices: Slices, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
-    """All their records, those of a partition together; without any a batch of no rows.
+    """Make one batch of all records, those of a partition together; maybe without rows.
 
     Args:
         slices: by partition.
-        schema: of the columns to make, see ``schema_of``.
+        schema: the schema of the columns to make, see ``schema_of``.
 
     Raises:
-        OverflowError: the first one alone has more data than an int32 can count.
+        OverflowError: the first slice alone has more data than an int32 can count.
     """
     pieces = list(slices.items())
-    found = _columns_of([part for _, piece in pieces for part in piece.parts()], schema.names)
-    if not found:
+    columns_by_part = _columns_of(
+        [part for _, piece in pieces for part in piece.parts()], schema.names
+    )
+    if not columns_by_part:
         return pa.RecordBatch.from_pylist([], schema=schema)
-    # One column each for all partitions: what each gave is copied once.
+    # One column each for all partitions: the parts' columns are copied once.
     whole = {name: make(pieces) for name, make in _OF_PARTITIONS.items() if name in schema.names}
     batches: list[pa.RecordBatch] = []
     begin = 0
-    for columns in found:
+    for columns in columns_by_part:
         arrays = [
             whole[name].slice(begin, len(columns)) if name in whole else columns.column(name)
             for name in schema.names
@@ -92,7 +94,7 @@ def batch_of(slices: Slices, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
 
 
 def _columns_of(parts: Any, wanted: Collection[str]) -> list[RecordColumns]:
-    """Any: rows, runs, or both, which are told apart here only."""
+    """Make columns of rows, runs, or both; Any, as they are distinguished only here."""
     found: list[RecordColumns] = []
     rows: list[Any] = []
     runs: list[Any] = []
@@ -135,16 +137,16 @@ def _partitions(pieces: Pieces) -> pa.Array:
 
 
 def _headers(pieces: Pieces) -> pa.Array:
-    """Of every record; None where it has none."""
+    """Make the column of headers; null for records without any."""
     plain: list[Any] = [None] * sum(len(piece) for _, piece in pieces)
-    begin, is_any = 0, False
+    begin, has_any = 0, False
     for _, piece in pieces:
         for index, found in piece.headers().items():
-            is_any = True
+            has_any = True
             plain[begin + index] = [{"key": name, "value": value} for name, value in found]
         begin += len(piece)
-    return pa.array(plain, HEADERS) if is_any else pa.nulls(len(plain), HEADERS)
+    return pa.array(plain, HEADERS) if has_any else pa.nulls(len(plain), HEADERS)
 
 
 _OF_PARTITIONS: Final = {"topic": _topics, "partition": _partitions, "headers": _headers}
-"""What makes the columns that are the same whatever records are made of."""
+"""The functions that make the columns that do not depend on the form of the records."""

@@ -1,4 +1,4 @@
-"""The queue that a stream of this process gets: by what the engine can fill."""
+"""The queue of a stream, in the engine of this process."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -11,7 +11,7 @@ from zkconsumer.streams.chunk_queue import ChunkQueue, Item
 
 
 class StreamQueue(ChunkSink, Protocol):
-    """What ``ChunkQueue`` is to its stream and to the control thread; it describes each method."""
+    """A ``ChunkQueue`` as its stream and the control thread use it; see there for each method."""
 
     def fail(self, error: ZkConsumerError) -> None:
         """See ``ChunkQueue``."""
@@ -65,7 +65,7 @@ class StreamQueue(ChunkSink, Protocol):
 def new_chunk_queue(max_chunks: int, budget: ByteBudget | None = None) -> StreamQueue:
     """Make an empty queue; see ``ChunkQueue`` for the arguments."""
     if ENGINE is Engine.NATIVE:
-        # It may be missing, or not be wanted.
+        # The native core may be missing or disabled.
         from zkconsumer.streams.native_queue import NativeChunkQueue  # noqa: PLC0415
 
         return NativeChunkQueue(max_chunks, budget)

@@ -1,12 +1,12 @@
-"""How a stream gets from one message to the next: everything but the waiting.
+"""How a stream gets from one message to the next, without the waiting.
 
-``step`` gives a message that is at hand. Where it gives none, ``turn`` does one thing towards the
-next (finish a chunk, drop one, start one), or says what must be waited for. Those who call them,
-``KafkaStream`` and ``AsyncReader``, differ only in how they wait.
+``step`` returns a message that is at hand. If there is none, ``turn`` takes one step towards the
+next (finish, drop or start a chunk), or says what must be waited for. Its callers, ``KafkaStream``
+and ``AsyncReader``, differ only in how they wait.
 
-Signal handlers that raise (Ctrl-C's does) may interrupt this between any two calls. So whatever
-must happen together is a row of plain stores with no call between them, and whatever must happen
-once leaves a mark that the next turn finds: nothing is lost, and nothing handed over twice.
+Signal handlers that raise (Ctrl-C's does) may interrupt this between any two calls. So what must
+happen together is a row of plain stores without a call between them, and what must happen once
+leaves a mark that the next turn finds: nothing is lost, and nothing is handed over twice.
 
 Source: Kafka 0.8.2.2 ``ConsumerIterator``.
 """
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class Need(Enum):
-    """What there is to do before the next message, where it is not an ``BlockingTask``."""
+    """What is needed before the next message, other than a ``BlockingTask``."""
 
     NOTHING = "try again at once"
     ITEM = "wait until something is queued"
@@ -44,11 +44,11 @@ class Need(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockingTask:
-    """Something that may block, to be run in whichever thread; ``settle`` hears how it went.
+    """A task that may block, to be run in any thread; ``settle`` takes its outcome.
 
     Attributes:
-        chunk: what it is about.
-        behind: whether it concerns what comes behind the chunk's records, or what comes before.
+        chunk: the chunk it concerns.
+        behind: whether it concerns what comes after the chunk's records, or before them.
         run: returns whether to go on with the chunk; False drops it. Raises ``ZkConsumerError``,
             and is then to be run again, unless ``settle_error`` says otherwise.
     """
@@ -60,7 +60,7 @@ class BlockingTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderComponents(Generic[K, V]):
-    """What a reader drives and asks; see ``KafkaStream`` for what each of them is."""
+    """The collaborators of a reader; see ``KafkaStream`` for each."""
 
     queue: StreamQueue
     gate: DeliveryGate
@@ -72,7 +72,7 @@ class ReaderComponents(Generic[K, V]):
 
 
 class ChunkReader(Generic[K, V]):
-    """A stream's place in its queue. Thread: the stream's, or its event loop's."""
+    """A stream's position in its queue. Thread: the stream's, or its event loop's."""
 
     def __init__(self, parts: ReaderComponents[K, V]) -> None:
         if parts.delivery.commits_ahead and parts.commit_ahead is None:
@@ -89,23 +89,23 @@ class ChunkReader(Generic[K, V]):
         )
         self._cursor = self._cursors.first
         self._consumes_in_hand = parts.delivery.consumes_in_hand
-        # What is done for the chunk in hand, or at the head of the queue.
+        # Tasks done for the current chunk, or for the head of the queue.
         self._committed: Chunk | None = None
         self._met: Chunk | None = None
-        # The head of the queue, once it is ours and only has to be removed.
+        # The head of the queue, once it is current and only has to be removed.
         self._taken: Item | None = None
-        # A chunk that we are through with, until the queue knows.
-        self._owed: Chunk | None = None
-        # Messages of all chunks that were taken, less those that nobody got of chunks given up.
+        # A finished chunk that the queue must still be told of.
+        self._finished: Chunk | None = None
+        # Messages of all chunks taken, minus those not handed over of chunks given up.
         self._counts: dict[str, int] = {}
 
     def handed_over(self) -> dict[str, int]:
-        """How many messages of each topic the caller has got so far. Thread: any.
+        """Return how many messages of each topic the caller has got so far. Thread: any.
 
-        While a chunk is being taken it can be told a little too large. Where the log has gaps, what
-        is left of the chunk in hand is an estimate.
+        While a chunk is being taken the number may be too large for a moment. If the log has gaps,
+        the rest of the current chunk is an estimate.
         """
-        # What is at hand first: what comes to it meanwhile counts as handed over for a moment.
+        # First what is at hand: what is added meanwhile counts as handed over for a moment.
         at_hand = self._available()
         counts = dict(self._counts)
         for chunk in at_hand:
@@ -114,8 +114,8 @@ class ChunkReader(Generic[K, V]):
         return counts
 
     def step(self) -> MessageAndMetadata[K, V] | None:
-        """The next message of the chunk in hand, if any: what is in hand now is done with."""
-        # In a for, no signal handler runs between the hand and us.
+        """Return the current chunk's next message, or None; the current message is consumed."""
+        # In a for loop, no signal handler runs between the cursor and us.
         for message in self._cursor:
             return message
         return None
@@ -123,19 +123,19 @@ class ChunkReader(Generic[K, V]):
     def iterate(
         self, slow: Callable[[], MessageAndMetadata[K, V]]
     ) -> Iterator[MessageAndMetadata[K, V]]:
-        """Give what ``step`` would, else ``slow``; see ``ChunkCursor.iterate``."""
+        """Yield what ``step`` would return, else ``slow``; see ``ChunkCursor.iterate``."""
         return self._cursors.first.iterate(slow)
 
     def turn(self) -> Need | BlockingTask:
-        """Go one step towards the next message, where ``step`` gave none.
+        """Take one step towards the next message, after ``step`` returned none.
 
         Raises:
             ConsumerForked: this is a forked child.
-            ZkConsumerError: what the queue has for the caller; the next turn goes on behind it.
+            ZkConsumerError: an error from the queue; the next turn goes on after it.
         """
         is_shut = self._gate.is_shut()
-        if self._owed is not None:
-            self._give_back(self._owed)
+        if self._finished is not None:
+            self._give_back(self._finished)
         chunk = self._cursor.chunk
         if chunk is not None:
             if not chunk.claim.active:
@@ -152,15 +152,15 @@ class ChunkReader(Generic[K, V]):
         return self._look(is_shut=is_shut)
 
     def check(self) -> None:
-        """Do nothing, but in a forked child.
+        """Check that this is not a forked child.
 
         Raises:
-            ConsumerForked: this is one.
+            ConsumerForked: this is a forked child.
         """
         self._gate.is_shut()
 
     def settle(self, task: BlockingTask, *, go_on: bool) -> None:
-        """An errand of the last turn came to its end."""
+        """Take the outcome of the last turn's task."""
         chunk = task.chunk
         if task.behind:
             self._met = chunk
@@ -170,30 +170,30 @@ class ChunkReader(Generic[K, V]):
             self._drop_head(chunk)
 
     def settle_error(self, task: BlockingTask, error: ZkConsumerError) -> None:
-        """An errand failed; the caller of the stream is going to hear of it."""
+        """Take the failure of the last turn's task; the stream's caller gets the error."""
         chunk = task.chunk
         poison = chunk.poison
         if poison is not None and error is poison.error:
-            # The partition stands still in front of it: neither consumed nor met again. The next
-            # turn tells the queue: no call here, or an interruption could swallow the error.
-            self._owed = chunk
+            # The partition stops before it: neither consumed nor met again. The next turn tells the
+            # queue: no call here, or an interruption could swallow the error.
+            self._finished = chunk
             self._cursor.chunk = None
             chunk.records = ()
 
     def _look(self, *, is_shut: bool) -> Need | BlockingTask:
-        """Without a chunk in hand: what does the queue have?"""
+        """Process the head of the queue, without a current chunk."""
         item = self._queue.head(0)
         if item is None:
             return Need.ITEM
         if isinstance(item, Closed):
             return Need.END
         if isinstance(item, Chunk) and (item is self._taken or not item.claim.active):
-            # Given up; or through already, after an interruption that left it there.
+            # Given up; or finished already, and left there by an interruption.
             self._drop_head(item)
         elif item is self._taken:
             self._queue.remove()
         elif isinstance(item, Failed):
-            error = _again(item.error)
+            error = _without_trace(item.error)
             self._taken = item
             raise error
         elif is_shut:
@@ -212,7 +212,7 @@ class ChunkReader(Generic[K, V]):
         self._counts[topic] = self._counts.get(topic, 0) + messages
 
     def _available(self) -> tuple[Chunk, ...]:
-        """Chunks that were counted, of which messages may be left. Thread: any."""
+        """Return the chunks that were counted and may have messages left. Thread: any."""
         chunk = self._cursor.chunk
         return () if chunk is None else (chunk,)
 
@@ -221,7 +221,7 @@ class ChunkReader(Generic[K, V]):
         self._note_jump(chunk, claim.consumed_offset)
         claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
         cursor = self._cursors.of(chunk)
-        # Plain stores from here on: what is in hand is to be taken from the queue.
+        # Only plain stores from here on: the current chunk is still to be removed.
         cursor.chunk = chunk
         self._cursor = cursor
         self._taken = chunk
@@ -236,26 +236,26 @@ class ChunkReader(Generic[K, V]):
             )
 
     def _finish(self, chunk: Chunk) -> None:
-        """The chunk is through: its end is the position, records there or compacted away."""
+        """Move the position to the chunk's end, even if its last records were compacted away."""
         claim = chunk.claim
         claim.delivered_offset = claim.consumed_offset = chunk.next_offset
         self._let_go(chunk)
 
     def _let_go(self, chunk: Chunk) -> None:
-        self._owed = chunk
+        self._finished = chunk
         self._cursor.chunk = None
         chunk.records = ()
         self._give_back(chunk)
 
     def _drop_head(self, chunk: Chunk) -> None:
-        """The head of the queue is not for the caller."""
-        self._taken = self._owed = chunk
+        """Drop the head of the queue without handing it over."""
+        self._taken = self._finished = chunk
         self._queue.remove()
         self._give_back(chunk)
 
     def _give_back(self, chunk: Chunk) -> None:
         self._queue.done_with(chunk)
-        self._owed = None
+        self._finished = None
 
     def _meet(self, poison: Poison) -> bool:
         self._poison.meet(poison)
@@ -263,12 +263,12 @@ class ChunkReader(Generic[K, V]):
 
 
 def _left(chunk: Chunk) -> int:
-    """How many messages of a chunk were not handed over."""
+    """Return how many messages of a chunk were not handed over."""
     delivered = chunk.claim.delivered_offset
     begun = chunk.fetch_offset if delivered is None else max(delivered, chunk.fetch_offset)
     return min(len(chunk.records), max(0, chunk.next_offset - begun))
 
 
-def _again(error: ZkConsumerError) -> ZkConsumerError:
-    """One error object may be raised by several streams: drop the trace of the last one."""
+def _without_trace(error: ZkConsumerError) -> ZkConsumerError:
+    """Return an error without its last trace: several streams may raise the same object."""
     return error.with_traceback(None)

@@ -1,9 +1,9 @@
 """The iterator that a caller's thread reads messages from.
 
-When is a message consumed? By default when the caller asks for the next one: an offset that is
-committed automatically never covers the message in hand (the original moves the offset before it
-hands the message over, and so can lose the one in hand; see ``Delivery``). A message that was
-handed over is covered by an explicit ``commit_offsets()``: whoever calls that says that it is done.
+When is a message consumed? By default when the caller asks for the next one: an automatic commit
+never covers the current message (the original moves the offset before it hands the message over,
+and so can lose it; see ``Delivery``). An explicit ``commit_offsets()`` covers every message handed
+over: its caller declares them processed.
 
 Source: Kafka 0.8.2.2 ``ConsumerIterator`` and ``KafkaStream``.
 """
@@ -30,26 +30,26 @@ V = TypeVar("V")
 
 
 class KafkaStream(Generic[K, V]):
-    """The messages of the partitions that one consumer thread owns, whichever these are.
+    """The messages of the partitions that one consumer thread owns, through all rebalances.
 
     One thread iterates a stream with ``for``, or one task with ``async for``. Iteration ends when
     the connector is shut down, raises ``ConsumerTimeout`` after ``consumer.timeout.ms`` without a
     message, ``RebalanceFailed`` when the member could not get its partitions, and
     ``MessageTooLarge`` or ``PartitionFailed`` when a partition can't be read on. After any of these
-    errors the stream can be iterated further; a partition that failed stands still until it changes
-    hands or the connector is made anew. ``ConsumerForked`` comes in a forked child,
-    ``StreamInUse`` where a task waits for the next message already.
+    errors the stream can be iterated further; a failed partition stays stopped until it changes
+    hands or a new connector is created. ``ConsumerForked`` is raised in a forked child,
+    ``StreamInUse`` if a task waits for the next message already.
 
     Args:
-        queue: where its chunks come from.
+        queue: the queue of its chunks.
         clock: the time.
         timeout_ms: ``consumer.timeout.ms``; -1 waits without end.
         key_decoder: see ``MessageAndMetadata``.
         value_decoder: the same.
-        gate: holds messages back while nobody knows what is owned; None: never.
+        gate: holds messages back while ownership is uncertain; None: never.
         delivery: when a message counts as consumed.
-        commit_ahead: what ``at_most_once`` commits with, and needs.
-        poison: decides about what can't be read.
+        commit_ahead: commits for ``at_most_once``, which needs it.
+        poison: decides about unreadable messages.
 
     Raises:
         ConfigError: ``at_most_once`` without ``commit_ahead``.
@@ -87,12 +87,12 @@ class KafkaStream(Generic[K, V]):
         gate.add_waker(queue.wake)
 
     def __iter__(self) -> Iterator[MessageAndMetadata[K, V]]:
-        """All messages from here on; whatever iterates this stream shares its one position."""
+        """Iterate over all messages from here on; all iterators share the stream's one position."""
         return self._reader.iterate(self._wait_for_next)
 
     def __next__(self) -> MessageAndMetadata[K, V]:
-        """The next message; asking for it says that the one before is done with."""
-        # In a for, no signal handler runs between the iterator and us.
+        """Return the next message; the previous one is consumed by that."""
+        # In a for loop, no signal handler runs between the iterator and us.
         for message in self._iterator:
             return message
         self._iterator = iter(self)
@@ -102,17 +102,17 @@ class KafkaStream(Generic[K, V]):
         return self
 
     def __anext__(self) -> Coroutine[Any, Any, MessageAndMetadata[K, V]]:
-        """The same without blocking the event loop; cancelling the wait loses nothing."""
+        """Return the next message without blocking the event loop; cancelling loses nothing."""
         return self._async.next_message()
 
     def batches(
         self, *, max_records: int = 500, timeout_ms: int = 1_000, max_bytes: int = 1 << 24
     ) -> Iterator[list[MessageAndMetadata[K, V]]]:
-        """The messages in lists, in the same order, with all that holds for single ones.
+        """Return an iterator over lists of messages, in the same order, with the same guarantees.
 
-        A list has ``max_records`` messages, or what there is ``timeout_ms`` after it was asked for
-        (0: at once), or less in front of an error and at the end. It may be empty, so that its
-        caller gets his turn. It holds messages of several partitions and chunks, with ``delivery``
+        A list has ``max_records`` messages, or what is available ``timeout_ms`` after the call (0:
+        at once), or fewer before an error and at the end. It may be empty, so that the caller can
+        do other work. It holds messages of several partitions and chunks, with ``delivery``
         ``at_most_once`` of one chunk.
 
         All its messages are consumed when the next list is asked for; an explicit
@@ -120,10 +120,10 @@ class KafkaStream(Generic[K, V]):
         that was not empty.
 
         Args:
-            max_records: how many messages a list has at most; at least 1.
-            timeout_ms: how long it may take, not negative.
-            max_bytes: with chunks that hold so much in memory a list is full. What is in the
-                caller's hands counts no more against ``queued.max.bytes``.
+            max_records: the maximum number of messages in a list; at least 1.
+            timeout_ms: how long a list may take, not negative.
+            max_bytes: the memory of chunks at which a list is full. What the caller has no longer
+                counts against ``queued.max.bytes``.
 
         Raises:
             ValueError: an argument is out of range.
@@ -144,29 +144,29 @@ class KafkaStream(Generic[K, V]):
         timeout_ms: int = 1_000,
         columns: Collection[str] | None = None,
     ) -> "ArrowBatches[K, V]":
-        """The messages as ``pyarrow.RecordBatch``, with all that holds for ``batches``.
+        """Return an iterator over ``pyarrow.RecordBatch``, with the guarantees of ``batches``.
 
         The columns are those of Spark's Kafka source: key and value (binary), topic (string),
         partition (int32), offset (int64), timestamp (microseconds, UTC; -1 ms where the log has
         none) and timestampType (int32: -1 none, 0 created, 1 appended). No decoder is called.
 
-        A batch is of one partition, and of one fetch or a part of one: what is there is not held
+        A batch is of one partition, and of one fetch or a part of it: what is available is not held
         back for more. It needs the extra ``arrow`` (``pip install 'zkconsumer[arrow]'``).
 
         Args:
-            max_records: how many rows a batch has at most; at least 1.
-            timeout_ms: after so long without messages an empty batch gives the caller his turn.
-            columns: the names of those to make, in their order; others cost nothing. None: all.
+            max_records: the maximum number of rows in a batch; at least 1.
+            timeout_ms: after this time without messages the caller gets an empty batch.
+            columns: the names of the columns, in their order; others cost nothing. None: all.
 
         Returns:
-            An iterator, which any library that reads Arrow's C streams takes, too, as it takes the
+            An iterator that is also accepted by libraries that read Arrow's C streams, as is the
             stream itself (``__arrow_c_stream__``).
 
         Raises:
-            ValueError: an argument is out of range, or there is no such column.
-            ImportError: there is no pyarrow.
+            ValueError: an argument is out of range, or a column does not exist.
+            ImportError: pyarrow is not installed.
         """
-        # It is large, and few want it.
+        # A large import that few callers need.
         from zkconsumer.streams.arrow import ArrowBatches  # noqa: PLC0415
 
         return ArrowBatches(
@@ -179,29 +179,29 @@ class KafkaStream(Generic[K, V]):
         )
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The messages for any library that reads Arrow: ``polars.DataFrame(stream)``.
+        """Export the messages to a library that reads Arrow: ``polars.DataFrame(stream)``.
 
-        They are those of ``arrow_batches``, from where the stream stands; nothing is read before
-        the reader asks. For it the stream ends after ``consumer.timeout.ms`` without a message,
-        and by ``shutdown``: a reader that wants all before it begins needs that time-out. What
-        else an iteration raises, the reader gets as an error of Arrow with the same text.
+        The batches are those of ``arrow_batches``, from the stream's position; nothing is read
+        before the library asks. For it the stream ends after ``consumer.timeout.ms`` without a
+        message, and by ``shutdown``: a library that reads everything first needs that time-out.
+        Other errors of an iteration reach the library as Arrow errors with the same text.
 
         Args:
-            requested_schema: a capsule; of its columns alone batches are made, cast by pyarrow to
-                its types. None: all.
+            requested_schema: a capsule; only its columns are made, cast by pyarrow to its types.
+                None: all.
 
         Raises:
-            ValueError: it names a column that there is not.
+            ValueError: it names a column that does not exist.
             pyarrow.ArrowException: a column can't be cast so.
-            ImportError: there is no pyarrow.
+            ImportError: pyarrow is not installed.
 
-        Thread: one at a time reads, as for an iteration.
+        Thread: one at a time, as for an iteration.
         Source: Arrow's PyCapsule interface.
         """
         return self.arrow_batches().__arrow_c_stream__(requested_schema)
 
     def handed_over(self) -> dict[str, int]:
-        """How many messages of each topic it has given so far; for metrics. Thread: any."""
+        """Return how many messages of each topic were handed over; for metrics. Thread: any."""
         return self._reader.handed_over()
 
     def _refuse_others(self) -> None:

@@ -1,7 +1,7 @@
-"""Which hand takes which chunk: the native one those of a native loop, the one in Python the rest.
+"""Selects the cursor for a chunk: the native one for native records, else the one in Python.
 
-In one process both are met: what Python made itself (an error with the records before it, say) is
-queued among what native code made.
+Both occur in one process: chunks made in Python (for example an error with the records before it)
+are queued among native ones.
 """
 
 import copyreg
@@ -25,10 +25,10 @@ V = TypeVar("V")
 
 
 class StreamCursors(Generic[K, V]):
-    """The hands of one stream, of which one at most has a chunk; for the arguments see there.
+    """The cursors of one stream, of which at most one has a chunk; for the arguments see there.
 
     Attributes:
-        first: the one that most chunks go to.
+        first: the cursor that most chunks go to.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class StreamCursors(Generic[K, V]):
             self.first = self._make_native()
 
     def of(self, chunk: Chunk) -> ChunkCursor[K, V]:
-        """The one for this chunk."""
+        """Return the cursor for this chunk."""
         return self.first if _is_native(chunk) else self._pure
 
     def another(self, chunk: Chunk) -> ChunkCursor[K, V]:
-        """A new one with this chunk in it, to look at what the stream has not come to yet."""
+        """Return a new cursor on this chunk, to read ahead of the stream's position."""
         cursor: ChunkCursor[K, V] = self._make_native() if _is_native(chunk) else self._make_pure()
         cursor.chunk = chunk
         return cursor
@@ -73,7 +73,7 @@ class StreamCursors(Generic[K, V]):
             key_decoder=self._key_decoder,
             value_decoder=self._value_decoder,
         )
-        # Its messages are what ours are, but for their class.
+        # Its messages differ from ours only in their class.
         return cast("ChunkCursor[K, V]", cursor)
 
 

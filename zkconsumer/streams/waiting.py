@@ -1,4 +1,4 @@
-"""How a thread waits for what its stream needs, and for how long."""
+"""How a thread waits for what its stream needs."""
 
 from typing import Final, Generic, TypeVar
 
@@ -9,16 +9,16 @@ from zkconsumer.streams.reader import BlockingTask, ChunkReader, Need
 
 K = TypeVar("K")
 V = TypeVar("V")
-_LOOK_AROUND_MS: Final = 500
-"""A wait ends at least so often, for what nobody calls it for: a fork, a claim that was lost."""
+_MAX_SLEEP_MS: Final = 500
+"""Longest sleep, to notice what signals nothing: a fork, a claim that was lost."""
 
 
 class Waiting(Generic[K, V]):
-    """What a stream's thread does where no message is at hand.
+    """The waits of a stream's thread.
 
     Args:
-        reader: of the stream.
-        queue: where its chunks come from.
+        reader: the stream's reader.
+        queue: the stream's queue.
         clock: the time.
         timeout_ms: ``consumer.timeout.ms``; -1 waits without end.
     """
@@ -32,9 +32,10 @@ class Waiting(Generic[K, V]):
         self._timeout_ms = timeout_ms
 
     def begin(self, idle_since_ms: int | None = None, due_in_ms: int | None = None) -> "WaitLimit":
-        """The caller asks now, and has had no message since then if not since now.
+        """Return the limits of a wait that begins now.
 
-        ``due_in_ms`` is for how long he waits for a batch to be full.
+        ``idle_since_ms`` is since when the caller has had no message (None: now), ``due_in_ms`` how
+        long a batch may take.
         """
         now_ms = self._clock.now_ms()
         idle_since_ms = now_ms if idle_since_ms is None else idle_since_ms
@@ -42,10 +43,10 @@ class Waiting(Generic[K, V]):
         return WaitLimit(idle_since_ms, end_ms, None if due_in_ms is None else now_ms + due_in_ms)
 
     def run(self, task: BlockingTask) -> None:
-        """Run it here and settle it.
+        """Run a task in this thread and settle it.
 
         Raises:
-            ZkConsumerError: it failed.
+            ZkConsumerError: the task failed.
         """
         try:
             go_on = task.run()
@@ -55,34 +56,34 @@ class Waiting(Generic[K, V]):
         self._reader.settle(task, go_on=go_on)
 
     def is_due(self, deadline: "WaitLimit") -> bool:
-        """Return whether a batch has to do with what it has."""
+        """Return whether a batch must be handed over as it is."""
         return deadline.due_ms is not None and self._clock.now_ms() >= deadline.due_ms
 
     def rest(self, need: Need, deadline: "WaitLimit", *, has_some: bool = False) -> None:
-        """Wait until there may be what is needed, until it is due, or for a while.
+        """Wait until the need may be met, a batch is due, or the longest sleep is over.
 
         Raises:
-            ConsumerTimeout: nothing came in time, unless the caller has some.
+            ConsumerTimeout: nothing came in time, unless the caller has some messages.
         """
         end_ms = None if has_some else deadline.end_ms
         ends_ms = [due_ms for due_ms in (end_ms, deadline.due_ms) if due_ms is not None]
         now_ms = self._clock.now_ms()
-        nap_ms = max(0, min([_LOOK_AROUND_MS, *(end_ms - now_ms for end_ms in ends_ms)]))
+        sleep_ms = max(0, min([_MAX_SLEEP_MS, *(limit_ms - now_ms for limit_ms in ends_ms)]))
         if need is Need.TRUST:
-            self._queue.pause(nap_ms)
-        elif self._queue.head(nap_ms) is not None:
+            self._queue.pause(sleep_ms)
+        elif self._queue.head(sleep_ms) is not None:
             return
         if end_ms is not None and self._clock.now_ms() >= end_ms:
             raise ConsumerTimeout(f"no message within {self._timeout_ms} ms")
 
 
 class WaitLimit:
-    """For how long one call waits.
+    """The limits of one call's wait.
 
     Attributes:
-        idle_since_ms: the caller has had no message since then.
-        end_ms: then it is a ``ConsumerTimeout``; None: never.
-        due_ms: then a batch is handed over as it is; None for single messages.
+        idle_since_ms: since when the caller has had no message.
+        end_ms: when to raise ``ConsumerTimeout``; None: never.
+        due_ms: when to hand a batch over as it is; None for single messages.
     """
 
     __slots__ = ("due_ms", "end_ms", "idle_since_ms")

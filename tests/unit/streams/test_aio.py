@@ -230,14 +230,14 @@ def test_a_wait_hears_every_ring_that_comes_after_it_looked() -> None:
     async def main() -> None:
         wait = _Wait(asyncio.get_running_loop())
         for _ in range(3):
-            resting = asyncio.create_task(wait.rest(60))
+            resting = asyncio.create_task(wait.sleep(60))
             await asyncio.sleep(0)
             for _ in range(5):
                 await asyncio.to_thread(wait.signal)
             await asyncio.wait_for(resting, 5)
         wait.signal()
         await asyncio.sleep(0)
-        await asyncio.wait_for(wait.rest(60), 5)
+        await asyncio.wait_for(wait.sleep(60), 5)
 
     run(main)
 
