@@ -1,6 +1,6 @@
-"""What callers give to the poll API, checked and in our own types. Pure.
+"""Checks arguments of the poll API and converts them to our own types. Pure.
 
-A partition is what has a topic and a partition, also kafka-python's own ``TopicPartition``.
+A partition is any object with a topic and a partition, such as kafka-python's ``TopicPartition``.
 """
 
 import math
@@ -18,13 +18,13 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 _MOST_OFFSET = 2**63 - 1
 
 
-def partition_of(one: object) -> TopicPartition:
-    """One partition.
+def partition_of(value: object) -> TopicPartition:
+    """Return a partition.
 
     Raises:
-        IllegalArgumentError: it is none.
+        IllegalArgumentError: it is no partition.
     """
-    topic, number = getattr(one, "topic", None), getattr(one, "partition", None)
+    topic, number = getattr(value, "topic", None), getattr(value, "partition", None)
     if (
         isinstance(topic, str)
         and legal_topic(topic)
@@ -33,29 +33,31 @@ def partition_of(one: object) -> TopicPartition:
         and 0 <= number < 2**31
     ):
         return TopicPartition(topic, number)
-    raise IllegalArgumentError(f"{shown(one)} is no partition: give a TopicPartition('weblog', 0)")
+    raise IllegalArgumentError(
+        f"{shown(value)} is no partition: give a TopicPartition('weblog', 0)"
+    )
 
 
-def partitions_of(many: object) -> tuple[TopicPartition, ...]:
-    """Several partitions, each once, in the order given.
-
-    Raises:
-        IllegalArgumentError: one of them is none, or this is one partition and not several.
-    """
-    if isinstance(many, str | bytes | TopicPartition) or not isinstance(many, Iterable):
-        raise IllegalArgumentError(f"partitions {shown(many)}: give a list of TopicPartition")
-    return tuple(dict.fromkeys(partition_of(partition) for partition in many))
-
-
-def topics_of(many: object) -> frozenset[str]:
-    """Names of topics.
+def partitions_of(values: object) -> tuple[TopicPartition, ...]:
+    """Return several partitions, each once, in the order given.
 
     Raises:
-        IllegalArgumentError: one of them is none, or this is one name and not several.
+        IllegalArgumentError: an item is no partition, or this is a single partition.
     """
-    if isinstance(many, str | bytes) or not isinstance(many, Iterable):
-        raise IllegalArgumentError(f"topics {shown(many)}: give a list of names")
-    names = list(many)
+    if isinstance(values, str | bytes | TopicPartition) or not isinstance(values, Iterable):
+        raise IllegalArgumentError(f"partitions {shown(values)}: give a list of TopicPartition")
+    return tuple(dict.fromkeys(partition_of(partition) for partition in values))
+
+
+def topics_of(values: object) -> frozenset[str]:
+    """Return topic names.
+
+    Raises:
+        IllegalArgumentError: an item is no topic name, or this is a single name.
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise IllegalArgumentError(f"topics {shown(values)}: give a list of names")
+    names = list(values)
     for name in names:
         if not legal_topic(name):
             raise IllegalArgumentError(
@@ -65,56 +67,56 @@ def topics_of(many: object) -> frozenset[str]:
     return frozenset(names)
 
 
-def topic_matcher_of(one: object) -> Callable[[str], bool]:
-    """What says whether a pattern matches a topic's name from its beginning, or a filter all of it.
+def topic_matcher_of(value: object) -> Callable[[str], bool]:
+    """Return a function that matches topic names: a pattern's beginning, or a filter's whole name.
 
     Raises:
-        IllegalArgumentError: it is neither.
+        IllegalArgumentError: it is neither a pattern nor a filter.
     """
-    if isinstance(one, Whitelist | Blacklist):
-        return partial(one.allows, exclude_internal=False)
-    pattern = pattern_of(one)
+    if isinstance(value, Whitelist | Blacklist):
+        return partial(value.allows, exclude_internal=False)
+    pattern = pattern_of(value)
     return lambda name: pattern.match(name) is not None
 
 
-def pattern_of(one: object) -> re.Pattern[str]:
-    """A pattern of topic names: Python's, matched from the beginning of a name.
+def pattern_of(value: object) -> re.Pattern[str]:
+    """Return a pattern of topic names: Python's, matched from the beginning of a name.
 
     Raises:
-        IllegalArgumentError: it is none.
+        IllegalArgumentError: it is no pattern.
     """
-    if isinstance(one, re.Pattern) and isinstance(one.pattern, str):
-        return one
-    if isinstance(one, str) and one:
+    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+        return value
+    if isinstance(value, str) and value:
         try:
-            return re.compile(one)
+            return re.compile(value)
         except re.error as error:
-            raise IllegalArgumentError(f"pattern {shown(one)} can't be used: {error}") from error
-    raise IllegalArgumentError(f"pattern {shown(one)}: give a regular expression such as '^web'")
+            raise IllegalArgumentError(f"pattern {shown(value)} can't be used: {error}") from error
+    raise IllegalArgumentError(f"pattern {shown(value)}: give a regular expression such as '^web'")
 
 
-def offset_of(one: object, what: str) -> int:
-    """An offset.
+def offset_of(value: object, what: str) -> int:
+    """Return an offset.
 
     Raises:
-        IllegalArgumentError: it is none; names what it is for.
+        IllegalArgumentError: it is no offset; names what it is for.
     """
-    if isinstance(one, int) and 0 <= one <= _MOST_OFFSET:
-        return int(one)
+    if isinstance(value, int) and 0 <= value <= _MOST_OFFSET:
+        return int(value)
     raise IllegalArgumentError(
-        f"offset {shown(one)} of {what}: an offset is a whole number from 0 on"
+        f"offset {shown(value)} of {what}: an offset is a whole number from 0 on"
     )
 
 
 def positions_of(offsets: object, *, bare: bool = True) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Offsets to commit; kafka-python's ``OffsetAndMetadata`` do, too.
+    """Return offsets to commit; accepts kafka-python's ``OffsetAndMetadata``, too.
 
     Args:
-        offsets: by partition.
-        bare: whether bare numbers are taken.
+        offsets: the offsets by partition.
+        bare: whether plain numbers are accepted.
 
     Raises:
-        IllegalArgumentError: naming what is wrong.
+        IllegalArgumentError: names what is wrong.
     """
     if not isinstance(offsets, Mapping):
         raise IllegalArgumentError(
@@ -139,10 +141,10 @@ def positions_of(offsets: object, *, bare: bool = True) -> dict[TopicPartition, 
 
 
 def timeout_of(timeout_ms: object, default_ms: int) -> int:
-    """How long a call may take, in whole milliseconds, never less; None: as by default.
+    """Return a time-out in whole milliseconds, rounded up; None: the default.
 
     Raises:
-        IllegalArgumentError: no number, or below 0.
+        IllegalArgumentError: it is no number, or below 0.
     """
     if timeout_ms is None:
         return default_ms
@@ -155,10 +157,10 @@ def timeout_of(timeout_ms: object, default_ms: int) -> int:
 
 
 def count_of(max_records: object, default: int) -> int:
-    """How many records at most; None: as by default.
+    """Return a maximum number of records; None: the default.
 
     Raises:
-        IllegalArgumentError: no whole number, or below 1.
+        IllegalArgumentError: it is no whole number, or below 1.
     """
     if max_records is None:
         return default
@@ -168,10 +170,10 @@ def count_of(max_records: object, default: int) -> int:
 
 
 def time_of(time_ms: object, what: str) -> int:
-    """A point in time, in whole milliseconds since the epoch.
+    """Return a time in whole milliseconds since the epoch.
 
     Raises:
-        IllegalArgumentError: no number, or below 0; names what it is for.
+        IllegalArgumentError: it is no number, or below 0; names what it is for.
     """
     if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or time_ms < 0:
         raise IllegalArgumentError(

@@ -1,4 +1,4 @@
-"""A ``KafkaConsumer`` as a source of Arrow batches: one at a time, or as a stream of them."""
+"""A ``KafkaConsumer`` as a source of Arrow batches: one at a time, or as a C stream."""
 
 from collections.abc import Collection
 from functools import partial
@@ -16,7 +16,7 @@ _ALL = 2**31 - 1
 
 
 class ArrowPolls(Iteration):
-    """Records as columns; no object is made for any of them."""
+    """Polls whose records are columns; no object is made for any record."""
 
     def poll_arrow(
         self,
@@ -28,18 +28,18 @@ class ArrowPolls(Iteration):
 
         Args:
             timeout_ms: see ``poll``.
-            max_records: the most to hand out; by default all that was fetched.
-            columns: the names of those to make, in their order; others cost nothing. None: all.
+            max_records: the maximum to hand out; None: everything fetched.
+            columns: the names of the columns, in their order; others cost nothing. None: all.
 
         Returns:
             Columns ``key``, ``value``, ``topic``, ``partition``, ``offset``, ``timestamp``,
-            ``timestampType`` and ``headers``, named and typed as those of Spark's Kafka source; the
-            records of a partition stand together, in the order of their offsets. No rows when the
-            time was over. Deserialisers are not called.
+            ``timestampType`` and ``headers``, named and typed as those of Spark's Kafka source. The
+            records of a partition are adjacent, in the order of their offsets. No rows after the
+            time-out. Deserialisers are not called.
 
         Raises as ``poll``; and ImportError without pyarrow (``pip install zkconsumer[arrow]``).
         """
-        # An extra: who does not ask for batches need not have pyarrow.
+        # An extra: pyarrow need not be installed for anything else.
         from zkconsumer.streams import polled_batches  # noqa: PLC0415
 
         schema = polled_batches.schema_of(columns)
@@ -51,24 +51,25 @@ class ArrowPolls(Iteration):
         return deliver(self._parts, run, lambda: polled_batches.batch_of({}, schema))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The records for any library that reads Arrow: ``polars.DataFrame(consumer)``.
+        """Export the records to a library that reads Arrow: ``polars.DataFrame(consumer)``.
 
-        Each batch is one of ``poll_arrow``, from where the consumer stands; nothing is polled
-        before the reader asks, and each time it asks is a poll. For it the stream ends where an
-        iteration does: after ``consumer_timeout_ms`` without a record, or with ``close``; a reader
-        that wants all before it begins needs that time-out. What else a poll raises, the reader
-        gets as an error of Arrow with the same text.
+        Each batch is one of ``poll_arrow``, from the consumer's position; nothing is polled before
+        the library asks, and each time it asks is a poll. For it the stream ends where an iteration
+        does: after ``consumer_timeout_ms`` without a record, or with ``close``; a library that
+            reads everything first needs that time-out. Other errors of a poll reach the library as
+            Arrow
+        errors with the same text.
 
         Args:
-            requested_schema: a capsule; of its columns alone batches are made, cast by pyarrow to
-                its types. None: all.
+            requested_schema: a capsule; only its columns are made, cast by pyarrow to its types.
+                None: all.
 
         Raises:
-            ValueError: it names a column that there is not.
+            ValueError: it names a column that does not exist.
             pyarrow.ArrowException: a column can't be cast so.
-            ImportError: there is no pyarrow.
+            ImportError: pyarrow is not installed.
 
-        Thread: one at a time reads, as for a poll.
+        Thread: one at a time, as for a poll.
         Source: Arrow's PyCapsule interface.
         """
         from zkconsumer.streams import polled_batches  # noqa: PLC0415
@@ -76,7 +77,7 @@ class ArrowPolls(Iteration):
         return polled_batches.capsule(partial(PolledBatches, self), requested_schema)
 
     def _next_batch(self, schema: "Schema") -> "RecordBatch | None":
-        """With a row at least; None: the time is over, or the consumer was closed."""
+        """Return a batch with rows; None after the time-out, or when the consumer was closed."""
         gate = self._parts.one_caller
         if gate.closed:
             return None
@@ -96,7 +97,7 @@ class ArrowPolls(Iteration):
     def _collected(
         self, limit_ms: int | None, most: int, schema: "Schema", starts: Starts
     ) -> "RecordBatch":
-        """What was fetched, or is within that time; ``starts`` gets where it begins."""
+        """Return what is fetched within `limit_ms`; put its start positions into `starts`."""
         from zkconsumer.streams import polled_batches  # noqa: PLC0415
 
         parts = self._parts
@@ -105,7 +106,7 @@ class ArrowPolls(Iteration):
         left: Starts = {}
 
         def made(slices: Slices) -> "RecordBatch":
-            # In here, so that positions stay where they were if it fails.
+            # Here, so that positions are restored if it fails.
             starts.update(starts_of(slices))
             fit, others = polled_batches.that_fit(slices)
             left.update(starts_of(others))
@@ -124,10 +125,10 @@ class ArrowPolls(Iteration):
 
 
 class PolledBatches:
-    """One poll after the other.
+    """An iterator over polls.
 
-    No generator: behind an error it goes on, as an iteration does. A generator would have ended,
-    and its reader have taken that for the end of the topic.
+    Not a generator: after an error it goes on, as an iteration does. A generator would have ended,
+    and its reader would take that for the end of the topic.
     """
 
     def __init__(self, consumer: ArrowPolls, schema: "Schema") -> None:
@@ -138,7 +139,7 @@ class PolledBatches:
         return self
 
     def __next__(self) -> "RecordBatch":
-        # No handler comes between these and who asks: see ``closing``.
+        # No signal handler runs between these two and the caller: see ``closing``.
         batch = self._consumer._next_batch(self._schema)  # noqa: SLF001 - of this module
         if batch is None:
             raise StopIteration
@@ -146,4 +147,4 @@ class PolledBatches:
 
 
 def _nothing() -> None:
-    """What a poll gives that was broken off."""
+    """Return what an interrupted poll returns."""

@@ -1,4 +1,4 @@
-"""Puts a poll consumer together: who is made of what, in one place."""
+"""Assembles a poll consumer from its components."""
 
 import logging
 import random
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Network:
-    """What speaks with brokers."""
+    """The components that communicate with brokers."""
 
     dialer: BrokerDialer
     client: ClusterClient
@@ -53,26 +53,26 @@ class _Network:
     measures: Measures
 
 
-class _MetadataNotices:
-    """Takes the keeper's news to those who want them; they are made after the keeper."""
+class _ViewListeners:
+    """Passes new views of the cluster on; its listeners are made after the metadata manager."""
 
     def __init__(self) -> None:
-        self.hearers: tuple[Callable[[ClusterView], None], ...] = ()
+        self.listeners: tuple[Callable[[ClusterView], None], ...] = ()
 
     def notify(self, view: ClusterView) -> None:
-        """There is a new view. Thread: the keeper's."""
-        for receive in self.hearers:
-            receive(view)
+        """Pass a new view on. Thread: the metadata manager's."""
+        for listener in self.listeners:
+            listener(view)
 
 
 def assemble(
     config: PollConfig, clock: Clock | None = None, connector: Connector | None = None
 ) -> ConsumerComponents:
-    """Wire everything up. No broker is connected to; ZooKeeper is, where it keeps the group.
+    """Wire the components up. Connect to no broker, and to ZooKeeper only if it keeps the group.
 
     Raises:
-        ConfigError: TLS or SASL can't work as they were set; or see ``open_zookeeper_group``.
-        RegistryError: ZooKeeper does not answer.
+        ConfigError: the TLS or SASL settings don't work; or see ``open_zookeeper_group``.
+        RegistryError: ZooKeeper does not respond.
     """
     clock = clock or SystemClock()
     security = security_of(
@@ -83,7 +83,7 @@ def assemble(
     zookeeper = None
     brokers: Sequence[Broker] = config.bootstrap_brokers()
     if config.zookeeper_connect is not None:
-        # The connector and kazoo are a third of what loading a consumer costs; few need them here.
+        # The connector and kazoo take a third of the import time; few consumers need them.
         from zkconsumer.consumer.zookeeper import open_zookeeper_group  # noqa: PLC0415
 
         zookeeper = open_zookeeper_group(config, clock=clock, security=security)
@@ -119,7 +119,7 @@ def _wire(
 ) -> ConsumerComponents:
     name = f"consumer {config.client_id}"
     owner = name if config.group_id is None else f"{name} of group {config.group_id}"
-    wakeup, scope, events = Wakeup(), ThreadScope(name, clock=clock), _MetadataNotices()
+    wakeup, scope, events = Wakeup(), ThreadScope(name, clock=clock), _ViewListeners()
     network = _network(config, clock, dialer, measures, brokers, scope, events, wakeup)
     session = _session(config, clock, network)
     guard = ForkGuard(owner)
@@ -130,7 +130,7 @@ def _wire(
         scope.close(1_000)
         raise
     session.join(membership, _starts(config, network, membership, scope, wakeup))
-    events.hearers = (
+    events.listeners = (
         network.engine.cluster_changed,
         lambda _: session.saw_view(),
         lambda _: membership.topics_changed(),
@@ -151,7 +151,7 @@ def _wire(
             session,
             wakeup,
             clock,
-            # A poll that waits is one: the group must not take it for silence.
+            # A waiting poll counts as a poll: the group must not take it for silence.
             most_ms=max(1, min(config.heartbeat_interval_ms, config.max_poll_interval_ms // 2)),
             death=scope.first_error,
             is_ending=lambda: one_caller.is_ending,
@@ -188,7 +188,7 @@ def _network(  # noqa: PLR0913, PLR0917 - one part each
     measures: Measures,
     brokers: Sequence[Broker],
     scope: ThreadScope,
-    events: _MetadataNotices,
+    events: _ViewListeners,
     wakeup: Wakeup,
 ) -> _Network:
     client = ClusterClient(

@@ -1,4 +1,4 @@
-"""When to commit by itself what earlier polls handed out. Pure.
+"""When to commit automatically what earlier polls handed out. Pure.
 
 Source: Kafka ``ConsumerCoordinator.maybeAutoCommitOffsetsAsync``.
 """
@@ -6,16 +6,16 @@ Source: Kafka ``ConsumerCoordinator.maybeAutoCommitOffsetsAsync``.
 from typing import Final
 
 _LONGEST_MS: Final = 300_000
-"""No commit takes so long: if its end was not heard by then, a signal handler kept it from us."""
+"""Longest duration of a commit: after it, a signal handler must have kept its end from us."""
 
 
 class AutoCommit:
     """The timer of ``enable_auto_commit``; one commit at a time.
 
     Args:
-        enabled: without it nothing is ever due.
+        enabled: if False, no commit is ever due.
         interval_ms: from one commit to the next.
-        retry_ms: the pause before the next try where one failed; it doubles with each in a row.
+        retry_ms: the pause after a failed commit; it doubles with each failure in a row.
     """
 
     def __init__(self, *, enabled: bool, interval_ms: int, retry_ms: int) -> None:
@@ -27,7 +27,7 @@ class AutoCommit:
         self._failures = 0
 
     def is_due(self, now_ms: int) -> bool:
-        """Return whether to commit now; the first is due one interval after the first question."""
+        """Return whether to commit now; the first is due one interval after the first call."""
         if not self.enabled or self._is_under_way(now_ms):
             return False
         if self._due_ms is None:
@@ -35,21 +35,21 @@ class AutoCommit:
         return now_ms >= self._due_ms
 
     def began(self, now_ms: int) -> None:
-        """A commit is under way."""
+        """Record that a commit has begun."""
         self._under_way_since_ms = now_ms
 
     def ended(self, now_ms: int, *, failed: bool) -> None:
-        """It is not any more."""
+        """Record that the commit has ended and schedule the next one."""
         self._under_way_since_ms = None
         delay_ms = self._interval_ms
         if failed:
-            # What does not pass, such as a topic that was deleted, is not to be hammered at.
+            # A lasting failure, such as a deleted topic, must not be retried at a high rate.
             delay_ms = min(delay_ms, self._retry_ms << min(self._failures, 20))
         self._failures = self._failures + 1 if failed else 0
         self._due_ms = now_ms + delay_ms
 
     def postponed(self, now_ms: int) -> None:
-        """All that was handed out is committed, or is nothing: one interval from now."""
+        """Schedule the next commit one interval from now: everything handed out is committed."""
         if not self._is_under_way(now_ms):
             self._due_ms = now_ms + self._interval_ms
 

@@ -1,4 +1,4 @@
-"""Looks for a broker that answers, when a consumer is made."""
+"""Connects to a first broker when a consumer is created."""
 
 from collections.abc import Collection
 
@@ -9,19 +9,19 @@ from zkconsumer.wire.releases import Release
 
 
 def connect(parts: ConsumerComponents, topics: Collection[str]) -> Release | None:
-    """Ask for the metadata of what will be read; the first poll goes on from the answer.
+    """Request the metadata of what will be read; the first poll uses the response.
 
     Args:
-        parts: of the consumer, before it reads anything.
-        topics: what it is going to subscribe to; none is fine.
+        parts: the components of a consumer that has read nothing yet.
+        topics: the topics it will subscribe to; may be empty.
 
     Returns:
-        Which Kafka the broker is that answered.
+        The Kafka release of the broker that responded, or None if unknown.
 
     Raises:
-        IllegalArgumentError: one of them is no topic.
-        NoBrokersAvailable: nobody who speaks Kafka answers within ``bootstrap_timeout_ms``.
-        AuthenticationFailed, UnsupportedVersion, BrokerError: who answers refuses us.
+        IllegalArgumentError: an item is no topic name.
+        NoBrokersAvailable: no Kafka broker responds within ``bootstrap_timeout_ms``.
+        AuthenticationFailed, UnsupportedVersion, BrokerError: the broker refuses us.
 
     Source: kafka-python's ``KafkaConsumer.bootstrap``.
     """

@@ -1,13 +1,13 @@
-"""Closes a consumer wherever that is asked for: between calls, amid one, from another thread.
+"""Closes a consumer whenever that is requested: between calls, during one, from another thread.
 
-The one rule: a consumer is closed where nothing of it is half done. That is at once, if no call is
-under way or if the call only waits for news; else at the end of the call that is under way, by the
-thread that made it, before it returns or raises. docs/decisions/0048 says why.
+The one rule: a consumer is closed where no operation is half done. That is at once if no call is
+under way, or if the call only waits; else at the end of the call under way, by its thread, before
+it returns or raises. docs/decisions/0048 says why.
 
 A signal handler runs between two instructions of the main thread, but not between any two: only
-where a function of Python begins, a loop goes round or a built-in function has returned. What is
-written here as "no handler comes between" relies on that: plain loads, stores and tests of
-attributes are never parted.
+where a Python function begins, a loop repeats or a built-in function has returned. "No signal
+handler runs between" below relies on that: plain loads, stores and tests of attributes are never
+separated.
 """
 
 import functools
@@ -23,8 +23,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-_NAP_MS: Final = 500
-"""So long at most a thread that closes waits in one piece for the one that is inside."""
+_MAX_SLEEP_MS: Final = 500
+"""Longest wait in one piece of a closing thread for the thread inside."""
 
 
 class HasComponents(Protocol):
@@ -37,7 +37,7 @@ S = TypeVar("S", bound=HasComponents)
 
 
 def public_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Make a method a call of the consumer: what is asked to be closed amid it is closed behind it.
+    """Make a method a public call: a close requested during it is done at its end.
 
     For all public methods but those that hand out records, see ``deliver``.
     """
@@ -61,16 +61,16 @@ def public_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[
 
 
 def close(parts: ConsumerComponents, timeout_ms: int, *, commit: bool) -> None:
-    """Close the consumer, here or where the call under way ends. Thread: any; signal handlers.
+    """Close the consumer, here or at the end of the call under way. Thread: any; signal handlers.
 
     Args:
-        parts: of the consumer.
+        parts: the consumer's components.
         timeout_ms: how long all of it may take.
         commit: whether to commit what was handed out.
 
     Raises:
         ConsumerForked: this is a forked child.
-        RequestTimedOut: another thread's call did not end in time; it closes when it does.
+        RequestTimedOut: another thread's call did not end in time; it will close at its end.
         Exception: what the listener raised; the consumer is closed all the same.
     """
     gate = parts.one_caller
@@ -89,7 +89,7 @@ def close(parts: ConsumerComponents, timeout_ms: int, *, commit: bool) -> None:
             _request(parts, request)
             _wait_until_out(parts, request, timeout_ms)
         except ConsumerClosed:
-            # By another thread, at this moment or before.
+            # Closed by another thread, now or before.
             _wait_until_out(parts, request, timeout_ms)
         else:
             if failure is not None:
@@ -97,11 +97,11 @@ def close(parts: ConsumerComponents, timeout_ms: int, *, commit: bool) -> None:
 
 
 def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
-    """Do the ``close`` that was asked for during the call that ends here.
+    """Do the ``close`` that was requested during the call that ends here.
 
     Args:
-        parts: of the consumer.
-        quietly: the call raises already: what the listener raises is logged.
+        parts: the consumer's components.
+        quietly: whether to log what the listener raises, since the call raises already.
 
     Raises:
         Exception: what the listener raised; the consumer is closed all the same.
@@ -115,7 +115,7 @@ def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
         with gate:
             failure = _close_here(parts, request)
     except OtherThreadInside:
-        return  # that one does it
+        return  # that thread closes it
     except ConsumerClosed:
         pass
     finally:
@@ -127,16 +127,16 @@ def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
 
 
 def _only_waits(parts: ConsumerComponents) -> bool:
-    """Whether this signal handler interrupted a poll where it waits, so that nothing is half done.
+    """Return whether this signal handler interrupted a poll where it waits.
 
-    Not a poll inside of a listener's call.
+    Nothing is half done there; not true of a poll inside a listener's call.
     """
     gate = parts.one_caller
     return gate.here.depth == 1 and gate.is_inside and parts.loop.is_resting
 
 
 def _request(parts: ConsumerComponents, request: DeferredClose) -> None:
-    """Have the call under way end, and close."""
+    """Request that the call under way ends, and closes."""
     gate = parts.one_caller
     if gate.request is None and not (gate.is_closing or gate.closed):
         gate.request = request
@@ -150,11 +150,11 @@ def _wait_until_out(parts: ConsumerComponents, request: DeferredClose, timeout_m
             f"{parts.one_caller.owner}: another thread is still in a call after {timeout_ms} ms; "
             "that call closes the consumer when it ends"
         )
-    parts.one_caller.out.get(max(0, min(left_ms, _NAP_MS)))
+    parts.one_caller.out.get(max(0, min(left_ms, _MAX_SLEEP_MS)))
 
 
 def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception | None:
-    """Close; gives what the listener raised. Thread: the one that has the turn."""
+    """Close; return what the listener raised. Thread: the one inside."""
     gate, session = parts.one_caller, parts.session
     here = gate.here
     here.depth += 1
@@ -162,7 +162,7 @@ def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception 
         gate.is_closing = True
         session.changed()
         session.take_back()
-        # From here on an iteration in another thread gets nothing that is not committed.
+        # From here on an iteration in another thread gets nothing uncommitted.
         session.buffer.end()
         parts.close(max(0, request.deadline_ms - parts.clock.now_ms()), commit=request.commit)
     except Exception as error:  # noqa: BLE001 - the caller's code: raised where it can be heard

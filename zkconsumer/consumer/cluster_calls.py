@@ -1,4 +1,4 @@
-"""The calls of a ``KafkaConsumer`` about the cluster, of any partitions, assigned or not."""
+"""The calls of a ``KafkaConsumer`` about the cluster, for any partition, assigned or not."""
 
 from collections.abc import Collection, Mapping
 
@@ -23,7 +23,7 @@ from zkconsumer.model import OffsetAndTimestamp, TopicPartition
 
 
 class ClusterCalls:
-    """What a consumer can ask of the cluster. Each call waits for brokers."""
+    """Calls that request data of the cluster from brokers."""
 
     _parts: ConsumerComponents
     _has_result = False
@@ -32,13 +32,13 @@ class ClusterCalls:
     def beginning_offsets(
         self, partitions: Collection[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
-        """The first offset that each log still has.
+        """Return the first offset that each log still has.
 
         Raises:
-            TransportError: the brokers did not answer in time.
-            BrokerError: one refused.
-            BrokerTimedOut: the time was over, and a broker had said what may pass, such as that
-                the partition does not exist.
+            TransportError: no broker responded in time.
+            BrokerError: a broker refused.
+            BrokerTimedOut: the time was over after a retriable error, such as that the partition
+                does not exist.
             TopicAuthorizationFailed: we may not read that topic.
         """
         found = self._request(dict.fromkeys(partitions_of(partitions), int(EARLIEST)), timeout_ms)
@@ -48,7 +48,7 @@ class ClusterCalls:
     def end_offsets(
         self, partitions: Collection[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
-        """The offset of each log's next record, as far as the isolation level lets us read.
+        """Return the offset after each log's last record that the isolation level lets us read.
 
         Raises as ``beginning_offsets``.
         """
@@ -59,14 +59,14 @@ class ClusterCalls:
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], timeout_ms: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record of each partition that is not older than a time.
+        """Return the first record of each partition that is not older than a time.
 
         Args:
             timestamps: milliseconds since the epoch.
             timeout_ms: by default ``default_api_timeout_ms``.
 
         Returns:
-            Its offset and its own timestamp; None where all records are older, or have none.
+            Its offset and its own timestamp; None if all records are older, or have no timestamp.
 
         Raises:
             UnsupportedVersion: the brokers are older than 0.10.1.
@@ -93,12 +93,12 @@ class ClusterCalls:
 
     @public_call
     def topics(self, timeout_ms: float | None = None) -> set[str]:
-        """All topics that we may see.
+        """Return all topics that we may see.
 
-        The cluster's own ones are among them only without ``exclude_internal_topics``.
+        Without internal topics, unless ``exclude_internal_topics`` is off.
 
         Raises:
-            TransportError: no broker answered in time.
+            TransportError: no broker responded in time.
         """
         parts = self._parts
         with parts.one_caller:
@@ -111,15 +111,15 @@ class ClusterCalls:
 
     @public_call
     def partitions_for_topic(self, topic: str, timeout_ms: float | None = None) -> set[int]:
-        """The numbers of a topic's partitions; empty where there is no such topic.
+        """Return a topic's partition numbers; empty if there is no such topic.
 
         Raises:
-            TransportError: no broker answered in time.
+            TransportError: no broker responded in time.
         """
         parts = self._parts
         with parts.one_caller:
             if not legal_topic(topic):
-                return set()  # no cluster has such a one
+                return set()  # no cluster has such a topic
             known = parts.metadata.view.partitions.get(topic)
             if known is None:
                 limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
@@ -133,14 +133,14 @@ class ClusterCalls:
         timeout_ms: float | None = None,
         refresh: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
     ) -> None:
-        """Wait until a broker has told of the cluster; every other call does so where it must.
+        """Wait for the first metadata of the cluster; other calls do so only if they need it.
 
         Args:
             timeout_ms: by default ``default_api_timeout_ms``.
-            refresh: ask also where one has told already.
+            refresh: request metadata even if there is some.
 
         Raises:
-            TransportError: no broker answered in time.
+            TransportError: no broker responded in time.
         """
         parts = self._parts
         with parts.one_caller:
@@ -151,7 +151,7 @@ class ClusterCalls:
 
     @public_call
     def bootstrap_connected(self) -> bool:
-        """Return whether a broker answered, and the last that was asked did."""
+        """Return whether a broker responded, and the last request for metadata succeeded."""
         metadata = self._parts.metadata
         return metadata.failure is None and (self._has_result or bool(metadata.view.brokers))
 

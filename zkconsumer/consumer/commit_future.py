@@ -1,6 +1,6 @@
-"""What becomes of a commit that nobody waits for, as kafka-python's users ask for it.
+"""The outcome of an asynchronous commit, in the form of kafka-python.
 
-Source: kafka-python ``Future``; what it has for those who make futures is left out.
+Source: kafka-python ``Future``, without the part for those that resolve futures.
 """
 
 import logging
@@ -17,15 +17,15 @@ log = logging.getLogger(__name__)
 class CommitFuture:
     """The outcome of ``commit_async``, once it is known.
 
-    It comes to be known where callbacks run: in a later ``poll``, ``commit``, ``unsubscribe`` or
-    ``close`` of the consumer, or when the consumer's thread asks for ``is_done``.
+    It is resolved where callbacks run: in a later ``poll``, ``commit``, ``unsubscribe`` or
+    ``close`` of the consumer, or when the consumer's thread reads ``is_done``.
 
     Args:
-        look: runs the callbacks that are due, where that can be done at this moment.
+        look: runs the callbacks that are due, if that is possible now.
 
     Attributes:
-        value: the offsets that were committed; None before, and where it failed.
-        exception: why it failed; None before, and where it did not.
+        value: the offsets that were committed; None before the end, and after a failure.
+        exception: the error; None before the end, and after success.
 
     Example:
         >>> future = consumer.commit_async()
@@ -42,40 +42,40 @@ class CommitFuture:
 
     @property
     def is_done(self) -> bool:
-        """Whether it is known."""
+        """Whether the outcome is known; runs due callbacks to find out."""
         if not self._is_done:
             self._look()
         return self._is_done
 
     def succeeded(self) -> bool:
-        """Return whether it is known to have worked."""
+        """Return whether the commit succeeded."""
         return self.is_done and self.exception is None
 
     def failed(self) -> bool:
-        """Return whether it is known to have failed."""
+        """Return whether the commit failed."""
         return self.is_done and self.exception is not None
 
     def retriable(self) -> bool:
-        """Return whether it failed in a way that a poll and another commit may mend."""
+        """Return whether it failed in a way that a poll and another commit may cure."""
         return self.is_done and isinstance(self.exception, RebalanceInProgress)
 
     def add_callback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Call it with these values and the offsets when it worked; at once if it has already.
+        """Call `call` with these values and the offsets on success; at once if already known.
 
         What it raises is logged.
         """
         return self._add(self._callbacks, partial(call, *values, **named))
 
     def add_errback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Call it with these values and the error when it failed; as ``add_callback``."""
+        """Call `call` with these values and the error on failure; as ``add_callback``."""
         return self._add(self._errbacks, partial(call, *values, **named))
 
     def add_both(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Do both of these."""
+        """Call `call` on success and on failure."""
         return self.add_callback(call, *values, **named).add_errback(call, *values, **named)
 
     def notify(self, offsets: Offsets, error: Exception | None) -> None:
-        """It is known now. Called once, by the consumer."""
+        """Resolve the future. Called once, by the consumer."""
         self.value, self.exception = (offsets if error is None else None), error
         self._is_done = True
         self._run()

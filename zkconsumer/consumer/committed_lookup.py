@@ -1,6 +1,6 @@
-"""Reads committed positions beside the caller: a poll does not wait for the coordinator.
+"""Reads committed offsets in the background: a poll does not wait for the coordinator.
 
-It runs a thread of its own from the first question on, since a membership answers when it knows.
+It runs a thread from the first request on, since a membership blocks until it knows.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,26 +19,26 @@ class CommittedFetch(Protocol):
     """``Membership.committed``."""
 
     def __call__(self, partitions: frozenset[TopicPartition], /, *, timeout_ms: int) -> Found:
-        """See there."""
+        """See ``Membership.committed``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CommittedResult:
-    """What was found for a question, or why nothing was."""
+    """The committed offsets of some partitions, or the error."""
 
     partitions: frozenset[TopicPartition]
     found: Found | ZkConsumerError
 
 
 class CommittedLookup:
-    """Thread: the caller's, but for its own.
+    """Reads committed offsets in a thread of its own. Thread: the caller's.
 
     Args:
-        request: blocks until it knows.
+        request: reads committed offsets, and blocks.
         scope: owns the thread.
-        wake: called when there is an answer.
-        timeout_ms: for one question.
+        wake: called when there is a result.
+        timeout_ms: for one request.
     """
 
     def __init__(
@@ -58,15 +58,15 @@ class CommittedLookup:
         self._runs = False
 
     def request(self, partitions: frozenset[TopicPartition]) -> None:
-        """Look these up; ``responses`` will have them."""
+        """Start reading the committed offsets of these; see ``responses``."""
         if not self._runs:
             self._scope.spawn("committed", self._run, stop=partial(self._lookups.put, None))
-            # Now only: an interrupt may cost a thread too many, but not one too few.
+            # Only now: an interrupt may start one thread too many, but not one too few.
             self._runs = True
         self._lookups.put(partitions)
 
     def responses(self) -> list[CommittedResult]:
-        """Those that came since the last call."""
+        """Return the results since the last call."""
         return self._responses.drain()
 
     def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""What a ``KafkaConsumer`` was told, read once, checked once, and frozen."""
+"""The settings of a ``KafkaConsumer``: read and checked once, and frozen."""
 
 import copy
 import logging
@@ -33,20 +33,20 @@ _NAMES = dict.fromkeys((*_WORKING, *_OBJECTS, *_INERT, *_REFUSED))
 class PollConfig(Mapping[str, object]):
     """All settings of one ``KafkaConsumer``; attributes are the names of its keyword arguments.
 
-    It is a map by those names as well, as kafka-python's ``consumer.config`` is a dict: of all that
-    kafka-python knows, and of ours. ``dict(config)`` makes another consumer like it.
+    It is also a map by those names, as kafka-python's ``consumer.config`` is a dict: of all keys of
+    kafka-python, and ours. ``dict(config)`` makes another consumer like it.
 
     Args:
         config: settings by their keys, with dots or underscores.
         **settings: the same as keyword arguments, which win. None counts as not given.
 
     Attributes:
-        objects: deserialisers and whatever else is no text, number, or yes or no.
-        zookeeper: settings of ``ConsumerConfig`` that were given for a ZooKeeper group.
-        inert: what was given of settings without effect, by their names.
+        objects: deserialisers and other settings that are no text, number or boolean.
+        zookeeper: settings of ``ConsumerConfig`` given for a ZooKeeper group.
+        inert: given settings that have no effect, by name.
         given: the keys that were given, with dots.
-        found_version: the release of the broker that was found, (2, 8) say; None before one was,
-            or where nobody looks for one (``connects_at_once``).
+        found_version: the release of the broker found, for example (2, 8); None before, or if none
+            is looked for (``connects_at_once``).
 
     Raises:
         ConfigError: names the setting, its value and what is allowed.
@@ -138,7 +138,7 @@ class PollConfig(Mapping[str, object]):
         _check(self)
 
     def __getitem__(self, name: str) -> object:
-        """By its name; what has no effect is as it was given, or as kafka-python has it."""
+        """Return a setting by name; one without effect as given, or kafka-python's default."""
         if name not in _NAMES:
             raise KeyError(name)
         if name == "api_version" and self.found_version is not None:
@@ -149,28 +149,28 @@ class PollConfig(Mapping[str, object]):
             return None
         value: object = getattr(self.objects if name in _OBJECTS else self, name)
         if name == "consumer_timeout_ms" and value == -1:
-            return float("inf")  # as kafka-python says it
+            return float("inf")  # as in kafka-python
         return value
 
     def __iter__(self) -> Iterator[str]:
-        """The names of all settings."""
+        """Iterate over the names of all settings."""
         return iter(_NAMES)
 
     def __len__(self) -> int:
-        """How many settings there are."""
+        """Return the number of settings."""
         return len(_NAMES)
 
     def with_found(self, release: Release | None) -> "PollConfig":
-        """The same settings, and what ``config["api_version"]`` is once a broker was found."""
+        """Return a copy with ``config["api_version"]`` of the broker found."""
         found = copy.copy(self)
         object.__setattr__(found, "found_version", release)
         return found
 
     @property
     def connects_at_once(self) -> bool:
-        """Whether a consumer looks for a broker when it is made."""
-        told_version = self.inert.get("api_version") not in (None, "auto")
-        return self.bootstrap_timeout_ms > 0 and self.zookeeper_connect is None and not told_version
+        """Whether a consumer connects to a broker when it is created."""
+        has_version = self.inert.get("api_version") not in (None, "auto")
+        return self.bootstrap_timeout_ms > 0 and self.zookeeper_connect is None and not has_version
 
     @property
     def strategies(self) -> tuple[str, ...]:
@@ -178,15 +178,15 @@ class PollConfig(Mapping[str, object]):
         return split_list(self.partition_assignment_strategy)
 
     def bootstrap_brokers(self) -> tuple[Broker, ...]:
-        """The brokers to start from; what is known of them is the address, so their ids are < 0."""
+        """Return the brokers to start from; their ids are unknown, and so < 0."""
         return parse_bootstrap("bootstrap_servers", self.bootstrap_servers)
 
 
 def _check(config: PollConfig) -> None:
-    """Settings that don't fit together.
+    """Check that settings fit together.
 
     Raises:
-        ConfigError: names both.
+        ConfigError: names both settings.
     """
     config.bootstrap_brokers()
     _check_order(config, "heartbeat_interval_ms", "session_timeout_ms")
@@ -210,7 +210,7 @@ def _check(config: PollConfig) -> None:
 
 
 def _check_order_as_there(config: PollConfig) -> None:
-    """What kafka-python refuses, of settings that were both given: a program relies on its word."""
+    """Refuse what kafka-python refuses, of settings that were both given."""
     idle_ms = config.inert.get("connections_max_idle_ms")
     if (
         isinstance(idle_ms, int | float)
@@ -222,8 +222,8 @@ def _check_order_as_there(config: PollConfig) -> None:
             f"({config.request_timeout_ms})"
         )
     both = {"session.timeout.ms", "request.timeout.ms"} <= config.given
-    # A copy of all settings has the version that was found, and our default, which the member
-    # lowers by itself where the broker takes no more.
+    # A copy of all settings holds the version found, and our default session time-out, which the
+    # member lowers by itself for brokers that accept less.
     is_ours = config.session_timeout_ms == BY_KEY["session.timeout.ms"].default
     if (
         both
@@ -231,7 +231,7 @@ def _check_order_as_there(config: PollConfig) -> None:
         and config.group_id is not None
         and _is_old(config.inert.get("api_version"))
     ):
-        # Such a broker answers a JoinGroup when the session's time is over.
+        # Such a broker responds to a JoinGroup only when the session time-out is over.
         _check_order(config, "session_timeout_ms", "request_timeout_ms")
 
 

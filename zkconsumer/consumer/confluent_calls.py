@@ -1,4 +1,4 @@
-"""Tells programs that were written for confluent-kafka what to write instead; see its page."""
+"""Tells programs written for confluent-kafka what to write instead; see its page."""
 
 import functools
 from collections.abc import Callable
@@ -15,12 +15,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def in_milliseconds(poll: F) -> F:
-    """Refuse a wait in seconds: ``poll(1.0)``, ``poll(timeout=1.0)``.
+    """Refuse a time-out in seconds: ``poll(1.0)``, ``poll(timeout=1.0)``.
 
-    Only where it is given by position: whoever writes ``timeout_ms=1.0`` has said the unit.
+    Only positional ones: ``timeout_ms=1.0`` names the unit.
 
     Raises:
-        IllegalArgumentError: the call names what to write.
+        IllegalArgumentError: says what to write.
     """
 
     @functools.wraps(poll)
@@ -35,11 +35,11 @@ def in_milliseconds(poll: F) -> F:
 
 
 def refuse_method(kind: str, name: str) -> NoReturn:
-    """Raise as for any attribute that isn't there, with what to call in its place.
+    """Raise the usual error of a missing attribute, with what to call instead.
 
     Args:
-        kind: the class that lacks it.
-        name: of the attribute.
+        kind: the name of the class without it.
+        name: the name of the attribute.
     """
     hint = f" (confluent-kafka's): write {METHODS[name]}" if name in METHODS else ""
     raise AttributeError(f"{kind!r} object has no attribute {name!r}{hint}")

@@ -1,8 +1,8 @@
 """Records that an iteration took and has not handed out yet, by partition. Pure.
 
-A poll takes many records at a time, an iteration hands out one. What lies between is here, so that
-positions are those of what the caller has seen, and a seek, a pause or a rebalance in the middle
-of it works as between two polls.
+A poll takes many records at a time, an iteration hands out one. The rest is buffered here, so that
+positions are those of what the caller has seen, and a seek, a pause or a rebalance in between works
+as between two polls.
 """
 
 from collections.abc import Collection
@@ -15,10 +15,10 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 
 
 class BufferedRecords:
-    """Records of one partition that wait to be handed out, one behind the other.
+    """Records of one partition that wait to be handed out, in order.
 
     Attributes:
-        topic_partition: of which partition.
+        topic_partition: their partition.
         steps: the records.
     """
 
@@ -33,7 +33,7 @@ class BufferedRecords:
 
     @property
     def position(self) -> PositionView:
-        """The next record that the caller has not seen."""
+        """The position of the next record to hand out."""
         last = self.steps.last
         if last is None:
             return self._start
@@ -46,71 +46,71 @@ class BufferedRecords:
 
 
 class FetchBuffer:
-    """All that waits. Those that are used up stay until ``clear_used_up``, or ``take``."""
+    """The buffered records. Entries that are used up stay until ``clear_used_up``, or ``take``."""
 
     def __init__(self) -> None:
-        self._stretches: dict[TopicPartition, BufferedRecords] = {}
+        self._by_partition: dict[TopicPartition, BufferedRecords] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._stretches)
+        return bool(self._by_partition)
 
-    def put(self, range_: BufferedRecords) -> None:
-        """Behind all the others; nothing of its partition is here."""
-        assert range_.topic_partition not in self._stretches, range_.topic_partition
-        self._stretches[range_.topic_partition] = range_
+    def put(self, buffered: BufferedRecords) -> None:
+        """Append records of a partition without an entry."""
+        assert buffered.topic_partition not in self._by_partition, buffered.topic_partition
+        self._by_partition[buffered.topic_partition] = buffered
 
     def first(self, among: Collection[TopicPartition]) -> BufferedRecords | None:
-        """The first of these partitions of which something waits."""
-        for tp, range_ in self._stretches.items():
+        """Return the first entry of these partitions, or None."""
+        for tp, buffered in self._by_partition.items():
             if tp in among:
-                return range_
+                return buffered
         return None
 
     def take(
         self, count: int, among: Collection[TopicPartition]
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """Take so many at most of these partitions; used up ones go."""
+        """Take at most ``count`` records of these partitions; remove entries that are used up."""
         taken: dict[TopicPartition, list[ConsumerRecord]] = {}
-        for tp in [tp for tp in self._stretches if tp in among]:
+        for tp in [tp for tp in self._by_partition if tp in among]:
             if count <= 0:
                 break
-            records = self._stretches[tp].steps.take(count)
+            records = self._by_partition[tp].steps.take(count)
             if len(records) < count:
-                del self._stretches[tp]
+                del self._by_partition[tp]
             if records:
                 taken[tp] = records
                 count -= len(records)
         return taken
 
     def position(self, tp: TopicPartition) -> PositionView | None:
-        """Where the caller stands in a partition; None where nothing of it waits here."""
-        range_ = self._stretches.get(tp)
-        return None if range_ is None else range_.position
+        """Return the caller's position in a partition; None without an entry."""
+        buffered = self._by_partition.get(tp)
+        return None if buffered is None else buffered.position
 
     def positions(self) -> dict[TopicPartition, PositionView]:
-        """Where the caller stands, in all partitions of which something waits."""
-        return {tp: range_.position for tp, range_ in self._stretches.items()}
+        """Return the caller's positions in all buffered partitions."""
+        return {tp: buffered.position for tp, buffered in self._by_partition.items()}
 
     def partitions(self) -> frozenset[TopicPartition]:
-        """Of which partitions something waits."""
-        return frozenset(self._stretches)
+        """Return the partitions with entries."""
+        return frozenset(self._by_partition)
 
     def clear_used_up(self) -> None:
-        """Nothing waits any more of what was handed out to its end."""
-        for tp in [tp for tp, range_ in self._stretches.items() if range_.is_used_up]:
-            del self._stretches[tp]
+        """Remove the entries that were handed out completely."""
+        for tp in [tp for tp, buffered in self._by_partition.items() if buffered.is_used_up]:
+            del self._by_partition[tp]
 
     def drop(self, tp: TopicPartition) -> None:
-        """Nothing of this partition waits any more."""
-        range_ = self._stretches.pop(tp, None)
-        if range_ is not None:
-            range_.steps.end()
+        """Remove a partition's entry."""
+        buffered = self._by_partition.pop(tp, None)
+        if buffered is not None:
+            buffered.steps.end()
 
     def end(self) -> None:
-        """Give out nothing more, also to an iteration that is about to take the next record."""
-        for range_ in self._stretches.values():
-            range_.steps.end()
+        """Hand out nothing more, even to an iteration that is about to take the next record."""
+        for buffered in self._by_partition.values():
+            buffered.steps.end()
 
     def clear(self) -> None:
-        """Nothing waits any more."""
-        self._stretches.clear()
+        """Remove all entries."""
+        self._by_partition.clear()

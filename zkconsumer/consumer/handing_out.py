@@ -1,4 +1,4 @@
-"""The end of a poll: its caller gets all that was found, or nothing and no commit covers it."""
+"""The end of a poll: the caller gets all that was found, or nothing of it is ever committed."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -15,15 +15,15 @@ _NOTHING: Final[Starts] = {}
 
 
 def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Callable[[], T]) -> T:
-    """Give the caller what a poll finds; nothing of it, if the consumer is closed meanwhile.
+    """Hand the caller what a poll finds; nothing of it if the consumer is closed meanwhile.
 
-    Nothing may stand between the call of this and the caller but a plain ``return``: what a signal
+    Only a plain ``return`` may stand between the call of this and the caller: what a signal
     handler or another thread does comes before the last step here, or after the caller has it.
 
     Args:
-        parts: of the consumer.
-        run: finds something; notes where in each partition that begins.
-        nothing: makes what a poll gives that was broken off.
+        parts: the consumer's components.
+        run: finds something; stores where in each partition that begins.
+        nothing: makes the result of an interrupted poll.
 
     Raises:
         Exception: what ``run`` raised; what was found is put back then.
@@ -38,15 +38,15 @@ def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Call
         with gate:
             found = run(starts)
         failed = False
-        # One step, see ``closing``. Who closed before it has taken back what was found; who closes
-        # after it commits that, and the caller has it.
+        # One step, see ``closing``. A close before it has put back what was found; a close after
+        # it commits that, and the caller has it.
         if gate.request is None and (session.pending is starts or not starts):
             session.pending = _NOTHING
             return found
     except BrokenOff:
         failed = False
     except BaseException:
-        # A signal handler's, on the way to the caller: he is not to miss what he did not get.
+        # A signal handler's, before the caller got anything: put it back.
         session.put_back_all(starts)
         raise
     finally:
@@ -57,9 +57,9 @@ def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Call
 
 
 def is_ours_still(parts: ConsumerComponents, starts: Starts) -> bool:
-    """Return whether what was taken from there on may be handed out; if not, it is put back.
+    """Return whether what was taken may still be handed out; if not, put it back.
 
-    To be asked when all is made: the process may have been stopped amid that.
+    To be called when the result is complete: the process may have been stopped meanwhile.
     """
     session = parts.session
     if starts.keys() <= session.deliverable():

@@ -1,4 +1,4 @@
-"""A ``KafkaConsumer`` as an iterator: what is done between two stretches of records.
+"""A ``KafkaConsumer`` as an iterator: what is done between two partitions' records.
 
 What is done for each record is in ``walk``.
 """
@@ -17,18 +17,18 @@ from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.slices import RecordSlice
 
-_LOOK_MS = 10
-"""So often an iteration looks whether its partition is still ours."""
+_CHECK_INTERVAL_MS = 10
+"""How often an iteration checks that its partition is still ours."""
 
 Slices = Mapping[TopicPartition, RecordSlice]
 
 
 class Iteration(RecordIterator):
-    """Record after record; ends after ``consumer_timeout_ms`` without one, or with ``close``.
+    """Yields records one by one; ends after ``consumer_timeout_ms`` without one, or with ``close``.
 
-    There is one, which all loops over a consumer share: the next loop goes on where the one before
-    stopped, also behind its end and behind what it raised. A record counts as handed out when it is
-    given: ``commit()`` in the loop's body commits it among the others. Raises as ``poll``.
+    All loops over a consumer share its one iterator: the next loop goes on where the previous one
+    stopped, even after its end and after an error. A record counts as handed out when it is
+    yielded: ``commit()`` in the loop's body includes it. Raises as ``poll``.
     """
 
     _parts: ConsumerComponents
@@ -38,19 +38,19 @@ class Iteration(RecordIterator):
         """See ``walk.PureRecordIterator``."""
         session, walk = self._parts.session, self._parts.session.walk
         walk.steps = None
-        range_ = self._following()
-        if range_ is None:
+        buffered = self._following()
+        if buffered is None:
             return False
-        walk.lease.end_at(self._parts.clock.now_ms() + _LOOK_MS)
-        walk.steps = range_.steps
-        # Behind that store: who changes something from here on is heard.
-        if range_.topic_partition not in session.deliverable():
-            walk.steps = None  # the process was stopped since it was looked at
+        walk.lease.end_at(self._parts.clock.now_ms() + _CHECK_INTERVAL_MS)
+        walk.steps = buffered.steps
+        # After that store: a change from here on stops the walk.
+        if buffered.topic_partition not in session.deliverable():
+            walk.steps = None  # the process was stopped since the last check
         return True
 
     @public_call
     def _following(self) -> BufferedRecords | None:
-        """Records to hand out one by one; None: the time is over, or the consumer was closed."""
+        """Return records to iterate over; None after the time-out, or when it was closed."""
         parts = self._parts
         gate = parts.one_caller
         if gate.closed:
@@ -69,7 +69,7 @@ class Iteration(RecordIterator):
         buffer = parts.session.buffer
         buffer.clear_used_up()
         if buffer:
-            # In the middle of what was taken: the group is not to wait for the end of it.
+            # Records are left of an earlier fetch: the group must not wait for their end.
             parts.loop.check()
             parts.session.turn()
         found = buffer.first(parts.session.deliverable())
@@ -86,24 +86,24 @@ class Iteration(RecordIterator):
         found = session.buffer.first(session.deliverable())
         if found is None:
 
-            def shelved(slices: Slices) -> BufferedRecords | None:
+            def buffered(slices: Slices) -> BufferedRecords | None:
                 try:
                     for tp, start in starts_of(slices).items():
                         records = slices[tp].records(parts.origin(tp))
                         session.buffer.put(BufferedRecords(tp, records, start))
                     return session.buffer.first(slices)
                 except BaseException:
-                    # They are to be fetched once more, then.
+                    # They will be fetched again.
                     for tp in slices:
                         session.buffer.drop(tp)
                     raise
 
             found = parts.engine.collect_as(
-                self.config.max_poll_records, shelved, session.collectable()
+                self.config.max_poll_records, buffered, session.collectable()
             )
         return found
 
 
 def starts_of(slices: Slices) -> Starts:
-    """Where what was taken begins."""
+    """Return the start positions of what was taken."""
     return {tp: PositionView(part.first_offset) for tp, part in slices.items()}

@@ -1,4 +1,4 @@
-"""The poll API: the public face of a consumer.
+"""The public class of the poll API.
 
 Source: Kafka ``KafkaConsumer``; names as in kafka-python. docs/poll-api.md says what differs.
 """
@@ -87,14 +87,14 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
             self.close(autocommit=False)
             raise
 
-    if not TYPE_CHECKING:  # type checkers are to know what isn't there
+    if not TYPE_CHECKING:  # type checkers should report what does not exist
 
         def __getattr__(self, name: str) -> NoReturn:
             refuse_method(type(self).__name__, name)
 
     @classmethod
     def _own_defaults(cls) -> dict[str, object]:
-        """What a subclass changed in ``DEFAULT_CONFIG``."""
+        """Return what a subclass changed in ``DEFAULT_CONFIG``."""
         usual = KafkaConsumer.DEFAULT_CONFIG
         if cls.DEFAULT_CONFIG is usual:
             return {}
@@ -112,18 +112,18 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         pattern: "str | Whitelist | Blacklist | None" = None,
         listener: PollListener | None = None,
     ) -> None:
-        """Read these topics, in place of those before; the polls that follow join the group.
+        """Read these topics, in place of earlier ones; the next polls join the group.
 
         Args:
-            topics: their names. One that does not exist yet is read as soon as it does.
+            topics: their names. A topic that does not exist yet is read as soon as it does.
             pattern: instead of topics: a regular expression, matched from the beginning of every
-                topic's name, also of topics that come later; or a filter, which holds for whole
-                names and is a regular expression of Java.
-            listener: hears what comes and goes, see ``ConsumerRebalanceListener``; in place of the
-                one before.
+                topic's name, present and future; or a filter, a regular expression of Java for
+                whole names.
+            listener: called when partitions come and go, see ``ConsumerRebalanceListener``; in
+                place of the earlier one.
 
         Raises:
-            ConfigError: neither topics nor a pattern, or such as can't be.
+            ConfigError: neither topics nor a pattern, or invalid ones.
             IllegalState: both, or partitions are assigned already.
         """
         with self._parts.one_caller:
@@ -131,14 +131,14 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
 
     @public_call
     def assign(self, partitions: Collection[TopicPartition]) -> None:
-        """Read these partitions, in place of those before, whatever others in the group read.
+        """Read these partitions, in place of earlier ones, whatever others in the group read.
 
-        Those that were read before keep their positions. None at all: ``unsubscribe``.
+        Partitions that were read before keep their positions. None at all: ``unsubscribe``.
 
         Raises:
             IllegalState: topics are subscribed.
         """
-        # None is kafka-python's, too.
+        # kafka-python accepts None, too.
         chosen = partitions_of(partitions or ())
         if not chosen:
             self.unsubscribe()
@@ -157,9 +157,9 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
 
     @public_call
     def enforce_rebalance(self) -> None:
-        """Have the group share out anew, though nothing changed that it knows of (KIP-568).
+        """Have the group rebalance though it sees no change (KIP-568).
 
-        Such as when our own strategy would decide otherwise now. The polls that follow take part.
+        For example if our own strategy would decide differently now. The next polls take part.
 
         Raises:
             IllegalState: no topics are subscribed.
@@ -171,20 +171,20 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
 
     @public_call
     def assignment(self) -> set[TopicPartition]:
-        """The partitions that are read: chosen, or given to us by the last rebalance.
+        """Return the partitions that are read: chosen, or assigned by the last rebalance.
 
-        Any thread may ask, also while another one polls.
+        Thread: any, even while another one polls.
         """
-        self._parts.one_caller.look_in()
+        self._parts.one_caller.check_access()
         return set(self._parts.session.assignment())
 
     @public_call
     def subscription(self) -> set[str] | None:
-        """The topics subscribed, or matching the pattern so far; None where none are.
+        """Return the topics subscribed, or matching the pattern so far; None if there are none.
 
-        Any thread may ask, also while another one polls.
+        Thread: any, even while another one polls.
         """
-        self._parts.one_caller.look_in()
+        self._parts.one_caller.check_access()
         subscription = self._parts.session.subscription
         return set(subscription.topics) if subscription.is_group_managed else None
 
@@ -197,30 +197,30 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """Wait for records, and take part in the group meanwhile.
 
-        Poll within ``max_poll_interval_ms`` again, or the group goes on without us.
+        Poll again within ``max_poll_interval_ms``, or the group goes on without us.
 
         Args:
-            timeout_ms: how long to wait where nothing was fetched yet; 0 does not wait. A float
-                by position that looks like seconds, as in ``poll(1.0)``, is refused.
-            max_records: the most to hand out; by default ``max_poll_records``. What was fetched
-                with them waits for the next poll.
-            update_offsets: without it positions stay, so that the same records come again.
+            timeout_ms: how long to wait if nothing was fetched yet; 0 does not wait. A positional
+                float that looks like seconds, as in ``poll(1.0)``, is refused.
+            max_records: the maximum to hand out; None: ``max_poll_records``. What was fetched
+                beyond it waits for the next poll.
+            update_offsets: if False, positions stay, so that the same records come again.
 
         Returns:
-            Records by partition, in the order of their offsets; empty when the time was over, as it
-            always is while nothing is subscribed or assigned, or when a ``close()`` of a signal
-            handler or of another thread ended it.
+            Records by partition, in the order of their offsets; empty after the time-out, always
+            without a subscription or assignment, and when a ``close()`` of a signal handler or
+            another thread ended the poll.
 
         Raises:
             Woken: by ``wakeup()``.
             ConsumerClosed: the consumer was closed before.
             NoOffsetForPartition, OffsetOutOfRange, LogTruncated: with ``auto_offset_reset=none``:
-                ``seek`` says where to go on.
-            PartitionFailed, MessageTooLarge: what comes next of a partition can't be read. The
-                others go on; a ``seek`` passes it.
+                ``seek`` sets where to go on.
+            PartitionFailed, MessageTooLarge: the next record of a partition can't be read. Others
+                go on; a ``seek`` skips it.
             GroupFailed: the group refuses us.
-            AuthenticationFailed, TopicAuthorizationFailed, UnsupportedVersion: brokers do.
-            Exception: what the listener raised; the rebalance is through all the same.
+            AuthenticationFailed, TopicAuthorizationFailed, UnsupportedVersion: brokers refuse us.
+            Exception: what the listener raised; the rebalance is complete all the same.
         """
         parts = self._parts
         session = parts.session
@@ -242,7 +242,7 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         return deliver(parts, run, dict)
 
     def wakeup(self) -> None:
-        """End the poll under way, or the next, with ``Woken``. Any thread, any signal handler."""
+        """End the poll under way, or the next, with ``Woken``. Thread: any, and signal handlers."""
         self._parts.wakeup.wake()
 
     @overload
@@ -254,12 +254,12 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         self,
         raw: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
     ) -> dict[str, dict[str, float]] | dict[MetricName, Metric]:
-        """Numbers by group and name, called as those of kafka-python and Java; see the docs.
+        """Return numbers by group and name, with the names of kafka-python and Java; see the docs.
 
-        Any thread may ask, also while another one polls.
+        Thread: any, even while another one polls.
 
         Args:
-            raw: whether to give all of them in one map, by names that say their group, too.
+            raw: whether to return one map, by names that include the group.
         """
         if not self.config.metrics_enabled:
             return None  # type: ignore[return-value]  # kafka-python's answer to who wants none
@@ -268,7 +268,7 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
 
     @public_call
     def _numbers(self) -> dict[str, dict[str, float]]:
-        self._parts.one_caller.look_in()
+        self._parts.one_caller.check_access()
         if self._parts.one_caller.closed:
             return {}
         prefix = self.config.metric_group_prefix
@@ -284,22 +284,22 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
     ) -> None:
         """Commit what was handed out (with ``enable_auto_commit``), leave the group, disconnect.
 
-        The listener hears that all partitions are revoked. May be called again.
+        The listener is told that all partitions are revoked. May be called again.
 
-        Any thread may call it, and any signal handler. A poll under way ends: it gives nothing, and
-        what it was about to hand out is not committed; an iteration ends, too. A signal handler
-        that interrupted a poll while it waited, or no call at all, has closed the consumer when
-        this returns. Had it interrupted a call in the middle of its work, that call goes on,
-        closes, and then returns; so for a listener or a callback, whose poll or commit closes when
-        it ends. From another thread this waits until that is done.
+        Any thread may call it, and any signal handler. A poll under way ends: it returns nothing,
+        and what it was about to hand out is not committed; an iteration ends, too. If a signal
+        handler interrupted a poll while it waited, or no call at all, the consumer is closed when
+        this returns. If it interrupted a call in the middle of its work, that call goes on, closes,
+        and then returns; likewise a listener's or callback's poll or commit closes when it ends.
+        From another thread this waits until that is done.
 
         Args:
-            autocommit: whether to commit. A ``with`` block that an error ends does not: nobody
-                knows what became of the last record.
-            timeout_ms: how long all of it may take; by default ``default_api_timeout_ms``.
+            autocommit: whether to commit. A ``with`` block that ends by an error does not commit:
+                whether the last record was processed is unknown.
+            timeout_ms: how long all of it may take; None: ``default_api_timeout_ms``.
 
         Raises:
-            RequestTimedOut: the call of another thread did not end in time; it closes when it does.
+            RequestTimedOut: another thread's call did not end in time; it will close at its end.
             ConsumerForked: this is a forked child.
             Exception: what the listener raised; the consumer is closed all the same.
         """
@@ -316,7 +316,7 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         trace: TracebackType | None,
     ) -> None:
         if error is not None and self._parts.one_caller.is_forked:
-            return  # a child on its way out, of an error that this one must not hide
+            return  # a child process exiting with an error: do not hide it behind ConsumerForked
         self.close(autocommit=error is None)
 
     def _take(self, count: int, starts: Starts) -> dict[TopicPartition, list[ConsumerRecord]]:

@@ -1,4 +1,4 @@
-"""Calls of the caller's rebalance listener, whoever's class it is.
+"""Calls of the caller's rebalance listener, of any class.
 
 Source: Kafka ``ConsumerRebalanceListener``; KIP-429 for what is lost.
 """
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class PollListener(Protocol):
-    """What a listener has at least; ``on_partitions_lost`` stands for ``revoked`` where missing."""
+    """The methods that a listener needs; without ``on_partitions_lost``, ``revoked`` is called."""
 
     def on_partitions_revoked(self, revoked: set[TopicPartition], /) -> object:
         """See ``ConsumerRebalanceListener``."""
@@ -30,17 +30,17 @@ class PollListener(Protocol):
 
 
 class ListenerInvoker:
-    """The listener of the subscription, if there is one. What it raises comes through."""
+    """Calls the subscription's listener, if there is one. What it raises is raised."""
 
     def __init__(self) -> None:
-        # Any: classes made for other clients do, too.
+        # Any: classes made for other clients are accepted, too.
         self._listener: Any = None
 
     def set(self, listener: object) -> None:
-        """Call this one from now on; None: nobody.
+        """Set the listener; None: none.
 
         Raises:
-            ConfigError: it is no listener, or one of coroutines, which nobody would await.
+            ConfigError: it is no listener, or has coroutines, which nothing would await.
         """
         if listener is not None:
             for name in ("on_partitions_revoked", "on_partitions_assigned"):
@@ -57,19 +57,19 @@ class ListenerInvoker:
         self._listener = listener
 
     def revoked(self, partitions: Iterable[TopicPartition]) -> None:
-        """They are still ours, for the length of this call."""
+        """Call the listener for partitions that are ours only until it returns."""
         if self._listener is not None:
             self._listener.on_partitions_revoked(set(partitions))
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> None:
-        """They came to what is ours."""
+        """Call the listener for new partitions."""
         if self._listener is not None:
             self._listener.on_partitions_assigned(set(partitions))
 
     def lost(self, partitions: Iterable[TopicPartition]) -> None:
-        """Others may have them already."""
+        """Call the listener for partitions that may have other owners already."""
         if self._listener is not None:
-            # Written before KIP-429, it may not know the difference.
+            # A listener written before KIP-429 may not have the method.
             lost = getattr(self._listener, "on_partitions_lost", None)
             call = lost if callable(lost) else self._listener.on_partitions_revoked
             call(set(partitions))

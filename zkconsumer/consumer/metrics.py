@@ -1,6 +1,6 @@
-"""The numbers of a consumer, under the names that kafka-python and Java have for them.
+"""The numbers of a consumer, with the names of kafka-python and Java.
 
-Rates, averages and maxima are of the last while (``measuring``); what ends in ``-total`` counts
+Rates, averages and maxima are of recent time (``measuring``); names that end in ``-total`` count
 from the start.
 """
 
@@ -11,11 +11,11 @@ from zkconsumer.consumer.parts import ConsumerComponents
 
 
 class MetricName(NamedTuple):
-    """The name of a number, as kafka-python's ``metrics(raw=True)`` has it for a key.
+    """The name of a number: the key of kafka-python's ``metrics(raw=True)``.
 
     Attributes:
-        name: of the number.
-        group: what it is about.
+        name: the number's name.
+        group: the metric group.
     """
 
     name: str
@@ -23,20 +23,20 @@ class MetricName(NamedTuple):
 
     @property
     def tags(self) -> dict[str, str]:
-        """None are needed: the group's name says of which broker or partition it is."""
+        """Empty: the group's name contains the broker or partition."""
         return {}
 
     @property
     def description(self) -> str:
-        """Stands in the documentation."""
+        """Empty: the documentation describes it."""
         return ""
 
 
 class Metric(NamedTuple):
-    """A number with its name; as it was when it was asked for.
+    """A number with its name, at the moment of the call.
 
     Attributes:
-        metric_name: its name.
+        metric_name: the name.
         measured: the number.
     """
 
@@ -44,18 +44,18 @@ class Metric(NamedTuple):
     measured: float
 
     def value(self) -> float:
-        """The number."""
+        """Return the number."""
         return self.measured
 
 
 def raw_of(metrics: Mapping[str, Mapping[str, float]]) -> dict[MetricName, Metric]:
-    """The same without groups in between."""
+    """Flatten the numbers into one map."""
     names = [MetricName(name, group) for group, numbers in metrics.items() for name in numbers]
     return {name: Metric(name, metrics[name.group][name.name]) for name in names}
 
 
 def metrics_of(parts: ConsumerComponents) -> dict[str, dict[str, float]]:
-    """By group and name."""
+    """Return the numbers by group and name."""
     nodes = parts.measures.nodes()
     found = {
         "consumer-metrics": _consumer(parts),
@@ -106,7 +106,7 @@ def _fetching(parts: ConsumerComponents) -> dict[str, float]:
 
 
 def _partitions(parts: ConsumerComponents) -> dict[str, dict[str, float]]:
-    """One group a partition, called as in kafka-python: ``...metrics.topic-partition``."""
+    """Return a group per partition, with kafka-python's names: ``...metrics.topic-partition``."""
     engine = parts.engine
     found: dict[str, dict[str, float]] = {}
     for tp in sorted(parts.session.assignment()):

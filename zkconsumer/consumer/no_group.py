@@ -1,4 +1,4 @@
-"""The membership of a consumer without a group: it reads all partitions of its topics by itself.
+"""The membership of a consumer without a group: it reads all partitions of its topics.
 
 Source: kafka-python's consumer with ``group_id=None``. Java's refuses to subscribe then.
 """
@@ -12,11 +12,11 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 
 class NoGroup:
-    """A ``Membership`` that asks nobody.
+    """A ``Membership`` without a group.
 
     Args:
-        handler: hears what comes and goes.
-        view: what is known of the cluster.
+        handler: called when partitions come and go.
+        view: returns the known metadata of the cluster.
     """
 
     def __init__(self, handler: OwnershipHandler, view: Callable[[], ClusterView]) -> None:

@@ -20,17 +20,17 @@ from zkconsumer.model import (
 )
 from zkconsumer.scope import wait_ms
 
-_LOOK_MS = 20
-"""So often a call that waits for a position looks whether it is known."""
+_CHECK_INTERVAL_MS = 20
+"""How often a call that waits for a position checks whether it is known."""
 _STATES = {
     **dict.fromkeys(("unjoined", "outside", "no group"), MemberState.UNJOINED),
     **dict.fromkeys(("stable", "owning"), MemberState.STABLE),
 }
-"""Where a member stands, of either kind of group; all else is a rebalance."""
+"""States of members of both kinds of groups; all others mean a rebalance."""
 
 
 class OffsetCalls:
-    """What a consumer says, and is told, of where it stands."""
+    """Calls that commit, and that read or change positions."""
 
     _parts: ConsumerComponents
 
@@ -40,18 +40,18 @@ class OffsetCalls:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         timeout_ms: float | None = None,
     ) -> None:
-        """Commit, and wait until that is done.
+        """Commit, and wait for the outcome.
 
         Args:
-            offsets: the *next* offset to read of each partition; None: behind everything that was
-                handed out, the record that an iteration handed out last among it.
-            timeout_ms: by default ``default_api_timeout_ms``.
+            offsets: the *next* offset to read of each partition; None: after everything handed out,
+                including the record that an iteration handed out last.
+            timeout_ms: None: ``default_api_timeout_ms``.
 
         Raises:
-            CommitFailed: others may have the partitions by now; nothing was committed.
+            CommitFailed: the partitions may have other owners by now; nothing was committed.
             RebalanceInProgress: poll, then commit again what is still ours.
-            OffsetCommitFailed: some were not committed, or it isn't known in time; names them.
-            GroupFailed: the group does not take our commits.
+            OffsetCommitFailed: some were not committed, or the outcome is unknown; names them.
+            GroupFailed: the group refuses our commits.
             IllegalState: there is no ``group_id``.
         """
         parts = self._parts
@@ -67,16 +67,16 @@ class OffsetCalls:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         callback: CommitDone | None = None,
     ) -> CommitFuture:
-        """Commit without waiting; commits are done in the order in which they are asked for.
+        """Commit without waiting; commits are done in the order of the calls.
 
         Args:
             offsets: see ``commit``.
-            callback: called as ``callback(offsets, error)``, error None where all went well; out
-                of a later ``poll``, ``commit``, ``unsubscribe`` or ``close``, in their thread. By
-                default ``default_offset_commit_callback``.
+            callback: called as ``callback(offsets, error)``, error None on success, from a later
+                ``poll``, ``commit``, ``unsubscribe`` or ``close``, in their thread. None:
+                ``default_offset_commit_callback``.
 
         Returns:
-            What becomes of it.
+            The future outcome.
 
         Raises:
             IllegalState: there is no ``group_id``.
@@ -104,7 +104,7 @@ class OffsetCalls:
 
     @public_call
     def _run_callbacks(self) -> None:
-        """For who asks after a commit without polling."""
+        """Run due callbacks for a caller that reads an outcome without polling."""
         parts = self._parts
         if not parts.one_caller.closed:
             with contextlib.suppress(IllegalState), parts.one_caller:
@@ -128,15 +128,15 @@ class OffsetCalls:
         metadata: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
         timeout_ms: float | None = None,
     ) -> int | OffsetAndMetadata | None:
-        """What the group committed last for a partition, ours or not; None: nothing.
+        """Return what the group committed last for a partition, ours or not; None: nothing.
 
         Args:
-            partition: which.
-            metadata: whether to give all of it, not the offset alone.
-            timeout_ms: by default ``default_api_timeout_ms``.
+            partition: any partition.
+            metadata: whether to return an ``OffsetAndMetadata``, not the offset alone.
+            timeout_ms: None: ``default_api_timeout_ms``.
 
         Raises:
-            RequestTimedOut: nobody could say in time.
+            RequestTimedOut: no response came in time.
             IllegalState: there is no ``group_id``.
         """
         found = self._committed(partition, timeout_ms)
@@ -150,22 +150,21 @@ class OffsetCalls:
     ) -> int | None: ...
 
     def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int | None:
-        """The offset of the next record that will be handed out; waits where it isn't known yet.
+        """Return the offset of the next record to hand out; wait if it is not known yet.
 
-        Any thread may ask, also while another one polls; where it isn't known yet, that one's polls
-        find it out.
+        Thread: any, even while another one polls, whose polls then find it out.
 
         Args:
-            partition: an assigned one.
-            timeout_ms: how long to wait; by default ``default_api_timeout_ms``.
+            partition: an assigned partition.
+            timeout_ms: how long to wait; None: ``default_api_timeout_ms``.
 
         Returns:
-            The offset; None where it isn't known within the ``timeout_ms`` that was given.
+            The offset; None if it is not known within a given ``timeout_ms``.
 
         Raises:
             IllegalState: the partition is not assigned, or a rebalance took it meanwhile.
             NoOffsetForPartition: nothing is committed, and ``auto_offset_reset`` is none.
-            RequestTimedOut: no time was given, and it isn't known within the default.
+            RequestTimedOut: no time-out was given, and it is not known within the default.
             ConsumerClosed: the consumer was closed, before or meanwhile.
         """
         return self._position(partition, timeout_ms)
@@ -174,7 +173,7 @@ class OffsetCalls:
     def _position(self, partition: TopicPartition, timeout_ms: float | None) -> int | None:
         parts = self._parts
         gate, session = parts.one_caller, parts.session
-        gate.look_in()
+        gate.check_access()
         tp = self._assigned(partition)
         limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
         deadline_ms = deadline_of(parts.clock, limit_ms)
@@ -194,38 +193,38 @@ class OffsetCalls:
                     f"{'' if why is None else f': {why}'}"
                 )
             if gate.is_anothers:
-                # His bell, and what is due, are not ours.
-                wait_ms(min(left_ms, _LOOK_MS))
-                gate.look_in()
+                # The wake-ups, and what is due, belong to the polling thread.
+                wait_ms(min(left_ms, _CHECK_INTERVAL_MS))
+                gate.check_access()
                 gate.check_open()
             else:
                 with gate:
-                    # It rings for records, not for a position that was found.
-                    parts.wakeup.wait(min(left_ms, _LOOK_MS))
+                    # It is woken for records, not for a position that was found.
+                    parts.wakeup.wait(min(left_ms, _CHECK_INTERVAL_MS))
             # A rebalance may have taken it meanwhile.
             self._assigned(tp)
         return found.offset
 
     @public_call
     def highwater(self, partition: TopicPartition) -> int | None:
-        """Behind the last record that is replicated, as of the last fetch; None: none came yet.
+        """Return the high watermark of the last fetch, or None before it.
 
-        Any thread may ask, also while another one polls.
+        Thread: any, even while another one polls.
 
         Raises:
             IllegalState: the partition is not assigned.
         """
-        self._parts.one_caller.look_in()
+        self._parts.one_caller.check_access()
         return self._parts.engine.high_watermark(self._assigned(partition))
 
     @public_call
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        """Read on from an offset; the last word before the next poll counts.
+        """Read on from an offset; the last call before the next poll counts.
 
         Args:
-            partition: an assigned one.
-            offset: the next one to read. With the leader's epoch of an ``OffsetAndMetadata`` a
-                log that was cut back below it is noticed (KIP-320).
+            partition: an assigned partition.
+            offset: the next offset to read. With the leader epoch of an ``OffsetAndMetadata``, a
+                log truncated below it is detected (KIP-320).
 
         Raises:
             IllegalState: the partition is not assigned.
@@ -240,7 +239,7 @@ class OffsetCalls:
 
     @public_call
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """Read on from the oldest record there is; of all assigned partitions where none is given.
+        """Read on from the first offset of each log; of all assigned partitions if none is given.
 
         Raises:
             IllegalState: a partition is not assigned, or none is.
@@ -249,12 +248,12 @@ class OffsetCalls:
 
     @public_call
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """Who we are to the group, at this moment. Any thread may ask, also while another polls.
+        """Return our present identity in the group. Thread: any, even while another one polls.
 
-        A transactional producer hands it on with the offsets that it commits for us, and the
-        coordinator refuses them if others have our partitions by then (KIP-447).
+        A transactional producer sends it with the offsets that it commits for us, and the
+        coordinator refuses them if the partitions have other owners by then (KIP-447).
         """
-        self._parts.one_caller.look_in()
+        self._parts.one_caller.check_access()
         config, membership = self._parts.config, self._parts.session.membership
         while True:
             found = ConsumerGroupMetadata(
@@ -264,15 +263,15 @@ class OffsetCalls:
                 group_instance_id=config.group_instance_id,
                 state=_STATES.get(membership.state, MemberState.REBALANCING),
             )
-            # A rebalance may come between: a member of one generation, and another generation.
+            # A rebalance in between would mix the member of one generation with another generation.
             if membership.generation == found.generation_id:
                 return found
 
     @public_call
     def seek_to_end(self, *partitions: TopicPartition) -> None:
-        """Read on with what comes from now on; see ``seek_to_beginning``.
+        """Read on with future records only; see ``seek_to_beginning``.
 
-        With ``read_committed`` that is behind the last record that no open transaction precedes.
+        With ``read_committed``, from the last stable offset.
         """
         self._reset(partitions, LATEST)
 
@@ -280,32 +279,32 @@ class OffsetCalls:
     def pause(self, *partitions: TopicPartition) -> None:
         """Hand out nothing of these partitions until ``resume``; what was fetched is kept.
 
-        A rebalance that takes a partition away ends its pause, also where it gives it back at once,
-        as all do but cooperative ones: pause it again in ``on_partitions_assigned``.
+        A rebalance that revokes a partition ends its pause, even if it is assigned again at once,
+        as in all but cooperative ones: pause it again in ``on_partitions_assigned``.
 
-        Any thread may call it; a poll that is under way in another one may still hand out what it
-        had taken when this began.
+        Any thread may call it; a poll under way in another thread may still hand out what it had
+        taken before.
 
         Raises:
             IllegalState: a partition is not assigned.
         """
-        self._parts.one_caller.look_in()
+        self._parts.one_caller.check_access()
         self._parts.session.pause([self._assigned(partition) for partition in partitions])
 
     @public_call
     def resume(self, *partitions: TopicPartition) -> None:
-        """Undo ``pause``. Any thread may call it, also while another one polls.
+        """Undo ``pause``. Thread: any, even while another one polls.
 
         Raises:
             IllegalState: a partition is not assigned.
         """
-        self._parts.one_caller.look_in()
+        self._parts.one_caller.check_access()
         self._parts.session.resume([self._assigned(partition) for partition in partitions])
 
     @public_call
     def paused(self) -> set[TopicPartition]:
-        """The partitions that are paused. Any thread may ask, also while another one polls."""
-        self._parts.one_caller.look_in()
+        """Return the paused partitions. Thread: any, even while another one polls."""
+        self._parts.one_caller.check_access()
         return set(self._parts.engine.paused())
 
     @public_call
@@ -338,8 +337,8 @@ class OffsetCalls:
     def _assigned(self, partition: object) -> TopicPartition:
         tp = partition_of(partition)
         if tp not in self._parts.session.assignment():
-            # By a close of another thread, it may be, at this moment.
-            self._parts.one_caller.look_in()
+            # Maybe because another thread closes the consumer now.
+            self._parts.one_caller.check_access()
             self._parts.one_caller.check_open()
             raise NotAssigned(f"{tp} is not assigned to this consumer (now, or yet)")
         return tp

@@ -1,4 +1,4 @@
-"""Lets one thread at a time into a consumer, of the process that made it, until it is closed.
+"""Allows one thread at a time into a consumer, in the process that created it, until its close.
 
 Source: Kafka ``KafkaConsumer.acquireAndEnsureOpen``.
 """
@@ -19,7 +19,7 @@ class DeferredClose:
 
     Attributes:
         commit: whether to commit what was handed out.
-        deadline_ms: when it must be through.
+        deadline_ms: when it must be done.
     """
 
     commit: bool
@@ -31,12 +31,12 @@ class OtherThreadInside(IllegalState):
 
 
 class ThreadCalls(threading.local):
-    """What the present thread does in the consumer.
+    """The calls of the present thread.
 
     Attributes:
-        depth: how many calls of the consumer are under way in this thread, one inside of the other;
-            also those that take no turn. Only ``+= 1`` before a ``try`` and ``-= 1`` first thing in
-            its ``finally``: no signal handler runs between these and their neighbours.
+        depth: the number of nested calls of the consumer in this thread, those without the lock
+            included. Only ``+= 1`` before a ``try`` and ``-= 1`` first in its ``finally``: no
+            signal handler runs between these and their neighbours.
         polls: whether this thread has polled.
     """
 
@@ -45,27 +45,27 @@ class ThreadCalls(threading.local):
 
 
 class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
-    """A context for every public call that changes something; a listener may call again inside.
+    """The context of every public call that changes something; a listener may nest calls.
 
-    It *is* the lock, whose own ``__exit__`` nothing can interrupt: what a signal handler raises at
-    the end of a call must not leave a consumer that nobody can close any more.
+    It *is* the lock, whose own ``__exit__`` nothing can interrupt: an exception of a signal handler
+    at the end of a call must not leave a consumer that can't be closed.
 
     Args:
-        guard: knows the process.
+        guard: detects forked processes.
 
     Attributes:
-        closed: nobody comes in any more.
-        is_closing: ``close`` is under way, in the thread that is inside.
-        request: a ``close`` that whoever is inside does on the way out; None: there is none.
+        closed: whether no call may enter any more.
+        is_closing: whether ``close`` runs, in the thread inside.
+        request: a ``close`` to be done by the thread inside when it leaves; None: none.
         here: see ``ThreadCalls``.
-        polled: whether some thread has polled.
-        out: is put into when a call has ended that a ``close`` waited for.
+        polled: whether any thread has polled.
+        out: gets an item when a call has ended that a ``close`` waited for.
     """
 
     __slots__ = ("_guard", "closed", "here", "is_closing", "out", "polled", "request")
 
     def __new__(cls, _guard: ForkGuard) -> Self:
-        """Make it; a lock takes no arguments."""
+        """Create it; a lock takes no arguments."""
         return super().__new__(cls)
 
     def __init__(self, guard: ForkGuard) -> None:
@@ -79,12 +79,12 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
 
     @property
     def owner(self) -> str:
-        """Whose it is, for messages."""
+        """The consumer's name, for messages."""
         return self._guard.owner
 
     @property
     def is_inside(self) -> bool:
-        """Whether the present thread has the turn."""
+        """Whether the present thread holds the lock."""
         owned: bool = self._is_owned()  # type: ignore[attr-defined]
         return owned
 
@@ -95,16 +95,16 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
 
     @property
     def is_ending(self) -> bool:
-        """Whether calls that wait are to be broken off."""
+        """Whether waiting calls must end."""
         return self.closed or self.request is not None
 
     @property
     def is_forked(self) -> bool:
-        """Whether this is a child of the process that made it."""
+        """Whether this is a child of the process that created it."""
         return self._guard.forked
 
     def __enter__(self) -> bool:  # type: ignore[override]
-        """Come in.
+        """Enter.
 
         Raises:
             ConsumerForked: this is a forked child.
@@ -134,15 +134,15 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
         self.check_open()
 
     def check_process(self) -> None:
-        """Go on where this is the process that made the consumer.
+        """Check that this is the process that created the consumer.
 
         Raises:
             ConsumerForked: it is a forked child.
         """
         self._guard.check()
 
-    def look_in(self) -> None:
-        """Without coming in: for what any thread may ask, also of a consumer that was closed.
+    def check_access(self) -> None:
+        """Check access for calls of any thread, which don't take the lock.
 
         Raises:
             ConsumerForked: this is a forked child.
@@ -153,7 +153,7 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
             raise ConsumerClosed(f"{self.owner} is being closed by another thread")
 
     def check_open(self) -> None:
-        """Go on where the consumer was not closed.
+        """Check that the consumer was not closed.
 
         Raises:
             ConsumerClosed: it was.

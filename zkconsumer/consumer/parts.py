@@ -1,4 +1,4 @@
-"""What a consumer is made of, as far as its public face needs it."""
+"""The components of a consumer, as far as its public class needs them."""
 
 import logging
 from collections.abc import Callable
@@ -23,12 +23,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerComponents:
-    """All parts of one consumer.
+    """All components of one consumer.
 
     Attributes:
-        stops: asks the parts to stop, in this order; none of them blocks.
-        scope: the threads of all of them.
-        origins: what the records of a partition have in common, as far as it was needed.
+        stops: functions that ask components to stop, to be called in order; none of them blocks.
+        scope: the threads of all components.
+        origins: the data shared by a partition's records, created as needed.
     """
 
     config: PollConfig
@@ -46,7 +46,7 @@ class ConsumerComponents:
     origins: dict[TopicPartition, RecordOrigin] = field(default_factory=dict)
 
     def origin(self, tp: TopicPartition) -> RecordOrigin:
-        """What the records of a partition have in common."""
+        """Return the data shared by a partition's records."""
         found = self.origins.get(tp)
         if found is None:
             found = self.origins[tp] = self.config.objects.origin_of(tp)
@@ -56,7 +56,7 @@ class ConsumerComponents:
         """Leave the group and end all threads, whatever the network does."""
         deadline_ms = self.clock.now_ms() + timeout_ms
         try:
-            # Some of the time is for ending what does not leave in order.
+            # Keep some of the time for ending what did not stop in order.
             self.session.close(timeout_ms - min(1000, timeout_ms // 4), commit=commit)
         finally:
             for stop in self.stops:

@@ -1,4 +1,4 @@
-"""The wait of a poll: round after round of what is due, until there is something to hand out."""
+"""The wait of a poll: round after round of what is due, until there are records to hand out."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -14,7 +14,7 @@ class Rounds(Protocol):
     """What is done in every round; see ``PollSession``."""
 
     def turn(self) -> None:
-        """Let things go on."""
+        """Do what is due."""
         ...
 
 
@@ -23,29 +23,29 @@ class BrokenOff(ConsumerClosed):
 
 
 def deadline_of(clock: Clock, timeout_ms: int) -> int:
-    """When a time is over, by the clock's whole milliseconds: never early.
+    """Return when a time is over, in the clock's whole milliseconds: never early.
 
-    The one that has begun counts for nothing; no time at all is over at once.
+    The current millisecond does not count; a time of 0 is over at once.
     """
     return clock.now_ms() + timeout_ms + (timeout_ms > 0)
 
 
 class PollLoop:
-    """Thread: the caller's.
+    """Runs the rounds of a poll. Thread: the caller's.
 
     Args:
         rounds: what is done in every round.
-        wakeup: rings when there is something new.
+        wakeup: wakes it when there is something new.
         clock: for deadlines.
-        most_ms: the longest wait between two rounds: so often the group must hear of us.
-        death: what the first of the consumer's threads that died by a fault died of; None: all
-            live. Without it a poll would wait for ever for what nobody does any more.
-        is_ending: whether the consumer was closed, or is to be.
-        gather_ms: how long to wait before taking what is there, since more comes; 0: not at all.
+        most_ms: the longest wait between two rounds, after which the group must hear of us.
+        death: returns the error of the consumer's first thread that died; None: all live. Without
+            it a poll could wait for ever.
+        is_ending: returns whether the consumer was closed, or is to be.
+        gather_ms: how long to wait for more records before taking; 0: not at all.
 
     Attributes:
-        is_resting: a poll waits for news at this moment: whatever interrupts it finds everything
-            done, and may close the consumer.
+        is_resting: whether a poll waits now: code that interrupts it finds nothing half done, and
+            may close the consumer.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, most by name
@@ -69,11 +69,11 @@ class PollLoop:
         self._gather_ms = gather_ms
 
     def run(self, timeout_ms: int | None, take: Callable[[], T]) -> T:
-        """Until ``take`` gives something true; what it gave last, when the time is over.
+        """Run rounds until ``take`` returns something true; after the time-out, its last result.
 
         Args:
-            timeout_ms: None: without end; 0: one round.
-            take: looks once.
+            timeout_ms: None: no limit; 0: one round.
+            take: takes what there is.
 
         Raises:
             Woken: by ``wakeup()``.

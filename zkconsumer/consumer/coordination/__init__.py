@@ -1,1 +1,1 @@
-"""Membership in a group that a broker coordinates: threads, connections and commits."""
+"""Membership in a coordinator's group: threads, connections and commits."""

@@ -1,8 +1,8 @@
-"""One commit on its way: what is left of it, and what became of the rest. Pure."""
+"""One commit in progress: the offsets left, and the outcome of the others. Pure."""
 
 from collections.abc import Iterable, Mapping
 
-from zkconsumer.consumer.coordination.claims import Stints
+from zkconsumer.consumer.coordination.claims import TakeOvers
 from zkconsumer.consumer.membership import CommitDone
 from zkconsumer.error_codes import ErrorCode, error_name, explained
 from zkconsumer.errors import (
@@ -23,23 +23,23 @@ OVER = frozenset(
         ErrorCode.FENCED_INSTANCE_ID,
     }
 )
-"""Codes of a member that is none any more."""
+"""Error codes for a member that the group has removed."""
 
 _OF_GROUP = frozenset({ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.INVALID_GROUP_ID})
 
 
 class CommitJob:
-    """What one call of ``commit`` or ``commit_async`` asked for.
+    """The job of one call of ``commit`` or ``commit_async``.
 
     Attributes:
-        offsets: all of it.
-        stints: since when the partitions are ours; None where no group gave them to us.
-        deadline_ms: until when it is tried.
-        done: whom to tell what became of it; None: nobody.
-        number: its place in the line, counted from the first job ever.
-        left: what has no final answer yet.
-        settled: whether all has one; then ``error`` says what went wrong, None for nothing.
-        ended: whether it is settled, and all jobs before it as well.
+        offsets: all its offsets.
+        take_overs: the take-overs of its partitions; None if they were not assigned by a group.
+        deadline_ms: until when it is retried.
+        done: called with the outcome; None: nobody awaits it.
+        number: its number in the queue, counted from the first job ever.
+        left: the offsets without a final result.
+        settled: whether none is left; then ``error`` is the error, or None.
+        ended: whether it and all jobs before it are settled.
     """
 
     def __init__(
@@ -47,13 +47,13 @@ class CommitJob:
         group_id: str,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         *,
-        stints: Stints | None,
+        take_overs: TakeOvers | None,
         deadline_ms: int,
         done: CommitDone | None = None,
     ) -> None:
         self._group_id = group_id
         self.offsets = dict(offsets)
-        self.stints = stints
+        self.take_overs = take_overs
         self.deadline_ms = deadline_ms
         self.done = done
         self.ended = False
@@ -66,32 +66,32 @@ class CommitJob:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Whether its outcome is final."""
         return self.error is not None or not self.left
 
     def committed(self, tp: TopicPartition) -> None:
-        """That one is stored."""
+        """Record that this partition's offset is stored."""
         self.left.pop(tp, None)
         self._finish()
 
     def refused(self, tp: TopicPartition, code: int) -> None:
-        """That one will not be stored."""
+        """Record that this partition's offset will not be stored."""
         if self.left.pop(tp, None) is not None:
             self._refused[tp] = code
         self._finish()
 
     def postponed(self, reason: str, *, doubtful: bool = False) -> None:
-        """What is left is tried again.
+        """Record that what is left will be retried.
 
         Args:
-            reason: why it did not work.
-            doubtful: it was sent and not answered: it may be stored or not.
+            reason: why it failed.
+            doubtful: whether it was sent without a response, so that it may be stored.
         """
         self._reason = reason
         self._doubtful = self._doubtful or doubtful
 
     def over(self, gone: Iterable[TopicPartition]) -> None:
-        """These are no longer ours: nothing of the rest is sent."""
+        """Fail: these partitions are no longer ours, so nothing more is sent."""
         names = ", ".join(map(format, gone))
         self.error = CommitFailed(
             f"group {self._group_id}: not committed, since {names} is not this member's now: "
@@ -99,7 +99,7 @@ class CommitJob:
         )
 
     def expire(self) -> None:
-        """The time is over."""
+        """Fail at the deadline."""
         doubt = ", and it is not known whether it is stored" if self._doubtful else ""
         failed = dict.fromkeys(self.left, f"no success in time: {self._reason}{doubt}")
         failed |= {tp: error_name(code) for tp, code in self._refused.items()}
@@ -112,7 +112,7 @@ class CommitJob:
     def _outcome(self) -> ZkConsumerError:
         codes = {ErrorCode.of(code) for code in self._refused.values()}
         group = f"group {self._group_id}"
-        if self.stints is None and codes & OVER:
+        if self.take_overs is None and codes & OVER:
             return CommitFailed(
                 f"{group}: not committed, since the group has members: only those may commit. A "
                 "consumer that assigns partitions to itself needs a group.id of its own, or "
@@ -148,5 +148,5 @@ class CommitJob:
 
 
 def _one_of(codes: set[ErrorCode]) -> int | None:
-    """The code, where there is no other."""
+    """Return the code if there is only one."""
     return int(next(iter(codes))) if len(codes) == 1 else None

@@ -1,8 +1,8 @@
-"""The line of commits: one request at a time, in order, and what waits goes out together. Pure.
+"""The queue of commits: one request at a time, in order; queued jobs share a request. Pure.
 
-Jobs that wait are merged into one request with the latest position of each partition: what is
-stored in the end is what one request a job would have stored, and nothing older can overtake
-anything newer. Jobs end in the order in which they came.
+Queued jobs are merged into one request with the latest position of each partition. The final
+offsets are those that one request per job would have stored, and no older one can overtake a newer.
+Jobs end in the order in which they were queued.
 """
 
 from collections import deque
@@ -21,17 +21,17 @@ from zkconsumer.offsets.coordinator_state import passes
 _OF_POSITION = frozenset(
     {ErrorCode.OFFSET_METADATA_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE}
 )
-"""Codes that speak of what was to be stored, not of who wants it stored."""
+"""Error codes about the offset to store, not about the member."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitBatch:
-    """What goes out in one request.
+    """What one request commits.
 
     Attributes:
         offsets: the latest position of each partition.
-        jobs: those whose rest it is.
-        signature: under which name.
+        jobs: the jobs whose rest it is.
+        signature: the identity under which it is sent.
     """
 
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
@@ -40,7 +40,7 @@ class CommitBatch:
 
 
 class CommitQueue:
-    """The commits of one consumer.
+    """The queued commits of one consumer.
 
     Args:
         backoff: the pauses between tries.
@@ -58,47 +58,47 @@ class CommitQueue:
 
     @property
     def busy(self) -> bool:
-        """Whether somebody waits for a commit."""
+        """Whether a commit is pending."""
         return any(not job.settled for job in self._jobs)
 
     def add(self, job: CommitJob) -> None:
-        """Put a job at the end."""
+        """Append a job."""
         self._count += 1
         job.number = self._count
         self._jobs.append(job)
 
     def touches(self, partitions: frozenset[TopicPartition]) -> bool:
-        """Return whether a commit of one of these is on its way."""
+        """Return whether a commit of one of these partitions is pending."""
         return any(not partitions.isdisjoint(job.left) for job in self._jobs if not job.settled)
 
     def next_due_ms(self) -> int | None:
-        """When there is something to do; None: not before something else happens."""
+        """When there is something to do; None: only after the next event."""
         if self._in_flight is not None:
             return None
         open_ = [job.deadline_ms for job in self._jobs if not job.settled]
         return min(self._due_ms, *open_) if open_ else None
 
     def check(self, signature: Signature, claims: Claims) -> None:
-        """End what must not be sent any more, since its partitions are lost.
+        """Fail the jobs whose partitions are lost.
 
         Args:
-            signature: the name of the member that we are at this moment.
-            claims: what is ours at this moment.
+            signature: the member's present identity.
+            claims: the member's present partitions.
         """
         for job in self._open():
             sending = self._in_flight is not None and job in self._in_flight.jobs
-            if job.stints is None or sending:
+            if job.take_overs is None or sending:
                 continue
-            gone = claims.gone(job.left, job.stints)
+            gone = claims.gone(job.left, job.take_overs)
             if gone or signature.generation < 0:
                 job.over(gone or sorted(job.left))
 
     def batch(self, signature: Signature, claims: Claims, now_ms: int) -> CommitBatch | None:
-        """What to send now; None where that is nothing.
+        """Return the batch to send now, or None.
 
         Args:
-            signature: the name of the member that we are at this moment.
-            claims: what is ours at this moment.
+            signature: the member's present identity.
+            claims: the member's present partitions.
             now_ms: the time.
         """
         if self._in_flight is not None:
@@ -108,14 +108,14 @@ class CommitQueue:
         jobs = self._next_jobs()
         if not jobs or now_ms < self._due_ms:
             return None
-        by_member = jobs[0].stints is not None
+        by_member = jobs[0].take_overs is not None
         self._in_flight = CommitBatch(self._latest(jobs), jobs, signature if by_member else NOBODY)
         return self._in_flight
 
     def _latest(self, jobs: tuple[CommitJob, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The position to send of each partition.
+        """Return the position to send of each partition.
 
-        Where a later one was sent before, and its job has ended in doubt, that one goes out again.
+        If a later one was sent before, and its job ended in doubt, that one is sent again.
         """
         for job in jobs:
             for tp, position in job.left.items():
@@ -127,12 +127,12 @@ class CommitQueue:
     def on_response(
         self, codes: Mapping[TopicPartition, int], current: Signature, now_ms: int
     ) -> None:
-        """The answer to the batch in flight.
+        """Process the response to the batch in flight.
 
         Args:
-            codes: of each partition.
-            current: who we are now: a member of a newer generation was refused for its old one
-                only, and what is still ours goes out again.
+            codes: the error code of each partition.
+            current: the member's present identity: in a newer generation, a refusal concerns
+                only the old one, and what is still ours is sent again.
             now_ms: the time.
         """
         batch = self._take()
@@ -151,8 +151,8 @@ class CommitQueue:
                     job.committed(tp)
             else:
                 self._sent.pop(tp)
-                # What is wrong with one position is no fault of those before it; but where a later
-                # one may be stored, these must not be.
+                # A bad position is no fault of the jobs before it; but if a later one may be
+                # stored, theirs must not be.
                 only_it = code in _OF_POSITION and tp not in self._in_doubt
                 for job in holders:
                     if not only_it or job.left[tp] == batch.offsets[tp]:
@@ -160,7 +160,7 @@ class CommitQueue:
         self._pause(now_ms, failed=failed)
 
     def unanswered(self, reason: str, now_ms: int, *, sent: bool) -> None:
-        """The batch in flight failed; ``sent`` tells whether the coordinator may have it."""
+        """Postpone the batch in flight after a failure; ``sent``: the coordinator may have it."""
         batch = self._take()
         if sent:
             self._in_doubt.update(batch.offsets)
@@ -169,23 +169,23 @@ class CommitQueue:
         self._pause(now_ms, failed=True)
 
     def impossible(self, error: ZkConsumerError) -> None:
-        """The batch in flight can't be sent at all."""
+        """Fail the batch in flight, which can't be sent at all."""
         for job in self._take().jobs:
             job.error = without_frames(error)
 
     def refuse(self, error: ZkConsumerError) -> None:
-        """Nothing can be sent, and waiting does not help."""
+        """Fail all jobs: nothing can be sent, and waiting does not help."""
         for job in self._open():
             job.error = without_frames(error)
 
     def waits(self, reason: str, now_ms: int) -> None:
-        """Nothing can be sent at this time."""
+        """Postpone all jobs: nothing can be sent at this time."""
         for job in self._open():
             job.postponed(reason)
         self._pause(now_ms, failed=True)
 
     def give_up(self, job: CommitJob) -> None:
-        """Whoever waits for that job waits no longer."""
+        """Fail a job that its caller no longer waits for."""
         if job.settled:
             return
         if self._in_flight is not None and job in self._in_flight.jobs:
@@ -193,12 +193,12 @@ class CommitQueue:
         job.expire()
 
     def found(self) -> None:
-        """There is a coordinator again: no need to wait longer."""
+        """Send without delay: a coordinator was found."""
         self._failures = 0
         self._due_ms = 0
 
     def ended(self, now_ms: int) -> list[CommitJob]:
-        """The jobs at the head that are settled; they leave the line."""
+        """Remove the settled jobs at the head and return them."""
         if self._in_flight is None:
             self._expire(now_ms)
         done: list[CommitJob] = []
@@ -212,7 +212,7 @@ class CommitQueue:
         return done
 
     def abandon(self, now_ms: int) -> list[CommitJob]:
-        """Nothing more will be sent: end them all; one in flight may be stored or not."""
+        """Fail all jobs when closing; one in flight may be stored or not."""
         for job in self._open():
             job.postponed("the consumer was closed")
             self.give_up(job)
@@ -222,10 +222,10 @@ class CommitQueue:
         return (job for job in self._jobs if not job.settled)
 
     def _next_jobs(self) -> tuple[CommitJob, ...]:
-        """The first that are open, as far as they go out under one name."""
+        """Return the first open jobs, as far as they share an identity."""
         jobs: list[CommitJob] = []
         for job in self._open():
-            if jobs and (job.stints is None) != (jobs[0].stints is None):
+            if jobs and (job.take_overs is None) != (jobs[0].take_overs is None):
                 break
             jobs.append(job)
         return tuple(jobs)

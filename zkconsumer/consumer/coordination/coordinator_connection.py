@@ -1,6 +1,6 @@
-"""Where the coordinator is, and the connections to it: one for each thread that talks to it.
+"""The coordinator's address, and one connection to it for each thread that uses it.
 
-All of them break together: what the core hears is that the coordinator is lost, once.
+All of them are closed together: the core is told once that the coordinator is lost.
 """
 
 import threading
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 class Connection(Protocol):
-    """What is needed of a ``NegotiatedConnection``."""
+    """The part of ``NegotiatedConnection`` that is used here."""
 
     def version_of(
         self,
@@ -28,49 +28,49 @@ class Connection(Protocol):
         at_least: int = 0,
         at_most: int | None = None,
     ) -> int:
-        """See there."""
+        """See ``NegotiatedConnection``."""
         ...
 
     def call(
         self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
     ) -> R:
-        """See there."""
+        """See ``NegotiatedConnection``."""
         ...
 
     def close(self) -> None:
-        """See there."""
+        """See ``NegotiatedConnection``."""
         ...
 
 
 class Dialer(Protocol):
-    """What is needed of a ``BrokerDialer``."""
+    """The part of ``BrokerDialer`` that is used here."""
 
     def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> Connection:
-        """See there."""
+        """See ``BrokerDialer``."""
         ...
 
 
 class CoordinatorFinder(Protocol):
-    """What is needed of a ``ClusterClient``."""
+    """The part of ``ClusterClient`` that is used here."""
 
     def coordinator(self, group_id: str, *, timeout_ms: int) -> Broker | int:
-        """See there."""
+        """See ``ClusterClient``."""
         ...
 
     def coordinator_of_offsets(self, *, timeout_ms: int) -> Broker:
-        """See there."""
+        """See ``ClusterClient``."""
         ...
 
     def view(self, topics: Collection[str] | None, *, timeout_ms: int) -> ClusterView:
-        """See there."""
+        """See ``ClusterClient``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorAddress:
-    """Where the coordinator is: a broker, and how many places there were before.
+    """The coordinator's broker, and how many addresses there were before.
 
-    Brokers of 0.8.1 don't coordinate: any of them carries offsets to ZooKeeper, and no more.
+    Brokers of 0.8.1 don't coordinate: any of them only passes offsets on to ZooKeeper.
     """
 
     broker: Broker
@@ -79,7 +79,7 @@ class CoordinatorAddress:
 
 
 class CoordinatorConnection:
-    """A connection to the coordinator; it is made when it is needed.
+    """A connection to the coordinator, opened when it is needed.
 
     Thread: one, but for ``cut`` and ``stop``.
     """
@@ -93,12 +93,12 @@ class CoordinatorConnection:
         self._stopped = False
 
     def connection(self, address: CoordinatorAddress) -> Connection:
-        """The connection to that place.
+        """Return the connection to this address.
 
         Raises:
-            TransportError: none can be made, or somebody cut the line.
-            AuthenticationFailed: the broker does not know us.
-            UnsupportedVersion, BrokerError, RemoteProtocolError: it is none that can be used.
+            TransportError: it can't be opened, or was cut meanwhile.
+            AuthenticationFailed: the broker refuses our credentials.
+            UnsupportedVersion, BrokerError, RemoteProtocolError: the connection can't be used.
         """
         with self._lock:
             cuts, held = self._cuts, self._held
@@ -117,7 +117,7 @@ class CoordinatorConnection:
         return fresh
 
     def cut(self) -> None:
-        """Close the connection; who waits for an answer wakes. Thread: any."""
+        """Close the connection; wakes a thread that awaits a response. Thread: any."""
         with self._lock:
             self._cuts += 1
             held, self._held = self._held, None
@@ -140,21 +140,21 @@ class CoordinatorConnection:
 
 
 class CoordinatorLocation:
-    """Where the coordinator is, as far as is known. Thread: any.
+    """The coordinator's address, as far as known. Thread: any.
 
     Args:
-        backoff: how long to let it rest when it fails time after time.
+        backoff: the pauses after failures in a row.
         clock: the time.
-        lines: the connections to it.
+        connections: the connections to it.
 
     Attributes:
-        address: where it is; None where that is not known.
+        address: its address; None: unknown.
     """
 
-    def __init__(self, backoff: Backoff, clock: Clock, *lines: CoordinatorConnection) -> None:
+    def __init__(self, backoff: Backoff, clock: Clock, *connections: CoordinatorConnection) -> None:
         self._backoff = backoff
         self._clock = clock
-        self._lines = lines
+        self._connections = connections
         self._lock = threading.RLock()
         self._count = 0
         self._failures = 0
@@ -163,22 +163,22 @@ class CoordinatorLocation:
 
     @property
     def rests(self) -> bool:
-        """Whether to wait before the next search: the last places were of no use."""
+        """Whether to wait before the next lookup: the last addresses were of no use."""
         return self._clock.now_ms() < self._rests_until_ms
 
     def well(self) -> None:
-        """It answered, as the coordinator."""
+        """Record a response of the coordinator."""
         self._failures = 0
 
     def found(self, broker: Broker, *, coordinates: bool = True) -> CoordinatorAddress:
-        """It is there."""
+        """Set a new address and return it."""
         with self._lock:
             self._count += 1
             self.address = CoordinatorAddress(broker, self._count, coordinates)
             return self.address
 
     def lose(self, address: CoordinatorAddress) -> bool:
-        """It is not there any more; tells whether that is news."""
+        """Forget this address; return whether it was the current one."""
         with self._lock:
             if self.address != address:
                 return False
@@ -186,12 +186,12 @@ class CoordinatorLocation:
             return True
 
     def forget(self) -> None:
-        """Wherever it is, we don't know."""
+        """Forget the address and cut the connections."""
         with self._lock:
             self.address = None
             if self._failures:
                 rest_ms = self._backoff.delay_ms(self._failures - 1, 0.0)
                 self._rests_until_ms = self._clock.now_ms() + rest_ms
             self._failures += 1
-        for line in self._lines:
-            line.cut()
+        for connection in self._connections:
+            connection.cut()

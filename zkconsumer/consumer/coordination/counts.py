@@ -1,19 +1,19 @@
-"""What has happened to a member of a coordinator's group, for ``metrics()``."""
+"""What happened to a member of a coordinator's group, for ``metrics()``."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class CoordinatorGroupCounts:
-    """What has happened since the start.
+    """What happened since the start.
 
     Attributes:
-        joined: generations that were entered.
-        heartbeats: answered ones.
-        commits: answered requests, whatever they said.
+        joined: generations entered.
+        heartbeats: responses to heartbeats.
+        commits: responses to commits, refusals included.
         lost: how often partitions were lost.
-        notices: what was logged for the user to read.
-        last_heartbeat_ms: when the last heartbeat was answered, by the clock's ``now_ms``.
+        notices: messages logged for the user.
+        last_heartbeat_ms: when the last heartbeat got a response, by the clock's ``now_ms``.
     """
 
     joined: int = 0

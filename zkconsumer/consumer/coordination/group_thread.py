@@ -1,6 +1,6 @@
-"""The thread that keeps a member in its group: heartbeats, commits, committed positions.
+"""The thread that keeps a member in its group: heartbeats, commits, committed offsets.
 
-It sleeps until the core wants to look at the time, a commit is due, or somebody has work for it.
+It sleeps until the core has a deadline, a commit is due, or an order arrives.
 """
 
 import logging
@@ -30,12 +30,12 @@ log = logging.getLogger(__name__)
 
 
 class GroupThread:
-    """The body of the thread.
+    """The body of the thread that sends heartbeats and commits.
 
     Args:
         session: the member.
-        cluster: knows who coordinates.
-        request_timeout_ms: how long a broker may take for an answer.
+        cluster: finds the coordinator.
+        request_timeout_ms: how long a broker may take for a response.
     """
 
     def __init__(
@@ -43,26 +43,26 @@ class GroupThread:
     ) -> None:
         self._session = session
         self._cluster = cluster
-        # Who waits longer than the session for an answer is no member any more.
+        # A member that waits longer than its session for a response has been removed.
         session_ms = session.terms.settings.session_timeout_ms
         self._timeout_ms = min(request_timeout_ms, session_ms)
         self._offsets = OffsetTraffic(session, self._locate_offsets, timeout_ms=request_timeout_ms)
         self._stopped = False
 
     def run(self) -> None:
-        """Work until ``stop``."""
+        """Execute orders until ``stop``."""
         while not self._stopped:
             order = self._session.group_orders.get(self._limit_ms())
             if order is not None and not self._stopped:
-                self._obey(order)
+                self._execute(order)
             if not self._stopped:
-                self._look_at_the_time()
+                self._check_deadline()
                 self._offsets.go_on()
 
     def stop(self) -> None:
         """Return soon, whatever the network does. Thread: any."""
         self._stopped = True
-        self._session.group_line.stop()
+        self._session.group_connection.stop()
         self._session.group_orders.put(None)
 
     def _limit_ms(self) -> int | None:
@@ -70,12 +70,12 @@ class GroupThread:
         due_ms = min((due_ms for due_ms in dues if due_ms is not None), default=None)
         return None if due_ms is None else max(0, due_ms - self._session.clock.now_ms())
 
-    def _look_at_the_time(self) -> None:
+    def _check_deadline(self) -> None:
         due_ms = self._session.deadline_ms()
         if due_ms is not None and self._session.clock.now_ms() >= due_ms:
             self._session.notify(ev.TimerExpired())
 
-    def _obey(self, order: GroupOrder) -> None:
+    def _execute(self, order: GroupOrder) -> None:
         match order:
             case ev.FindCoordinator(round_):
                 found = self._locate()
@@ -90,11 +90,11 @@ class GroupThread:
                 self._leave(order)
 
     def _locate(self) -> Located:
-        """Where the coordinator is; or an error code; or why nobody could say."""
+        """Return the coordinator's address; an error code; or the error if no broker responded."""
         return self._search(for_offsets=False)
 
     def _locate_offsets(self) -> Located:
-        """The same for offsets: where there are no coordinators, any broker takes them."""
+        """Return the same for offsets: without coordinators, any broker accepts them."""
         return self._search(for_offsets=True)
 
     def _search(self, *, for_offsets: bool) -> Located:
@@ -141,7 +141,7 @@ class GroupThread:
             return
         least = requests.least_version(session.terms, since=requests.STATIC_BEATS_SINCE)
         try:
-            response = session.group_line.connection(address).call(
+            response = session.group_connection.connection(address).call(
                 requests.heartbeat_request(session.terms, order),
                 timeout_ms=self._timeout_ms,
                 at_least=least,
@@ -166,12 +166,12 @@ class GroupThread:
             session.notify(ev.HeartbeatCompleted(order.member_id, order.generation, error_code))
 
     def _leave(self, order: ev.SendLeave) -> None:
-        """Nobody can do anything about it if that fails: the session ends by itself."""
+        """Send LeaveGroup; a failure does not matter, as the session ends by itself."""
         session = self._session
         address = session.where.address
         try:
             if address is not None:
-                connection = session.group_line.connection(address)
+                connection = session.group_connection.connection(address)
                 version = connection.version_of(LeaveGroupRequest)
                 request = leave_request(
                     session.terms.group_id, order.member_id, version=version, reason=order.reason

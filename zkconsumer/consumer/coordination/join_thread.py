@@ -1,7 +1,7 @@
-"""The thread that takes part in rebalances: JoinGroup and SyncGroup, which the group keeps waiting.
+"""The thread that takes part in rebalances: JoinGroup and SyncGroup, which may block for long.
 
-It has a connection of its own, so that neither heartbeats nor commits wait behind them; the
-connection lasts from JoinGroup to SyncGroup. A newer order cuts short what an older one waits for.
+It has a connection of its own, so that neither heartbeats nor commits queue behind them; the
+connection lasts from JoinGroup to SyncGroup. A newer order interrupts an older one.
 """
 
 import logging
@@ -27,25 +27,25 @@ from zkconsumer.wire.messages.join_group import JoinGroupRequest, JoinGroupRespo
 log = logging.getLogger(__name__)
 
 _GRACE_MS = 5_000
-"""What a JoinGroup may take longer than the group waits; Kafka's ``JOIN_GROUP_TIMEOUT_LAPSE``."""
+"""How much longer a JoinGroup may take than the rebalance; Kafka's ``JOIN_GROUP_TIMEOUT_LAPSE``."""
 
 _OLD_SESSION_MS = 30_000
 """The longest session that a broker of 0.9 allows by default."""
 
 
 _GOES_ON = frozenset({ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED})
-"""After these answers to JoinGroup comes another request at once."""
+"""After these responses to JoinGroup the next request follows at once."""
 
 
 class JoinThread:
-    """The body of the thread.
+    """The body of the thread that joins.
 
     Args:
         session: the member.
         cluster: for the metadata that a leader needs.
         request_timeout_ms: how long a broker may take for that.
-        on_group_topics: hears of the topics of all members when we assign them, and of none when
-            we don't any more.
+        on_group_topics: called with the topics of all members when we assign them, and with none
+            when we no longer do.
     """
 
     def __init__(
@@ -67,19 +67,19 @@ class JoinThread:
         self._stopped = False
 
     def run(self) -> None:
-        """Work until ``stop``."""
+        """Execute orders until ``stop``."""
         while not self._stopped:
             item = self._session.join_orders.get()
             if item is not None and not self._stopped:
-                self._obey(*item)
+                self._execute(*item)
 
     def stop(self) -> None:
         """Return soon, whatever the network does. Thread: any."""
         self._stopped = True
-        self._session.join_line.stop()
+        self._session.join_connection.stop()
         self._session.join_orders.put(None)
 
-    def _obey(self, order: JoinOrder, address: CoordinatorAddress | None) -> None:
+    def _execute(self, order: JoinOrder, address: CoordinatorAddress | None) -> None:
         if isinstance(order, ev.Assign):
             self._session.notify(self._assign(order))
         elif address is not None and self._session.begin_join(order):
@@ -87,7 +87,7 @@ class JoinThread:
             wanted = self._session.end_join(order)
             if event is not None:
                 if not (isinstance(event, ev.JoinCompleted) and event.code in _GOES_ON):
-                    self._session.join_line.cut()
+                    self._session.join_connection.cut()
                 self._session.notify(event, cause=cause)
             elif wanted:
                 self._session.lost(address, str(cause))
@@ -95,9 +95,9 @@ class JoinThread:
     def _request(
         self, order: ev.SendJoin | ev.SendSync, address: CoordinatorAddress
     ) -> tuple[ev.Event | None, Exception | None]:
-        """The answer, if there is one; and what went wrong."""
+        """Return the response's event, if any; and the error, if any."""
         try:
-            connection = self._session.join_line.connection(address)
+            connection = self._session.join_connection.connection(address)
             if not self._session.wants(order):
                 return None, None
             if isinstance(order, ev.SendJoin):
@@ -106,7 +106,7 @@ class JoinThread:
         except TransportError as error:
             return None, error
         except AuthenticationFailed as error:
-            # Told as a broken connection, so that the member lives on where this passes.
+            # Reported as a broken connection, so that the member survives if this passes.
             self._session.fail(error)
             return None, error
         except UnsupportedVersion as error:
@@ -156,7 +156,7 @@ class JoinThread:
         return result
 
     def _agree(self, version: int) -> None:
-        """By which times the coordinator counts: the first version has one for both."""
+        """Set the times that the coordinator measures: version 0 has one for both."""
         rebalance_ms = self._session_ms if version == 0 else self._rebalance_ms
         self._waits_ms = rebalance_ms + _GRACE_MS
         self._session.agreed(session_timeout_ms=self._session_ms, rebalance_timeout_ms=rebalance_ms)
@@ -180,10 +180,10 @@ class JoinThread:
         if result.leader_id != result.member_id:
             self._lead(frozenset(), {})
         elif result.skip_assignment:
-            # What was assigned stays; only the watch over the topics begins here.
+            # The assignment stays; only watching the topics begins here.
             assign = ev.Assign(result.round, result.protocol, result.members)
             try:
-                self._look(requests.topics_of(assign))
+                self._watch_topics(requests.topics_of(assign))
             except ZkConsumerError as error:
                 log.warning("%s: can't watch the group's topics: %s", self._session.name, error)
 
@@ -191,13 +191,13 @@ class JoinThread:
 
     def _assign(self, order: ev.Assign) -> ev.Event:
         try:
-            partitions = self._look(requests.topics_of(order))
+            partitions = self._watch_topics(requests.topics_of(order))
         except ZkConsumerError as error:
             return ev.AssignmentFailed(order.round, str(error))
         return ev.AssignmentMade(order.round, requests.shares_of(order, partitions))
 
-    def _look(self, topics: frozenset[str]) -> dict[str, tuple[int, ...]]:
-        """The partitions of these topics, which are watched from now on."""
+    def _watch_topics(self, topics: frozenset[str]) -> dict[str, tuple[int, ...]]:
+        """Return the partitions of these topics, which are watched from now on."""
         partitions: dict[str, tuple[int, ...]] = {}
         if topics:
             view = self._cluster.view(topics, timeout_ms=self._request_timeout_ms)

@@ -1,4 +1,4 @@
-"""A member of a group that a broker coordinates, as the poll API sees it."""
+"""A member of a coordinator's group, as the poll API sees it."""
 
 import logging
 import random as random_module
@@ -28,48 +28,48 @@ from zkconsumer.scope import Mailbox, ThreadScope
 
 log = logging.getLogger(__name__)
 
-_NAP_MS = 500
-"""So long at most the caller's thread sleeps in one piece: signal handlers run in between."""
+_MAX_SLEEP_MS = 500
+"""Longest sleep of the caller's thread in one piece: signal handlers run in between."""
 
-_LAST_WORDS_MS = 2_000
-"""So long at most a member that closes waits until the coordinator has heard of it."""
+_LEAVE_TIMEOUT_MS = 2_000
+"""How long a closing member waits until LeaveGroup is sent."""
 
-_INTERRUPTED_MS = 300
-"""So long where a signal handler's exception (Ctrl-C) says that somebody wants to be gone."""
+_INTERRUPTED_LEAVE_TIMEOUT_MS = 300
+"""The same after an exception of a signal handler (Ctrl-C), when the user wants to be gone."""
 
 _FLUSH_MS = 5_000
-"""So long at most partitions that go wait for commits under way: as long as a broker does."""
+"""How long revoked partitions wait for commits under way: as long as a broker does."""
 
 
 def _nothing(_: frozenset[str]) -> None:
-    """Nobody wants to know."""
+    """Ignore the topics."""
 
 
 class GroupMember:
-    """``Membership`` in a coordinator's group; or only its offsets, where nothing is subscribed.
+    """``Membership`` in a coordinator's group; or only its offsets, without a subscription.
 
-    Whoever makes it stops the dialer and the cluster client after ``close`` and before the scope:
-    a connect or a search for the coordinator that hangs ends by that.
+    The owner stops the dialer and the cluster client after ``close`` and before the scope: that
+    ends a connect or a coordinator lookup that hangs.
 
     Args:
-        terms: which group, and how.
+        terms: the group, and its settings.
         dialer: opens connections to brokers.
-        cluster: knows the coordinator, and the topics that a leader assigns.
-        view: gives the latest view of the cluster, for ``topics_changed``.
-        handler: hears of what comes and goes, in the caller's thread.
+        cluster: finds the coordinator, and the topics that a leader assigns.
+        view: returns the latest view of the cluster, for ``topics_changed``.
+        handler: called when partitions come and go, in the caller's thread.
         scope: owns the two threads.
-        wake: rings the caller's bell. Thread: any.
-        request_timeout_ms: ``request.timeout.ms``; commits without a time of their own get it, too.
-        on_group_topics: hears which topics the members read whom we assign to, and of none when we
-            don't any more: these are to be watched as well as our own. Thread: one of the member's.
+        wake: wakes the caller's thread. Thread: any.
+        request_timeout_ms: ``request.timeout.ms``; also of asynchronous commits.
+        on_group_topics: called with the topics of all members when we assign them, and with none
+            when we no longer do: they must be watched, too. Thread: one of the member's.
         clock: the time.
-        random: numbers in [0, 1).
+        random: returns numbers in [0, 1).
 
     Attributes:
-        counts: what has happened, for metrics.
+        counts: what happened, for metrics.
 
     Raises:
-        ConfigError: a strategy that there is none of.
+        ConfigError: a strategy does not exist.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -103,8 +103,8 @@ class GroupMember:
             clock=self._clock,
             random=random,
             wake=wake,
-            join_line=CoordinatorConnection(dialer),
-            group_line=CoordinatorConnection(dialer),
+            join_connection=CoordinatorConnection(dialer),
+            group_connection=CoordinatorConnection(dialer),
         )
         self.counts: CoordinatorGroupCounts = session.counts
         self._group = GroupThread(session, cluster, request_timeout_ms=request_timeout_ms)
@@ -114,7 +114,7 @@ class GroupMember:
         scope.spawn("group", self._group.run, stop=self._group.stop, on_error=self._broken)
         scope.spawn("join", self._join.run, stop=self._join.stop, on_error=self._broken)
 
-    # --- what stands --------------------------------------------------------------------
+    # --- state --------------------------------------------------------------------------
 
     @property
     def member_id(self) -> str:
@@ -168,7 +168,7 @@ class GroupMember:
         try:
             self._leave(self._deadline(self._clock.now_ms() + timeout_ms))
         finally:
-            # Whatever the handler raised: what comes later has all its time again.
+            # Even if the handler raised: later calls have their full time again.
             self._closing_by_ms = before
 
     def close(self, timeout_ms: int) -> None:
@@ -189,23 +189,23 @@ class GroupMember:
         session = self._session
         self._closing_by_ms = deadline_ms
         session.leave()
-        grace_ms = _INTERRUPTED_MS
+        grace_ms = _INTERRUPTED_LEAVE_TIMEOUT_MS
         try:
             self._then_flush(self._call_handler)
-            grace_ms = _LAST_WORDS_MS
+            grace_ms = _LEAVE_TIMEOUT_MS
         except Exception:
-            grace_ms = _LAST_WORDS_MS
+            grace_ms = _LEAVE_TIMEOUT_MS
             raise
         finally:
             if session.leave_group():
-                last_words_ms = min(deadline_ms, self._clock.now_ms() + grace_ms)
-                self._wait(lambda: session.left, last_words_ms)
+                leave_by_ms = min(deadline_ms, self._clock.now_ms() + grace_ms)
+                self._wait(lambda: session.left, leave_by_ms)
             self.run_callbacks()
 
     # --- the handler --------------------------------------------------------------------
 
     def _call_handler(self) -> None:
-        """Run all that is due; the first error comes out at the end."""
+        """Run all due calls; raise the first error at the end."""
         session = self._session
         failed: Exception | None = None
         while session.calls:
@@ -223,7 +223,7 @@ class GroupMember:
                     else:
                         log.exception("%s: the handler failed again", session.name)
                 finally:
-                    # Else it is not done: the next poll sees that, and joins anew.
+                    # Else it is not done: the next poll notices, and joins again.
                     if reached:
                         session.called(call)
             finally:
@@ -239,7 +239,7 @@ class GroupMember:
         return partial(self._then_flush, give_up) if call.why is ev.Why.REVOKED else give_up
 
     def _then_flush(self, work: Callable[[], None]) -> None:
-        """Flush after it, also where the caller's code failed; not for who interrupts (Ctrl-C)."""
+        """Flush after it, even if the caller's code failed; not after an interrupt (Ctrl-C)."""
         try:
             work()
         except Exception:
@@ -248,7 +248,7 @@ class GroupMember:
         self._flush()
 
     def _flush(self) -> None:
-        """Let the commits under way end before the partitions go: afterwards they are refused."""
+        """Let pending commits end before the partitions go: afterwards they are refused."""
         session = self._session
         if session.where.address is not None:
             deadline_ms = self._deadline(self._clock.now_ms() + _FLUSH_MS)
@@ -304,11 +304,11 @@ class GroupMember:
             job = CommitJob(
                 session.terms.group_id,
                 offsets,
-                stints=session.claims.stints(offsets) if session.subscribed else None,
+                take_overs=session.claims.take_overs(offsets) if session.subscribed else None,
                 deadline_ms=self._deadline(deadline_ms),
                 done=done,
             )
-            # One that waits already has woken the thread, and goes out with what comes behind it.
+            # A pending job has woken the thread already, and takes later ones along.
             wake = not session.commits.busy
             session.commits.add(job)
         if wake:
@@ -338,7 +338,7 @@ class GroupMember:
     # --- waiting ------------------------------------------------------------------------
 
     def _deadline(self, deadline_ms: int) -> int:
-        """No later than a close that is under way allows."""
+        """Return the earlier one of this deadline and that of a close under way."""
         if self._closing_by_ms is None:
             return deadline_ms
         return min(deadline_ms, self._closing_by_ms)
@@ -346,17 +346,17 @@ class GroupMember:
     def _wait(
         self, done: Callable[[], bool], deadline_ms: int, received: Mailbox[None] | None = None
     ) -> bool:
-        """Wait for something that the group thread does; tells whether it did."""
+        """Wait for a result of the group thread; return whether it came."""
         received = self._session.responses if received is None else received
         while not done():
             left_ms = deadline_ms - self._clock.now_ms()
             if left_ms <= 0 or self._dead is not None or self._closed:
                 return False
-            received.get(min(left_ms, _NAP_MS))
+            received.get(min(left_ms, _MAX_SLEEP_MS))
         return True
 
     def _broken(self, error: BaseException) -> None:
-        """A thread of ours died: that is a bug, and ``poll`` tells of it for ever."""
+        """Record that a thread of ours died: that is a bug, which every ``poll`` reports."""
         failure = GroupFailed(
             self._session.terms.group_id, f"the member broke down: {error!r}", final=True
         )

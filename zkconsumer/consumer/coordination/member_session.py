@@ -1,8 +1,8 @@
-"""What the threads of one member share: the core, the commits, and who has to do what.
+"""The shared state of a member's threads: the core, the commits, and each thread's orders.
 
-Any thread tells the core what happened, one at a time. What follows goes to the thread whose work
-it is: requests to the threads of the network, calls of the handler to the caller, who is in
-``poll`` when they arise.
+Any thread reports events to the core, one at a time. The resulting actions go to the thread that
+does them: requests to the network threads, calls of the handler to the caller, which is in ``poll``
+when they arise.
 """
 
 import logging
@@ -40,26 +40,26 @@ HandlerCall = ev.RevokePartitions | ev.TakeOver
 Topics = Mapping[str, tuple[int, ...]]
 
 
-_ALIVE_MS = 10
-"""So often at most the core hears that the caller polls: a quick loop polls every 100 us."""
+_POLL_NOTICE_MS = 10
+"""Minimum interval between poll notifications to the core: a quick loop polls every 100 us."""
 
 
 class MemberSession:
-    """One member of one group.
+    """One member of one group, shared by its threads.
 
     Args:
-        terms: which group, and how.
+        terms: the group, and its settings.
         clock: the time.
-        random: numbers in [0, 1).
-        wake: rings the caller's bell. Thread: any.
-        join_line, group_line: the two connections to the coordinator.
+        random: returns numbers in [0, 1).
+        wake: wakes the caller's thread. Thread: any.
+        join_connection, group_connection: the two connections to the coordinator.
 
     Attributes:
-        where: where the coordinator is.
-        group_orders, join_orders: what the two threads have to do; None wakes them.
+        where: the coordinator's address.
+        group_orders, join_orders: the orders of the two threads; None wakes them.
         responses: wakes the caller that waits for a commit.
-        calls: the handler's due calls. Thread: the caller.
-        handling: how many of them run, one inside of the other. Thread: the caller.
+        calls: the handler calls that are due. Thread: the caller.
+        handling: how many of them run, nested. Thread: the caller.
     """
 
     def __init__(
@@ -69,15 +69,15 @@ class MemberSession:
         clock: Clock,
         random: Callable[[], float],
         wake: Callable[[], None],
-        join_line: CoordinatorConnection,
-        group_line: CoordinatorConnection,
+        join_connection: CoordinatorConnection,
+        group_connection: CoordinatorConnection,
     ) -> None:
         settings = terms.settings
         self.terms = terms
         self.clock = clock
-        self.join_line, self.group_line = join_line, group_line
+        self.join_connection, self.group_connection = join_connection, group_connection
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0.0)
-        self.where = CoordinatorLocation(backoff, clock, join_line, group_line)
+        self.where = CoordinatorLocation(backoff, clock, join_connection, group_connection)
         self.group_orders: Mailbox[GroupOrder | None] = Mailbox()
         self.join_orders: Mailbox[tuple[JoinOrder, CoordinatorAddress | None] | None] = Mailbox()
         self.responses: Mailbox[None] = Mailbox()
@@ -94,14 +94,14 @@ class MemberSession:
         self.left = True
         self._core = MembershipCore(settings, random)
         self._wake = wake
-        self._parting: Signature | None = None
+        self._leaving_identity: Signature | None = None
         self._leave: ev.SendLeave | None = None
         self._leaving = False
         self._events = True
         self._polled_ms = 0
         self._interrupted = False
-        self._request_of: ev.Subscribed | None = None
-        self._handed: frozenset[TopicPartition] = frozenset()
+        self._subscription: ev.Subscribed | None = None
+        self._taken_over: frozenset[TopicPartition] = frozenset()
         self._awaited_round = 0
         self._failure: ZkConsumerError | None = None
         self._cause: Exception | None = None
@@ -111,30 +111,32 @@ class MemberSession:
         self._known_topics: dict[str, tuple[int, ...]] = {}
         self._group_topics: frozenset[str] = frozenset()
 
-    # --- what stands --------------------------------------------------------------------
+    # --- state --------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The member's name in log messages."""
         return f"group {self.terms.group_id}"
 
     @property
     def state(self) -> MembershipState:
-        """Where the member stands."""
+        """The state of the member."""
         return self._core.state
 
     def signature(self) -> Signature:
-        """Under which name this member commits at the moment."""
+        """Return the identity under which this member commits at present."""
         with self.lock:
-            if self._parting is not None:
-                return self._parting
+            if self._leaving_identity is not None:
+                return self._leaving_identity
             if not self.subscribed:
                 return NOBODY
-            who = self._core.identity
-            return Signature(who.member_id, who.generation, self.terms.settings.instance_id)
+            identity = self._core.identity
+            return Signature(
+                identity.member_id, identity.generation, self.terms.settings.instance_id
+            )
 
     def deliverable(self) -> frozenset[TopicPartition]:
-        """What is surely ours at this moment."""
+        """Return the partitions that are certainly ours now."""
         with self.lock:
             until_ms = self._core.trusted_until_ms
             if self._interrupted or until_ms is None or self.clock.now_ms() >= until_ms:
@@ -142,7 +144,7 @@ class MemberSession:
             return self._core.owned
 
     def deadline_ms(self) -> int | None:
-        """When the core wants to look at the time; the group thread waits until then."""
+        """Return the core's next deadline; the group thread waits until then."""
         with self.lock:
             self._group_waits_until_ms = (
                 None if self._interrupted else self._core.next_deadline_ms()
@@ -150,7 +152,7 @@ class MemberSession:
             return self._group_waits_until_ms
 
     def take_failure(self) -> ZkConsumerError | None:
-        """What ``poll`` has to raise; a final one stays."""
+        """Return the error that ``poll`` has to raise; a final one stays."""
         if self._failure is None:
             return None
         with self.lock:
@@ -159,18 +161,18 @@ class MemberSession:
                 self._failure = None
             return failure
 
-    # --- what happens -------------------------------------------------------------------
+    # --- events -------------------------------------------------------------------------
 
     def notify(self, event: ev.Event, *, cause: Exception | None = None) -> None:
-        """Something happened; in a thread of the network.
+        """Report an event to the core, from a network thread.
 
         Args:
-            event: what.
-            cause: what lies behind a refusal, for the message.
+            event: the event.
+            cause: the error behind a refusal, for the message.
         """
         with self.lock:
             self._cause = cause
-            if not self._interrupted:  # else the next poll begins anew
+            if not self._interrupted:  # else the next poll starts again
                 self._receive(event)
             self._cause = None
             self._events = True
@@ -178,27 +180,26 @@ class MemberSession:
             self._wake()
 
     def receive(self, event: ev.Event) -> None:
-        """The caller wishes something, or has done it; in its thread."""
+        """Report the caller's event to the core, in its thread."""
         with self.lock:
             self._begin()
             if isinstance(event, ev.Subscribed):
                 self.subscribed = True
-                self._parting = None
-                self._request_of = event
+                self._leaving_identity = None
+                self._subscription = event
             self._receive(event)
             self._events = True
             self._interrupted = False
 
     def polled(self) -> None:
-        """The caller polls. The core need not hear it each time, unless something has happened."""
+        """Report a poll to the core, unless one was reported just now and nothing has happened."""
         now_ms = self.clock.now_ms()
-        if not self._events and now_ms - self._polled_ms < _ALIVE_MS:
+        if not self._events and now_ms - self._polled_ms < _POLL_NOTICE_MS:
             return
         with self.lock:
             if self._awaited_round and not (self.calls or self.handling):
-                self._interrupted = (
-                    True  # between a call of the handler and the word that it is done
-                )
+                # Interrupted between a handler call and the report that it is done.
+                self._interrupted = True
             self._begin()
             self._receive(ev.Polled())
             self._events = False
@@ -206,18 +207,18 @@ class MemberSession:
             self._interrupted = False
 
     def take_over(self, call: ev.TakeOver) -> None:
-        """These may be committed from now on."""
+        """Allow commits of the partitions taken over."""
         with self.lock:
-            self._handed = call.owned
+            self._taken_over = call.owned
             self.claims.take(call.added)
 
     def called(self, call: HandlerCall) -> None:
-        """The handler has done it."""
+        """Report that a handler call is done."""
         with self.lock:
             self._begin()
             if isinstance(call, ev.RevokePartitions):
                 self.claims.drop(call.partitions)
-                self._handed -= call.partitions
+                self._taken_over -= call.partitions
             if call.round:
                 if call.round == self._awaited_round:
                     self._awaited_round = 0
@@ -225,24 +226,24 @@ class MemberSession:
             self._interrupted = False
 
     def leave(self) -> None:
-        """Start to leave: the handler's last call is due, and ``leave_group`` after it."""
+        """Begin to leave: the handler's last call becomes due, and ``leave_group`` after it."""
         with self.lock:
-            torn, self._interrupted = self._interrupted, True
-            self._parting = self.signature()
+            was_interrupted, self._interrupted = self._interrupted, True
+            self._leaving_identity = self.signature()
             self.calls.clear()
-            self._request_of, self._awaited_round = None, 0
+            self._subscription, self._awaited_round = None, 0
             self._leaving = True
             self._receive(ev.Leave())
             self._leaving = False
-            if torn:
+            if was_interrupted:
                 self._lose_all()
             self._interrupted = False
 
     def leave_group(self) -> bool:
-        """All is given up: tell the coordinator; whether there is somebody to tell."""
+        """Queue a LeaveGroup request; return True if the coordinator must be told."""
         with self.lock:
             self.subscribed = False
-            self._parting = None
+            self._leaving_identity = None
             self._failure = None
             self._group_topics = frozenset()
             self._known_topics = {}
@@ -254,25 +255,25 @@ class MemberSession:
             return leave is not None
 
     def has_left(self) -> None:
-        """The coordinator knows, or can't be told."""
+        """Record that LeaveGroup was sent, or could not be."""
         self.left = True
         self.responses.put(None)
 
     def fail(self, error: ZkConsumerError) -> None:
-        """The caller's poll raises this."""
+        """Have the caller's poll raise this error."""
         with self.lock:
             if self._failure is None:
                 self._failure = without_frames(error)
         self._wake()
 
     def lost(self, address: CoordinatorAddress, reason: str) -> None:
-        """A connection to that place broke."""
+        """Record that a connection to this address broke."""
         if self.where.lose(address):
             log.info("%s: lost the coordinator, %s: %s", self.name, address.broker, reason)
             self.notify(ev.CoordinatorLost())
 
     def agreed(self, *, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
-        """These times are told to the coordinator."""
+        """Set the timeouts that were sent to the coordinator."""
         with self.lock:
             self._core.agreed(
                 replace(
@@ -285,7 +286,7 @@ class MemberSession:
     # --- commits ------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Take the commits that are done out of the line, and say so."""
+        """Remove the commits that are done from the queue, and wake their callers."""
         with self.lock:
             ended = self.commits.ended(self.clock.now_ms())
             self.ended.extend(ended)
@@ -295,20 +296,20 @@ class MemberSession:
 
     @property
     def commits_wait(self) -> bool:
-        """Whether there are commits whose end is open."""
+        """Whether commits are pending."""
         with self.lock:
             return self.commits.busy
 
     # --- topics of the group --------------------------------------------------------------
 
     def leads(self, topics: frozenset[str], partitions: Topics) -> None:
-        """We assign these topics, as they are now."""
+        """Record the topics that we assign, and their present partitions."""
         with self.lock:
             self._group_topics = topics
             self._known_topics = {topic: partitions.get(topic, ()) for topic in topics}
 
     def topics_changed(self, partitions: Topics) -> None:
-        """The cluster's topics are these now. Thread: any."""
+        """Compare the group's topics with the cluster's; rejoin if they changed. Thread: any."""
         with self.lock:
             known = self._known_topics
             now = {topic: partitions[topic] for topic in known if topic in partitions}
@@ -320,29 +321,29 @@ class MemberSession:
     # --- the work of the join thread ------------------------------------------------------
 
     def begin_join(self, order: JoinOrder) -> bool:
-        """Whether that order is still wanted; then the line may be cut if another one comes."""
+        """Return whether an order is current; if so, a newer order may cut its connection."""
         with self.lock:
             self._joining = order.round == self._latest_round
             return self._joining
 
     def wants(self, order: JoinOrder) -> bool:
-        """Return whether no other order came since."""
+        """Return whether an order is still current."""
         with self.lock:
             return order.round == self._latest_round
 
     def end_join(self, order: JoinOrder) -> bool:
-        """Return whether it is still wanted, after the network."""
+        """End the network part of an order; return whether it is still current."""
         with self.lock:
             self._joining = False
             return order.round == self._latest_round
 
-    # --- inside ---------------------------------------------------------------------------
+    # --- helpers --------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """The caller's thread tells the core something: ``_interrupted`` until that is through.
+        """Set ``_interrupted`` until the caller's report to the core is complete.
 
-        A signal handler's exception may leave it half done: steps that nobody takes, news that
-        nobody hears. Nothing tells which, so such a member leaves, and joins anew.
+        A signal handler's exception may leave it half done: steps without a thread to do them,
+        events without a listener. Nothing tells which, so such a member leaves, and joins again.
         """
         if self._interrupted:
             log.warning("%s: a call was broken off by an exception: joins anew", self.name)
@@ -350,16 +351,16 @@ class MemberSession:
             self._leaving = False
             self._receive(ev.Leave())
             self._lose_all()
-            if self._request_of is not None:
-                self._receive(self._request_of)
+            if self._subscription is not None:
+                self._receive(self._subscription)
         self._interrupted = True
 
     def _lose_all(self) -> None:
-        """Whatever the handler has been given, and was to hear of it."""
+        """Void the claims, and report as lost all that the handler was given."""
         self.claims.void()
         self.calls.clear()
-        if self._handed:
-            self.calls.append(ev.RevokePartitions(0, self._handed, ev.Why.LOST))
+        if self._taken_over:
+            self.calls.append(ev.RevokePartitions(0, self._taken_over, ev.Why.LOST))
 
     def _receive(self, event: ev.Event) -> None:
         before = self._core.identity.generation
@@ -384,7 +385,7 @@ class MemberSession:
             case ev.SendJoin() | ev.Assign() | ev.SendSync():
                 self._latest_round = action.round
                 if self._joining:
-                    self.join_line.cut()
+                    self.join_connection.cut()
                 self.join_orders.put((action, self.where.address))
             case ev.ForgetCoordinator(reason):
                 log.info("%s: looks for the coordinator again: %s", self.name, reason)

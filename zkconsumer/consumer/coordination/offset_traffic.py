@@ -1,4 +1,4 @@
-"""Commits and committed positions on the wire; in the group thread."""
+"""Requests of the group thread for commits and committed offsets."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -28,24 +28,24 @@ from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 log = logging.getLogger(__name__)
 
-_FIRST_PATIENCE_MS = 3_000
-"""How long the first try to read offsets may take; after each that was in vain, twice as long.
+_FIRST_TIMEOUT_MS = 3_000
+"""Time-out of the first try to read offsets; it doubles with each time-out.
 
-One answer that is lost would hold up the heartbeats behind it, too.
+A lost response would hold up the heartbeats behind it, too.
 """
 
 
 Located = CoordinatorAddress | int | ZkConsumerError
-"""Where the coordinator is; or the brokers' error code; or why nobody could say."""
+"""The coordinator's address; or the broker's error code; or the error if none responded."""
 
 
 class OffsetTraffic:
-    """Sends what is due.
+    """Sends the commits and reads that are due.
 
     Args:
-        session: the member, with its commits and its questions.
-        locate: gives the place of the coordinator, or why there is none.
-        timeout_ms: how long the coordinator may take.
+        session: the member, with its commits and reads.
+        locate: returns the coordinator's address, or why there is none.
+        timeout_ms: how long the coordinator may take for a response.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class OffsetTraffic:
         self._session = session
         self._locate = locate
         self._timeout_ms = timeout_ms
-        self._limit_ms = min(_FIRST_PATIENCE_MS, timeout_ms)
+        self._limit_ms = min(_FIRST_TIMEOUT_MS, timeout_ms)
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
 
     def next_due_ms(self) -> int | None:
-        """When ``go_on`` has something to do."""
+        """Return when ``go_on`` has something to do."""
         with self._session.lock:
             dues = [self._session.commits.next_due_ms()]
             dues += [job.due_ms for job in self._open_reads()]
@@ -87,7 +87,7 @@ class OffsetTraffic:
             session.commits.check(session.signature(), session.claims)
             if not session.commits.busy:
                 return
-        address = self._place()
+        address = self._coordinator()
         if not isinstance(address, CoordinatorAddress):
             with session.lock:
                 if isinstance(address, str):
@@ -120,7 +120,7 @@ class OffsetTraffic:
         static = batch.signature.instance_id is not None
         offsets = dict(sorted(batch.offsets.items()))
         least, most = wire.bounds(in_kafka=address.coordinates)
-        response = self._session.group_line.connection(address).call(
+        response = self._session.group_connection.connection(address).call(
             wire.commit_request(self._session.terms.group_id, offsets, batch.signature),
             timeout_ms=self._timeout_ms,
             at_least=wire.STATIC_MEMBERS_SINCE if static else least,
@@ -137,14 +137,14 @@ class OffsetTraffic:
             session.counts.commits += 1
             session.commits.on_response(codes, session.signature(), session.clock.now_ms())
         if signature.generation >= 0:
-            code = _telling(codes.values())
+            code = _membership_code(codes.values())
             session.notify(ev.CommitCompleted(signature.member_id, signature.generation, code))
         self._judge(address, codes.values())
 
     # --- committed positions ------------------------------------------------------------
 
     def _open_reads(self) -> list[ReadJob]:
-        """The questions that need not wait for a commit of the same partitions."""
+        """Return the reads that need not wait for a commit of the same partitions."""
         commits = self._session.commits
         return [
             job for job in self._session.reads if not job.ended and not commits.touches(job.left)
@@ -153,7 +153,7 @@ class OffsetTraffic:
     def _read(self, job: ReadJob) -> None:
         session = self._session
         code: int | None = None
-        address = self._place()
+        address = self._coordinator()
         if not isinstance(address, CoordinatorAddress):
             if isinstance(address, str):
                 job.failed(address)
@@ -161,7 +161,7 @@ class OffsetTraffic:
                 job.error = address
         else:
             try:
-                connection = session.group_line.connection(address)
+                connection = session.group_connection.connection(address)
                 least, most = wire.bounds(in_kafka=address.coordinates)
                 version = connection.version_of(OffsetFetchRequest, at_least=least, at_most=most)
                 response = connection.call(
@@ -170,7 +170,7 @@ class OffsetTraffic:
                     at_least=version,
                     at_most=version,
                 )
-                self._limit_ms = min(_FIRST_PATIENCE_MS, self._timeout_ms)
+                self._limit_ms = min(_FIRST_TIMEOUT_MS, self._timeout_ms)
                 code = job.on_response(
                     wire.positions(response, unknown_is_none=not address.coordinates)
                 )
@@ -188,8 +188,8 @@ class OffsetTraffic:
         else:
             job.postpone(session.clock.now_ms(), self._backoff)
 
-    def _place(self) -> CoordinatorAddress | str | ZkConsumerError:
-        """Where the coordinator is; or why that is not known; or why it never will be."""
+    def _coordinator(self) -> CoordinatorAddress | str | ZkConsumerError:
+        """Return the coordinator's address; a passing reason if unknown; or a lasting error."""
         located = self._locate()
         if isinstance(located, AuthenticationFailed | GroupFailed | CoordinatorAddress):
             return located
@@ -207,9 +207,9 @@ class OffsetTraffic:
             self._session.where.well()
 
 
-def _telling(codes: Iterable[int]) -> int:
-    """The code that says most of our membership."""
-    telling = [
+def _membership_code(codes: Iterable[int]) -> int:
+    """Return the code that concerns our membership, if any."""
+    concerning = [
         code for code in codes if handling(MembershipRequest.COMMIT, code) is not Handling.FINE
     ]
-    return telling[0] if telling else int(ErrorCode.NONE)
+    return concerning[0] if concerning else int(ErrorCode.NONE)

@@ -1,4 +1,4 @@
-"""The question for committed positions on its way: what is answered, and what is asked again. Pure.
+"""One read of committed offsets in progress: what was found, and what is read again. Pure.
 
 Source: Kafka ``ConsumerCoordinator.OffsetFetchResponseHandler``.
 """
@@ -19,14 +19,14 @@ from zkconsumer.offsets.coordinator_state import passes
 
 
 class ReadJob:
-    """One call of ``committed``.
+    """The job of one call of ``committed``.
 
     Attributes:
-        left: what has no answer yet.
-        found: the answers.
-        error: why there will be no more; None: all is well so far.
-        due_ms: when to ask.
-        on_end: to be told when there is nothing more to ask.
+        left: the partitions without a result.
+        found: the results.
+        error: the final error; None: none so far.
+        due_ms: when to send the next request.
+        on_end: called when the job has ended.
     """
 
     def __init__(
@@ -47,15 +47,15 @@ class ReadJob:
 
     @property
     def ended(self) -> bool:
-        """Whether there is nothing more to ask."""
+        """Whether no request is left to send."""
         return self.error is not None or not self.left
 
     def on_response(self, positions: Positions) -> int | None:
-        """An answer; gives a code that passes, if there is one."""
+        """Process a response; return a retriable code, if there is one."""
         codes = dict(positions.codes)
         if positions.code != ErrorCode.NONE:
             codes = dict.fromkeys(self.left, positions.code)
-        # A broker that has just started may not have heard of all topics: "nothing" would be a lie.
+        # A broker that has just started may not know all topics: "no offset" would be false.
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         final = {tp: code for tp, code in codes.items() if not (passes(code) or code == unknown)}
         if final:
@@ -74,21 +74,21 @@ class ReadJob:
         return None
 
     def end(self, error: ZkConsumerError) -> None:
-        """There will be no more answers."""
+        """End the job with an error, unless it has one."""
         self.error = self.error or error
         self.on_end()
 
     def failed(self, reason: str) -> None:
-        """Nobody answered."""
+        """Record why no response came."""
         self._reason = reason
 
     def postpone(self, now_ms: int, backoff: Backoff) -> None:
-        """Ask again later."""
+        """Schedule the next request."""
         self.due_ms = now_ms + backoff.delay_ms(self._tries, 0.0)
         self._tries += 1
 
     def timed_out(self) -> RequestTimedOut:
-        """The time is over."""
+        """Return the error of a time-out."""
         return RequestTimedOut(
             f"group {self._group_id}: its committed offsets could not be read in time: "
             f"{self._reason}"

@@ -1,6 +1,6 @@
-"""The core's actions as requests of each version, and the answers as its events. Pure.
+"""The core's actions as requests of each version, and the responses as its events. Pure.
 
-What a broker is too old for is left out where it only helps, and refused where it is needed.
+Fields that a broker is too old for are left out if optional, and refused if needed.
 Source: Kafka ``AbstractCoordinator``, ``ConsumerCoordinator``.
 """
 
@@ -44,19 +44,19 @@ from zkconsumer.wire.messages.sync_group import (
 )
 
 STATIC_SYNC_SINCE = 3
-"""The SyncGroup version that knows static members."""
+"""The first SyncGroup version with static members."""
 
 STATIC_BEATS_SINCE = 3
-"""The Heartbeat version that knows static members."""
+"""The first Heartbeat version with static members."""
 
 
 def least_version(terms: GroupTerms, *, since: int) -> int:
-    """The version that a request needs at least; ``since`` is its first with static members."""
+    """Return the lowest usable version; ``since`` is the first with static members."""
     return 0 if terms.settings.instance_id is None else since
 
 
 def least_join_version(terms: GroupTerms) -> int:
-    """The JoinGroup version that is needed at least."""
+    """Return the lowest usable JoinGroup version."""
     return least_version(terms, since=STATIC_MEMBERS_SINCE)
 
 
@@ -66,7 +66,7 @@ def least_join_version(terms: GroupTerms) -> int:
 def join_request(
     terms: GroupTerms, action: ev.SendJoin, *, session_timeout_ms: int, rebalance_timeout_ms: int
 ) -> JoinGroupRequest:
-    """JoinGroup, with a subscription for each strategy.
+    """Build the JoinGroup request, with a subscription for each strategy.
 
     Raises:
         LocalProtocolError: a topic's name can't be sent.
@@ -106,14 +106,14 @@ def _subscription(terms: GroupTerms, strategy: str, action: ev.SendJoin) -> Cons
 def join_completed(
     action: ev.SendJoin, response: JoinGroupResponse
 ) -> tuple[ev.JoinCompleted, dict[str, str]]:
-    """The answer, and which members' subscriptions can't be read, by member id."""
+    """Build the event of a response; return also why members' subscriptions are unreadable."""
     unreadable: dict[str, str] = {}
     members: list[ev.JoinedMember] = []
     for member in response.members:
         try:
             members.append(_joined(response.protocol_name, member))
         except DecodeError as error:
-            # It gets nothing; the others are not to wait for it.
+            # It gets no partitions; the others must not wait for it.
             unreadable[member.member_id] = str(error)
             members.append(
                 ev.JoinedMember(
@@ -155,12 +155,12 @@ def _joined(protocol: str, member: JoinGroupMember) -> ev.JoinedMember:
 
 
 def topics_of(action: ev.Assign) -> frozenset[str]:
-    """What the whole group reads."""
+    """Return the topics that the whole group reads."""
     return frozenset[str]().union(*(member.topics for member in action.members))
 
 
 def shares_of(action: ev.Assign, partitions: Mapping[str, tuple[int, ...]]) -> Shares:
-    """The leader's work."""
+    """Compute the group's assignment."""
     members = {
         member.member_id: MemberView(
             topics=member.topics,
@@ -174,10 +174,10 @@ def shares_of(action: ev.Assign, partitions: Mapping[str, tuple[int, ...]]) -> S
 
 
 def sync_request(terms: GroupTerms, action: ev.SendSync) -> SyncGroupRequest:
-    """SyncGroup.
+    """Build the SyncGroup request.
 
     Raises:
-        LocalProtocolError: a share can't be sent.
+        LocalProtocolError: an assignment can't be sent.
     """
     return SyncGroupRequest(
         group_id=terms.group_id,
@@ -199,10 +199,10 @@ def sync_request(terms: GroupTerms, action: ev.SendSync) -> SyncGroupRequest:
 
 
 def sync_completed(action: ev.SendSync, response: SyncGroupResponse) -> ev.SyncCompleted:
-    """The answer.
+    """Build the event of a response.
 
     Raises:
-        DecodeError: the leader assigned what can't be read.
+        DecodeError: the leader's assignment can't be read.
     """
     if response.error_code != ErrorCode.NONE:
         return ev.SyncCompleted(action.round, response.error_code)
@@ -211,11 +211,11 @@ def sync_completed(action: ev.SendSync, response: SyncGroupResponse) -> ev.SyncC
     return ev.SyncCompleted(action.round, 0, share, response.protocol_name or "")
 
 
-# --- being a member ----------------------------------------------------------------------------
+# --- membership --------------------------------------------------------------------------------
 
 
 def heartbeat_request(terms: GroupTerms, action: ev.SendHeartbeat) -> HeartbeatRequest:
-    """Heartbeat."""
+    """Build the Heartbeat request."""
     return HeartbeatRequest(
         group_id=terms.group_id,
         generation_id=action.generation,
@@ -225,7 +225,7 @@ def heartbeat_request(terms: GroupTerms, action: ev.SendHeartbeat) -> HeartbeatR
 
 
 def strategies_problem(names: Collection[str]) -> str | None:
-    """What is wrong with a list of strategies; None: nothing."""
+    """Return what is wrong with a list of strategies, or None."""
     if not names:
         return "partition.assignment.strategy names no strategy"
     unknown = sorted(set(names) - ASSIGNORS.keys())
@@ -235,7 +235,7 @@ def strategies_problem(names: Collection[str]) -> str | None:
 
 
 def too_old(error: UnsupportedVersion) -> str:
-    """What to do about brokers that know no such groups."""
+    """Return the advice for brokers without coordinated groups."""
     return (
         f"{error}; groups that brokers coordinate came with Kafka 0.9. With older ones, share a "
         "group by zookeeper_connect, with offsets_storage='kafka' where its offsets are in Kafka "
@@ -245,7 +245,7 @@ def too_old(error: UnsupportedVersion) -> str:
 
 
 def too_old_for_offsets(error: UnsupportedVersion) -> str:
-    """What to do about brokers that keep no offsets."""
+    """Return the advice for brokers that keep no offsets."""
     return (
         f"{error}; brokers take offsets from Kafka 0.8.1 on. With older ones, give "
         "zookeeper_connect, and the group's offsets are kept in ZooKeeper; or leave group_id out"
@@ -253,7 +253,7 @@ def too_old_for_offsets(error: UnsupportedVersion) -> str:
 
 
 def too_old_for_static(error: UnsupportedVersion) -> str:
-    """What to do about brokers that know no static members (KIP-345)."""
+    """Return the advice for brokers without static members (KIP-345)."""
     return (
         f"{error}; static members came with Kafka 2.3: with older brokers, leave group_instance_id "
         "unset"

@@ -1,4 +1,4 @@
-"""What a member says of itself in every request, and the bytes of the strategies' own data. Pure.
+"""What a member sends about itself in every request, and the strategies' user data. Pure.
 
 Source: Kafka ``StickyAssignor`` and ``CooperativeStickyAssignor``; KIP-341.
 """
@@ -16,17 +16,17 @@ from zkconsumer.wire.schema import Hint, Int32, Since
 from zkconsumer.wire.writer import Pieces, writer_of
 
 STATIC_MEMBERS_SINCE = 5
-"""The JoinGroup version that knows static members (KIP-345); the other requests' came with it."""
+"""The first JoinGroup version with static members (KIP-345); other requests followed with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupTerms:
-    """Which group, and what the configuration says of membership in it.
+    """The group, and the settings of membership in it.
 
     Attributes:
         group_id: ``group.id``.
-        settings: see there.
-        rack_id: ``client.rack``, for leaders that assign by it; None where it is not set.
+        settings: see ``GroupSettings``.
+        rack_id: ``client.rack``, for leaders that assign by it; None: not set.
     """
 
     group_id: str
@@ -36,7 +36,7 @@ class GroupTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StickyData:
-    """The data of ``sticky``: version 0 had no generation. No version number goes with it."""
+    """The user data of ``sticky``; version 0 had no generation. It carries no version number."""
 
     previous_assignment: tuple[TopicPartitions, ...]
     generation: Annotated[Int32, Since(1), Hint()] = NO_GENERATION
@@ -44,13 +44,13 @@ class _StickyData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CooperativeData:
-    """The data of ``cooperative-sticky``, for leaders that read no generation elsewhere."""
+    """The user data of ``cooperative-sticky``, for leaders that read no generation elsewhere."""
 
     generation: Int32
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, tuple[int, ...]]:
-    """Partition numbers by topic, both ascending."""
+    """Group partition numbers by topic, both ascending."""
     grouped: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
         grouped.setdefault(topic, []).append(partition)
@@ -58,7 +58,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, tuple[int, ...]]
 
 
 def to_wire(partitions: Iterable[TopicPartition]) -> tuple[TopicPartitions, ...]:
-    """Partitions as the embedded protocol has them."""
+    """Convert partitions to the embedded protocol."""
     return tuple(
         TopicPartitions(topic=topic, partitions=numbers)
         for topic, numbers in by_topic(partitions).items()
@@ -66,21 +66,21 @@ def to_wire(partitions: Iterable[TopicPartition]) -> tuple[TopicPartitions, ...]
 
 
 def from_wire(topics: Iterable[TopicPartitions]) -> frozenset[TopicPartition]:
-    """The inverse."""
+    """Convert partitions from the embedded protocol."""
     return frozenset(
         TopicPartition(topic.topic, number) for topic in topics for number in topic.partitions
     )
 
 
 def sticky_data(remembered: Iterable[TopicPartition], generation: int) -> bytes:
-    """What a member had, for the leader's ``sticky``."""
+    """Encode what a member had, for the leader's ``sticky``."""
     return _encode(
         _StickyData(previous_assignment=to_wire(remembered), generation=generation), version=1
     )
 
 
 def read_sticky_data(data: bytes | memoryview | None) -> tuple[frozenset[TopicPartition], int]:
-    """What a member had and in which generation; nothing where its bytes don't tell."""
+    """Decode what a member had and in which generation; nothing if unreadable."""
     for version in (1, 0):
         found = _decode(_StickyData, data, version)
         if found is not None:
@@ -89,20 +89,20 @@ def read_sticky_data(data: bytes | memoryview | None) -> tuple[frozenset[TopicPa
 
 
 def cooperative_data(generation: int) -> bytes:
-    """In which generation a member got what it owns, for the leader's ``cooperative-sticky``."""
+    """Encode the generation of what a member owns, for the leader's ``cooperative-sticky``."""
     return _encode(_CooperativeData(generation=generation), version=0)
 
 
 def read_cooperative_data(data: bytes | memoryview | None) -> int:
-    """That generation; -1 where the bytes don't tell."""
+    """Decode that generation; -1 if unreadable."""
     found = _decode(_CooperativeData, data, 0)
     return NO_GENERATION if found is None else int(found.generation)
 
 
 def changed(before: Mapping[str, tuple[int, ...]], now: Mapping[str, tuple[int, ...]]) -> bool:
-    """Return whether a topic came, or has other partitions than before.
+    """Return whether a topic is new, or has other partitions than before.
 
-    One that is missing now may just not have been asked for, so it says nothing.
+    A missing topic may just not have been requested, so it does not count.
     """
     return any(before.get(topic, ()) != numbers for topic, numbers in now.items())
 
@@ -114,7 +114,7 @@ def _encode(message: object, version: int) -> bytes:
 
 
 def _decode(kind: type[Any], data: bytes | memoryview | None, version: int) -> Any:
-    """Strangers write these bytes: what can't be read says nothing."""
+    """Decode other members' bytes; None if unreadable."""
     try:
         return reader_of(kind, version)(memoryview(data or b"").cast("B"), 0)[0]
     except Fault:

@@ -1,1 +1,1 @@
-"""What a consumer measures about itself, by the names that kafka-python has for it."""
+"""What a consumer measures about itself, with kafka-python's names."""

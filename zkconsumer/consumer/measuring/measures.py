@@ -1,8 +1,8 @@
-"""What goes over the connections of a consumer, by the names that kafka-python has for it.
+"""Measures the traffic on a consumer's connections, with kafka-python's names.
 
-Threads of the consumer tell what happened and go on: they never wait for one another, nor for
-whoever reads, also where a signal handler interrupts one of them. What nobody could take at once is
-taken by the next who comes.
+Threads of the consumer report events and go on: they never wait for one another, nor for a reader,
+even if a signal handler interrupts one of them. What can't be counted at once is counted by the
+next thread.
 """
 
 import threading
@@ -17,7 +17,7 @@ from zkconsumer.wire.api import ApiKey
 
 
 class _Exchanges:
-    """Requests and answers, of one broker or all."""
+    """Requests and responses, of one broker or all."""
 
     def __init__(self, terms: WindowTerms) -> None:
         self.request_bytes = Windowed(terms)
@@ -41,17 +41,17 @@ class _Exchanges:
 
 
 class Measures:
-    """A ``net.traffic.Traffic`` that counts; also told of what fetches bring.
+    """A ``net.traffic.Traffic`` that counts; it also receives the results of fetches.
 
     Args:
-        terms: how time is cut.
+        terms: the windows of time.
         clock: the time.
     """
 
     def __init__(self, terms: WindowTerms, clock: Clock) -> None:
         self._terms = terms
         self._clock = clock
-        # Not waited for by anybody; reentrant, as a signal handler may come while it is held.
+        # Never waited for; reentrant, as a signal handler may interrupt its holder.
         self._lock = threading.RLock()
         self._inbox: deque[Callable[[], None]] = deque()
         self._all = _Exchanges(terms)
@@ -64,7 +64,7 @@ class Measures:
         self._fetched_records = Windowed(terms)
         self._fetch_ms = Windowed(terms)
 
-    # --- what is told. Thread: any --------------------------------------------------------
+    # --- reports. Thread: any -------------------------------------------------------------
 
     def opened(self, broker: Broker) -> None:
         """See ``Traffic``."""
@@ -88,14 +88,14 @@ class Measures:
         self._notify(partial(self._count_response, broker.id, api, facts, self._clock.now_ms()))
 
     def fetched(self, size_bytes: int, records: int, took_ms: int) -> None:
-        """One answer to a Fetch brought so much, of all partitions together."""
+        """Count one Fetch response, with all its partitions."""
         now_ms = self._clock.now_ms()
         self._notify(partial(self._count_fetch, size_bytes, records, took_ms, now_ms))
 
-    # --- what is read. Thread: any --------------------------------------------------------
+    # --- readings. Thread: any ------------------------------------------------------------
 
     def consumer(self) -> dict[str, float]:
-        """Of all connections."""
+        """Return the numbers of all connections."""
         self._take_in()
         now_ms = self._clock.now_ms()
         whole = self._all
@@ -109,7 +109,7 @@ class Measures:
         }
 
     def nodes(self) -> dict[str, dict[str, float]]:
-        """Of each broker, by its name in the names of groups."""
+        """Return the numbers of each broker, by its part of a metric group's name."""
         self._take_in()
         now_ms = self._clock.now_ms()
         return {
@@ -117,7 +117,7 @@ class Measures:
         }
 
     def coordinator(self) -> dict[str, float]:
-        """Of what was asked of the group's coordinator."""
+        """Return the numbers of requests to the group's coordinator."""
         self._take_in()
         now_ms = self._clock.now_ms()
         beats, joins = self._api(ApiKey.HEARTBEAT), self._api(ApiKey.JOIN_GROUP)
@@ -137,7 +137,7 @@ class Measures:
         }
 
     def fetching(self) -> dict[str, float]:
-        """Of what fetches brought."""
+        """Return the numbers of fetches."""
         self._take_in()
         now_ms = self._clock.now_ms()
         return {
@@ -151,14 +151,14 @@ class Measures:
             "records-consumed-rate": self._fetched_records.rate(now_ms),
         }
 
-    # --- inside ---------------------------------------------------------------------------
+    # --- helpers --------------------------------------------------------------------------
 
     def _notify(self, event: Callable[[], None]) -> None:
         self._inbox.append(event)
         self._take_in()
 
     def _take_in(self) -> None:
-        """Count what waits, unless somebody is at it: he takes it, or the next one does."""
+        """Count the queued events, unless another thread does."""
         if self._lock.acquire(blocking=False):
             try:
                 while self._inbox:
@@ -201,5 +201,5 @@ class Measures:
 
 
 def _name_of(number: int) -> str:
-    """Of a broker, in the name of a group; one known by its address alone has no id yet."""
+    """Return a broker's part of a metric group's name; a bootstrap broker has no id yet."""
     return f"node-bootstrap-{-1 - number}" if number < 0 else f"node-{number}"

@@ -1,7 +1,7 @@
-"""Values of the last while: how many, how much, the largest, and how fast. Pure.
+"""Recent values: their number, average, maximum and rate. Pure.
 
-Source: Kafka ``SampledStat`` and ``Rate``, as kafka-python has them: time is cut into windows, of
-which the last few count; so a rate follows what happens now, and an outlier is forgotten.
+Source: Kafka ``SampledStat`` and ``Rate``, as in kafka-python: time is cut into windows, of which
+the last few count; so a rate follows what happens now, and an outlier is forgotten.
 """
 
 from collections import deque
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WindowTerms:
-    """How time is cut.
+    """How time is cut into windows.
 
     Attributes:
-        samples: how many windows count, the one that is open among them; at least 1.
-        window_ms: how long each is; at least 1.
+        samples: the number of windows that count, including the open one; at least 1.
+        window_ms: the length of each; at least 1.
     """
 
     samples: int = 2
@@ -32,10 +32,10 @@ class _Sample:
 
 
 class Windowed:
-    """One kind of value. One thread at a time.
+    """Values over windows of time. One thread at a time.
 
     Args:
-        terms: how time is cut.
+        terms: the windows of time.
     """
 
     def __init__(self, terms: WindowTerms) -> None:
@@ -43,7 +43,7 @@ class Windowed:
         self._samples: deque[_Sample] = deque(maxlen=terms.samples)
 
     def take(self, value: float, now_ms: int) -> None:
-        """One more; times may not go back by more than a window."""
+        """Add a value; times may not go back by more than a window."""
         samples = self._samples
         if not samples or now_ms - samples[-1].since_ms >= self._terms.window_ms:
             samples.append(_Sample(now_ms))
@@ -53,30 +53,30 @@ class Windowed:
         sample.highest = max(sample.highest, value) if sample.count > 1 else value
 
     def average(self, now_ms: int) -> float:
-        """Of the values; 0 where there are none."""
+        """Return the average; 0 without values."""
         left = self._left(now_ms)
         count = sum(sample.count for sample in left)
         return sum(sample.total for sample in left) / count if count else 0.0
 
     def highest(self, now_ms: int) -> float:
-        """The largest value; 0 where there is none."""
+        """Return the largest value; 0 without values."""
         return max((sample.highest for sample in self._left(now_ms)), default=0.0)
 
     def rate(self, now_ms: int) -> float:
-        """Their sum for each second."""
+        """Return the sum of the values per second."""
         return self._each_second(sum(sample.total for sample in self._left(now_ms)), now_ms)
 
     def count_rate(self, now_ms: int) -> float:
-        """How many for each second."""
+        """Return the number of values per second."""
         return self._each_second(sum(sample.count for sample in self._left(now_ms)), now_ms)
 
     def _left(self, now_ms: int) -> list[_Sample]:
-        """What is not too old; whoever reads changes nothing."""
+        """Return the windows that are recent enough, without changing anything."""
         oldest_ms = now_ms - self._terms.samples * self._terms.window_ms
         return [sample for sample in tuple(self._samples) if sample.since_ms > oldest_ms]
 
     def _each_second(self, total: float, now_ms: int) -> float:
-        """Windows that have not been yet count as whole ones: the first is not to look fast."""
+        """Divide by time; windows before the first count fully, so that it does not look fast."""
         left = self._left(now_ms)
         if not left:
             return 0.0

@@ -54,7 +54,7 @@ class LineOfCommits(RuleBasedStateMachine):
         job = CommitJob(
             "g",
             {tp: OffsetAndMetadata(self.count) for tp in partitions},
-            stints=self.claims.stints(partitions),
+            take_overs=self.claims.take_overs(partitions),
             deadline_ms=self.now_ms + time_ms,
         )
         self.line.add(job)
@@ -163,13 +163,15 @@ def test_a_lost_partition_takes_its_commits_with_it(order: list[TopicPartition])
     jobs = []
     for number, tp in enumerate(order):
         offsets = {tp: OffsetAndMetadata(number)}
-        jobs.append(CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=1_000))
+        jobs.append(
+            CommitJob("g", offsets, take_overs=claims.take_overs(offsets), deadline_ms=1_000)
+        )
         line.add(jobs[-1])
     lost = order[0]
     claims.drop([lost])
     claims.take([lost])
     late = CommitJob(
-        "g", {lost: OffsetAndMetadata(99)}, stints=claims.stints([lost]), deadline_ms=1_000
+        "g", {lost: OffsetAndMetadata(99)}, take_overs=claims.take_overs([lost]), deadline_ms=1_000
     )
     line.add(late)
     batch = line.batch(Signature("m", 1), claims, 0)
@@ -183,7 +185,7 @@ def test_a_job_in_flight_whose_caller_is_gone_is_in_doubt() -> None:
     line, claims = CommitQueue(Backoff(10, 40)), Claims()
     claims.take(TPS)
     offsets = {TPS[0]: OffsetAndMetadata(1)}
-    job = CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=100)
+    job = CommitJob("g", offsets, take_overs=claims.take_overs(offsets), deadline_ms=100)
     line.add(job)
     line.batch(Signature("m", 1), claims, 0)
     line.give_up(job)
@@ -199,7 +201,7 @@ def test_an_answer_that_leaves_a_partition_out_is_no_commit() -> None:
     line, claims = CommitQueue(Backoff(10, 40)), Claims()
     claims.take(TPS)
     offsets = {tp: OffsetAndMetadata(1) for tp in TPS[:2]}
-    job = CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=100)
+    job = CommitJob("g", offsets, take_overs=claims.take_overs(offsets), deadline_ms=100)
     line.add(job)
     line.batch(Signature("m", 1), claims, 0)
     line.on_response({TPS[0]: 0}, Signature("m", 1), 0)
@@ -214,7 +216,9 @@ def test_a_position_in_doubt_is_not_overwritten_by_an_older_one() -> None:
     jobs = []
     for number, deadline_ms in ((1, 1_000), (2, 50)):
         offsets = {TPS[0]: OffsetAndMetadata(number)}
-        job = CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=deadline_ms)
+        job = CommitJob(
+            "g", offsets, take_overs=claims.take_overs(offsets), deadline_ms=deadline_ms
+        )
         jobs.append(job)
         line.add(job)
     assert line.batch(Signature("m", 1), claims, 0) is not None
@@ -231,7 +235,7 @@ def test_a_refusal_of_an_old_generation_says_nothing_of_the_new_one() -> None:
     line, claims = CommitQueue(Backoff(10, 40)), Claims()
     claims.take(TPS)
     offsets = {TPS[0]: OffsetAndMetadata(1)}
-    line.add(CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=1_000))
+    line.add(CommitJob("g", offsets, take_overs=claims.take_overs(offsets), deadline_ms=1_000))
     line.batch(Signature("m", 1), claims, 0)
     line.on_response({TPS[0]: int(ErrorCode.ILLEGAL_GENERATION)}, Signature("m", 2), 0)
     again = line.batch(Signature("m", 2), claims, 500)
@@ -248,7 +252,7 @@ def test_metadata_that_is_too_large_fails_its_own_commit_only() -> None:
     good, bad = (OffsetAndMetadata(1), OffsetAndMetadata(2, "x" * 5_000))
     for position in (good, bad):
         offsets = {TPS[0]: position}
-        line.add(CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=1_000))
+        line.add(CommitJob("g", offsets, take_overs=claims.take_overs(offsets), deadline_ms=1_000))
     line.batch(Signature("m", 1), claims, 0)
     line.on_response({TPS[0]: int(ErrorCode.OFFSET_METADATA_TOO_LARGE)}, Signature("m", 1), 0)
     again = line.batch(Signature("m", 1), claims, 0)
@@ -267,7 +271,7 @@ def test_what_may_be_stored_already_is_not_overwritten_after_a_refusal() -> None
     claims.take(TPS)
     for number in (1, 2):
         offsets = {TPS[0]: OffsetAndMetadata(number, "x" * number)}
-        line.add(CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=1_000))
+        line.add(CommitJob("g", offsets, take_overs=claims.take_overs(offsets), deadline_ms=1_000))
     line.batch(Signature("m", 1), claims, 0)
     line.unanswered("it broke", 0, sent=True)
     assert line.batch(Signature("m", 1), claims, 100) is not None
