@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _known(args: argparse.Namespace, topics: Mapping[str, int | None]) -> _Known:
-    """The group and the topics, as far as there is a cluster to look at."""
+    """Return the group and the topics, as far as there is a cluster to look at."""
     counted = {name: range(count) for name, count in topics.items() if count is not None}
     if not (args.zookeeper or args.bootstrap_servers):
         if not topics or len(counted) != len(topics):
@@ -157,12 +157,12 @@ def _group(args: argparse.Namespace, snapshot: ClusterSnapshot, *, is_planned: b
 
 
 def _nobody(args: argparse.Namespace) -> GroupStatus:
-    """A group that does not exist yet."""
+    """Return a group that does not exist yet."""
     return GroupStatus(group_id=args.group, kind=args.kind or GroupKind.ZOOKEEPER, seen_ms=0)
 
 
 def _strategy(group: GroupStatus) -> str:
-    """What the members use; those of ZooKeeper groups don't tell."""
+    """Return what the members use; those of ZooKeeper groups don't tell."""
     protocol = group.protocol
     if group.kind is GroupKind.ZOOKEEPER or protocol is None or protocol not in ASSIGNORS:
         return _DEFAULT_STRATEGY

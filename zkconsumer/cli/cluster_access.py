@@ -115,7 +115,7 @@ class CommandCluster:
     def reader(
         self, limits: ReadingLimits | None = None, *, with_sessions: bool = False
     ) -> SnapshotReader:
-        """A new reader, closed with this.
+        """Return a new reader, closed with this.
 
         Args:
             limits: how long reading may take.
@@ -193,7 +193,7 @@ class CommandCluster:
         )
 
     def _addresses(self, brokers: Sequence[BrokerStatus]) -> Mapping[int, Broker]:
-        """Where brokers can be reached at the listener of those to begin with.
+        """Return where brokers can be reached at the listener of those to begin with.
 
         A cluster that does not tell is asked where they registered; then the answers say why not.
         """
@@ -209,7 +209,7 @@ class CommandCluster:
 
 
 def required(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """The first snapshot of a cluster, which has to show something.
+    """Return the first snapshot of a cluster, which has to show something.
 
     Raises:
         RegistryError: ZooKeeper does not answer at all.
@@ -228,7 +228,7 @@ def open_cluster(
     """Connect to ZooKeeper, if one is given; brokers are connected to when they are asked.
 
     Args:
-        args: with what ``add_cluster_arguments`` added: ZooKeeper, brokers to begin with, or both.
+        args: with what ``add_cluster_arguments`` added: ZooKeeper, bootstrap brokers, or both.
         even_without: whether a chroot that holds no cluster will do: for who shows that himself.
         times_most: of how many records at a time to ask when they were written, for lags in time.
 
@@ -277,14 +277,14 @@ def _sessions(zookeeper_connect: str, store: ZkStore) -> EnsembleSessions:
 
 
 def broker_settings(args: argparse.Namespace, *, timeout_ms: int | None = None) -> ClientSettings:
-    """The settings of the file for brokers, and the brokers of the command line.
+    """Return the settings of the file for brokers, and the brokers of the command line.
 
     Args:
         args: with what ``add_broker_arguments`` added.
         timeout_ms: how long a broker may take; None: as the command line says.
 
     Raises:
-        ConfigError: a setting makes no sense.
+        ConfigError: a setting is invalid.
         OSError: the file can't be read.
     """
     return read_client_settings(
@@ -296,10 +296,10 @@ def broker_settings(args: argparse.Namespace, *, timeout_ms: int | None = None) 
 
 
 def zookeeper_security(args: argparse.Namespace) -> ZookeeperSecurity:
-    """How to get into ZooKeeper, by the file.
+    """Return how to get into ZooKeeper, by the file.
 
     Raises:
-        ConfigError: a setting makes no sense.
+        ConfigError: a setting is invalid.
         OSError: the file can't be read.
     """
     return read_security(_file(args))

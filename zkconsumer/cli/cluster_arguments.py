@@ -49,7 +49,7 @@ def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGro
 
 
 def milliseconds(text: str) -> int:
-    """A duration of the command line, at least 1."""
+    """Return a duration of the command line, at least 1."""
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds")
     return int(text)

@@ -16,12 +16,12 @@ _NEAREST = 5
 
 
 def settled(status: int, snapshot: ClusterSnapshot) -> int:
-    """The exit status of a command that has shown this: without brokers nothing is well."""
+    """Return the exit status of a command that has shown this: without brokers nothing is well."""
     return status if status or snapshot.no_brokers is None else COULD_NOT
 
 
 def brokers_status(access: CommandCluster, brokers: Collection[BrokerStatus]) -> int:
-    """The same for a command that reads brokers alone; says what is wrong on standard error.
+    """Return the same for a command that reads brokers alone; says what is wrong on standard error.
 
     Raises:
         RegistryError: ZooKeeper does not answer.
@@ -43,7 +43,7 @@ def print_failures(snapshot: ClusterSnapshot) -> None:
 
 
 def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:
-    """The group of this name.
+    """Return the group of this name.
 
     Args:
         snapshot: the cluster.

@@ -90,12 +90,12 @@ SECTIONS: Final = (
 
 
 def every_command() -> tuple[Command, ...]:
-    """All commands, in the order of the help."""
+    """Return all commands, in the order of the help."""
     return tuple(command for section in SECTIONS for command in section.commands)
 
 
 def find_command(name: str) -> Command | None:
-    """The command of this name."""
+    """Return the command of this name."""
     return next((one for one in every_command() if one.name == name), None)
 
 

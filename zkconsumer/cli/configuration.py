@@ -79,7 +79,7 @@ class Configuration:
     cluster: str | None = None
 
     def shared(self, cluster_name: str | None) -> Mapping[str, Scalar]:
-        """What counts for all commands, at this cluster.
+        """Return what counts for all commands, at this cluster.
 
         Raises:
             ConfigError: there is none of this name.
@@ -99,7 +99,7 @@ class Configuration:
 
 
 def find_file(environment: Mapping[str, str], home: Path) -> Path | None:
-    """Where the file is; None where there is none.
+    """Return where the file is; None where there is none.
 
     Raises:
         ConfigError: the one that the environment names is not there.
@@ -241,7 +241,7 @@ class Defaults:
             self._apply_shared(below)
 
     def _is_spare(self, key: str, action: argparse.Action) -> bool:
-        """Whether a command that takes one address has another one already."""
+        """Return whether a command that takes one address has another one already."""
         return key != "zookeeper" and action.dest == _EITHER_OR and "zookeeper" in self._shared
 
     def _apply_table(self, table: Table, parser: argparse.ArgumentParser, path: str) -> None:
@@ -302,5 +302,5 @@ def _rivals(
 
 
 def _gathers(action: argparse.Action) -> bool:
-    """Whether an option can be given again and again."""
+    """Return whether an option can be given again and again."""
     return isinstance(action.default, list) or type(action).__name__ == "_AppendAction"

@@ -6,7 +6,7 @@ from zkconsumer.printable import printable
 
 
 def confirm(prompt: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - as it is given
-    """Whether to go on.
+    """Return whether to go on.
 
     The question goes to standard error, so that standard output holds the result alone. Where
     nobody can be asked, the answer is no, and it is said how to go on.

@@ -105,7 +105,7 @@ def _could_not_verify(error: Exception, text: str) -> int:
 
 
 def _verify(args: argparse.Namespace) -> tuple[int, str]:
-    """The exit status, and what to print."""
+    """Return the exit status, and what to print."""
     cluster = _cluster(args)
     target = _options("--target-option", args.target_option) | dict(args.catalog_property)
     request = EngineRequest(

@@ -41,11 +41,11 @@ class GroupNodeAccess:
         self._paths = GroupPaths(group_id)
 
     def exist(self) -> bool:
-        """Whether there is anything of the group."""
+        """Return whether there is anything of the group."""
         return self._store.exists_many([self._paths.root]) != [None]
 
     def have_offsets(self) -> bool:
-        """Whether the group stored offsets before."""
+        """Return whether the group stored offsets before."""
         return self._store.exists_many([f"{self._paths.root}/offsets"]) != [None]
 
     def delete(self) -> None:

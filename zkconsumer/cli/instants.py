@@ -44,7 +44,7 @@ def parse_instant(text: str) -> int:
 
 
 def parse_duration(text: str) -> int:
-    """A duration of ISO 8601 in weeks, days, hours, minutes and seconds, as milliseconds.
+    """Return a duration of ISO 8601 in weeks, days, hours, minutes and seconds, as milliseconds.
 
     ``P1D``, ``PT90M``, ``P1DT2H30M5.5S``.
 

@@ -31,7 +31,7 @@ class _Share(NamedTuple):
 def leaders_table(
     brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus], *, coloured: bool
 ) -> str:
-    """A line for each broker that is registered, or that partitions are assigned to."""
+    """Return a line for each broker that is registered, or that partitions are assigned to."""
     rows = []
     for one in _shares(brokers, topics):
         status = one.status
@@ -49,7 +49,7 @@ def leaders_json(
     *,
     coloured: bool,  # noqa: ARG001 - as leaders_table
 ) -> str:
-    """The same as one object."""
+    """Return the same as one object."""
     reported = [
         {
             "broker": one.broker_id,

@@ -1,4 +1,4 @@
-"""Showing the same thing again and again: drawn anew on a terminal, appended elsewhere."""
+"""Showing the same thing again and again: drawn again on a terminal, appended elsewhere."""
 
 import argparse
 import shutil
@@ -54,7 +54,7 @@ def _count(text: str) -> int:
 
 
 def snapshots(interval_ms: int, limit: int | None, clock: Clock | None = None) -> Iterator[int]:
-    """The numbers of looks from 0 on, each due ``interval_ms`` after the one before.
+    """Yield the numbers of looks from 0 on, each due ``interval_ms`` after the one before.
 
     A look that takes longer than that is followed at once, without making up for what was missed.
     """
@@ -73,7 +73,7 @@ def pause(duration_ms: int) -> None:
 
 
 def failing_lines(snapshot: ClusterSnapshot) -> str:
-    """What can't be read, and since when: what is shown of it is as old as that."""
+    """Return what can't be read, and since when: what is shown of it is as old as that."""
     absent = "" if snapshot.no_brokers is None else printable(str(snapshot.no_brokers)) + "\n"
     return absent + "".join(
         printable(f"{one.part}: since {instant(one.since_ms)}: {one.reason}") + "\n"

@@ -60,7 +60,7 @@ class CommandLogLookup:
         }
 
     def since(self, time_ms: int, logs: Logs) -> TimeLookupResult:
-        """Where to begin, to get all records that are not older than a time.
+        """Return where to begin, to get all records that are not older than a time.
 
         Brokers before 0.10.1, and logs without timestamps, know when segments were last written:
         there it is the beginning of a segment, and older records come, too.
@@ -76,7 +76,7 @@ class CommandLogLookup:
         return TimeLookupResult(found.offsets, found.is_exact)
 
     def until(self, time_ms: int, logs: Logs) -> TimeLookupResult:
-        """Where to end, to get all records before the first that is not older than a time.
+        """Return where to end, to get all records before the first that is not older than a time.
 
         By segments that is the end of the one that was being written then, and newer records come,
         too. The rest is as with ``since``.

@@ -34,7 +34,7 @@ def offsets_of_topic(
     by_segment: bool,
     count: int = 1,
 ) -> dict[int, PartitionLogOffset]:
-    """Where a topic's partitions were.
+    """Return where a topic's partitions were.
 
     Args:
         client: asks.

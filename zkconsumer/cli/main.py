@@ -75,7 +75,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace:
-    """The arguments, with what the configuration file says where they are silent.
+    """Return the arguments, with what the configuration file says where they are silent.
 
     Raises:
         ConfigError: the file can't be used.

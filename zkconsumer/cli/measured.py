@@ -38,7 +38,7 @@ class CommandMeasures:
         self._more: list[Callable[[], Iterable[Family]]] = []
 
     def families(self) -> "Iterator[Family]":
-        """All of it, as it stands now. Thread: any."""
+        """Yield all of it, as it stands now. Thread: any."""
         if self._metrics is not None:
             yield from self._metrics.families()
         for find in list(self._more):
@@ -81,7 +81,7 @@ def serving_metrics(
 
 
 def tracers() -> tuple[Observer, ...]:
-    """What makes OpenTelemetry's spans, where its API is installed."""
+    """Return what makes OpenTelemetry's spans, where its API is installed."""
     from zkconsumer.metrics.spans import tracing_observers  # noqa: PLC0415 - as above
 
     return tracing_observers()

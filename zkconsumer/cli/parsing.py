@@ -57,7 +57,7 @@ class _Commands(_SubParsers):
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The parser of the whole command line.
+    """Return the parser of the whole command line.
 
     Args:
         only: the command that is loaded; of the others only the names are known. None: all.
@@ -133,7 +133,7 @@ def called(arguments: Sequence[str]) -> Called:
 
 
 def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser that these arguments need; ends the process where they name no command."""
+    """Return the parser that these arguments need; ends the process where they name no command."""
     name = called(arguments).command
     if name is not None and find_command(name) is None:
         refuse(
@@ -159,7 +159,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
 
 
 def innermost(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of the command that these arguments call, as far as one can see."""
+    """Return the parser of the command that these arguments call, as far as one can see."""
     for word in arguments:
         parser = commands_of(parser).get(word, parser)
     return parser
@@ -167,12 +167,12 @@ def innermost(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argp
 
 # argparse has no public way to ask a parser what it holds; these are the only ones who do.
 def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
-    """Every flag of a parser with what it does."""
+    """Return every flag of a parser with what it does."""
     return dict(parser._option_string_actions)  # noqa: SLF001
 
 
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The commands directly below a parser."""
+    """Return the commands directly below a parser."""
     found: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:  # noqa: SLF001
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
@@ -183,13 +183,13 @@ def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
 def exclusive_groups(
     parser: argparse.ArgumentParser, action: argparse.Action
 ) -> list[argparse._MutuallyExclusiveGroup]:
-    """The groups of options that an option excludes."""
+    """Return the groups of options that an option excludes."""
     groups = parser._mutually_exclusive_groups  # noqa: SLF001
     return [group for group in groups if action in members_of(group)]
 
 
 def members_of(group: argparse._MutuallyExclusiveGroup) -> list[argparse.Action]:
-    """The options of such a group."""
+    """Return the options of such a group."""
     return list(group._group_actions)  # noqa: SLF001
 
 

@@ -142,7 +142,7 @@ def _is_pipe(descriptor: int) -> bool:
 
 
 def _size_of(descriptor: int) -> int:
-    """How much a pipe holds; 0 where there is none, or nobody tells."""
+    """Return how much a pipe holds; 0 where there is none, or nobody tells."""
     if _GET_SIZE is None or not _is_pipe(descriptor):
         return 0
     with suppress(OSError):
@@ -151,7 +151,7 @@ def _size_of(descriptor: int) -> int:
 
 
 def _unread(descriptor: int) -> int:
-    """How many bytes wait in a pipe."""
+    """Return how many bytes wait in a pipe."""
     number = array("i", [0])
     with suppress(OSError):
         fcntl.ioctl(descriptor, FIONREAD, number)

@@ -17,7 +17,7 @@ Run = Callable[[argparse.Namespace], int]
 
 
 def refusing(run: Run) -> Run:
-    """A command whose ``ConfigError`` is said in one line and ends it with 2.
+    """Return a command whose ``ConfigError`` is said in one line and ends it with 2.
 
     It must raise one only before it has changed anything.
     """

@@ -298,7 +298,7 @@ def _recorder(args: argparse.Namespace) -> "Iterator[Recorder]":
 
 
 def _default_history(address: str) -> Path:
-    """Where the past of this cluster is kept unless somebody says otherwise."""
+    """Return where the past of this cluster is kept unless somebody says otherwise."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     folder = Path(home) / "zkconsumer"
     try:

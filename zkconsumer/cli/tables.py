@@ -49,7 +49,7 @@ _GAP = "  "
 
 
 def table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]], *, coloured: bool) -> str:
-    """The lines of a table, its titles first, each with its line end.
+    """Return the lines of a table, its titles first, each with its line end.
 
     Args:
         columns: what is in it.
@@ -92,13 +92,13 @@ def _line(
 
 
 def paint(text: str, colour: Colour | None, *, coloured: bool) -> str:
-    """A text in colour, where there are colours; it is made safe for a terminal, too."""
+    """Return a text in colour, where there are colours; it is made safe for a terminal, too."""
     safe = printable(text)
     return f"\x1b[{colour}m{safe}\x1b[0m" if coloured and colour and safe else safe
 
 
 def shows_colour(stream: TextIO | None = None) -> bool:
-    """Whether to colour what goes to a stream (standard output unless given).
+    """Return whether to colour what goes to a stream (standard output unless given).
 
     Only on a terminal, and not where the user wants none: https://no-color.org.
     """
@@ -119,7 +119,7 @@ def json_text(value: object) -> str:
 
 
 def instant(at_ms: int | None) -> str | None:
-    """An instant for JSON: ISO 8601 in UTC with milliseconds; None stays None.
+    """Return an instant for JSON: ISO 8601 in UTC with milliseconds; None stays None.
 
     What lies outside the years 1 to 9999 is None, too: some clocks are that wrong.
     """
@@ -171,7 +171,7 @@ def _colour(cell: Cell) -> Colour | None:
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
     return sum(

@@ -8,7 +8,7 @@ from zkconsumer.errors import ConfigError
 
 
 def read_text(name: str, kind: str = "file of offsets") -> str:
-    """The text of a file.
+    """Return the text of a file.
 
     Args:
         name: of the file.

@@ -169,7 +169,7 @@ def _show(form: str, action: str, only: DescriptionFilter, cluster: _Cluster) ->
 
 
 def _action(args: argparse.Namespace) -> tuple[str, DescriptionFilter]:
-    """What to show, and of what."""
+    """Return what to show, and of what."""
     action, flag = args.action, args.flag
     if action and flag and action != flag:
         raise ConfigError(f"{action} and --{flag} are two different wishes: give one of them")
@@ -211,7 +211,7 @@ def _listed(cluster: _Cluster, form: str, *, coloured: bool) -> str:
 
 
 def _settings_text(topic: TopicStatus) -> str | None:
-    """The settings of its own; None where nobody knows them who was asked."""
+    """Return the settings of its own; None where nobody knows them who was asked."""
     if topic.config is None:
         return None
     return ",".join(f"{key}={value}" for key, value in sorted(topic.config.items()))
@@ -290,7 +290,7 @@ def _row(one: PartitionStatus, live: Collection[int]) -> Sequence[Cell]:
 
 
 def _note(one: PartitionStatus, live: Collection[int]) -> tuple[str, Colour]:
-    """What is wrong with a partition, the worst of it first."""
+    """Return what is wrong with a partition, the worst of it first."""
     if one.problem is not None:
         return one.problem, Colour.BAD
     if one.leader is None:
@@ -316,7 +316,7 @@ def _topic_json(
     partitions: Sequence[PartitionStatus] | None = None,
     live: Collection[int] = (),
 ) -> dict[str, object]:
-    """A topic; its partitions where they are asked for, else how many there are."""
+    """Return a topic; its partitions where they are asked for, else how many there are."""
     reported: dict[str, object] = {
         "topic": topic.name,
         "partition_count": len(topic.partitions),

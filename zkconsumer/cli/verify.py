@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_read(group: GroupStatus, found: Verification) -> bool:
-    """What the original means to ask: whether every partition that should be read is owned.
+    """Return what the original means to ask: whether every partition that should be read is owned.
 
     What is owned by nobody's right beside that is no matter to it.
     """
@@ -183,7 +183,7 @@ def _outcome(group: GroupStatus, found: Verification, strategy: Strategy | None)
 
 
 def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None) -> str:
-    """The faults, then what there is to say of the whole."""
+    """Return the faults, then what there is to say of the whole."""
     coloured = shows_colour()
     text = ""
     if found.faults:

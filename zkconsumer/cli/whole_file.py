@@ -47,7 +47,7 @@ def whole_file(name: str, *, follows_links: bool = True) -> Iterator[BinaryIO]:
 
 
 def _umask() -> int:
-    """What files are not to be allowed; there is no other way to ask for it."""
+    """Return what files are not to be allowed; there is no other way to ask for it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

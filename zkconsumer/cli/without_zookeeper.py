@@ -19,7 +19,7 @@ NO_CLUSTER = (
 
 
 def address_of(args: argparse.Namespace, client: ClientSettings) -> str:
-    """Where the cluster is, as the user says it; what is asked for can be there.
+    """Return where the cluster is, as the user says it; what is asked for can be there.
 
     Args:
         args: with what ``add_cluster_arguments`` added.
@@ -40,7 +40,7 @@ def address_of(args: argparse.Namespace, client: ClientSettings) -> str:
 
 
 def usual_kind(args: argparse.Namespace) -> GroupKind:
-    """Where a group lives unless something else is said: in ZooKeeper, if there is one."""
+    """Return where a group lives unless something else is said: in ZooKeeper, if there is one."""
     if args.kind is not None:
         kind: GroupKind = args.kind
         return kind

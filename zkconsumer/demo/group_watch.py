@@ -39,12 +39,12 @@ class GroupWatch:
         self._partitions = tuple(partitions)
 
     def owners(self) -> dict[TopicPartition, str | None]:
-        """The thread id that owns each partition."""
+        """Return the thread id that owns each partition."""
         found = self._registry.read_owners(self._partitions)
         return {tp: owner.thread_id if owner else None for tp, owner in found.items()}
 
     def owning_members(self) -> set[str]:
-        """The consumer ids that own something, empty while a partition has no owner."""
+        """Return the consumer ids that own something, empty while a partition has no owner."""
         owners = self.owners().values()
         if None in owners:
             return set()
@@ -56,7 +56,7 @@ class GroupWatch:
         assert not any(failed.values()), failed
 
     def lines(self) -> list[PartitionView]:
-        """Every partition, with what can be known of it now."""
+        """Return every partition, with what can be known of it now."""
         owners = self.owners()
         committed = self._offsets.fetch(self._partitions)
         ends = self._ends()

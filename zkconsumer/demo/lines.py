@@ -11,7 +11,7 @@ _NUMBER = re.compile(r"rid=(\d+)")
 
 
 def log_line(number: int, when: str) -> str:
-    """An access log line that carries ``number`` as its request id.
+    """Return an access log line that carries ``number`` as its request id.
 
     Args:
         number: from 0; a line can be recognised by it wherever it turns up.
@@ -28,6 +28,6 @@ def log_line(number: int, when: str) -> str:
 
 
 def line_number(line: str) -> int | None:
-    """The number of a line that ``log_line`` made; None for anything else."""
+    """Return the number of a line that ``log_line`` made; None for anything else."""
     found = _NUMBER.search(line)
     return int(found.group(1)) if found else None

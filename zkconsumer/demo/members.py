@@ -28,7 +28,7 @@ class ConsumerProcess(Protocol):
         ...
 
     def take(self) -> list[int]:
-        """The numbers of the lines it delivered since the last call."""
+        """Return the numbers of the lines it delivered since the last call."""
         ...
 
     def last_words(self) -> str | None:

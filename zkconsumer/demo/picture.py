@@ -29,7 +29,7 @@ def picture(
     names: Mapping[str, str],
     delivered: Mapping[str, int],
 ) -> str:
-    """The picture as text.
+    """Return the picture as text.
 
     Args:
         title: what is going on.

@@ -70,7 +70,7 @@ class Story:
         )
 
     def play(self) -> DeliveryAudit:
-        """All acts; the verdict of the last one."""
+        """Return all acts; the verdict of the last one."""
         self._writing.spawn("traffic", self._traffic.run, stop=self._traffic.stop)
         self._join()
         self._show("one Scala and two Python members share the group", 5)
@@ -203,7 +203,7 @@ class Story:
 
 
 def audit_lines(outcome: DeliveryAudit) -> Sequence[str]:
-    """The last words."""
+    """Return the last words."""
     lines = [
         "",
         f"acknowledged by the brokers: {outcome.acknowledged}",

@@ -38,11 +38,11 @@ class Tally:
         self.by_member[member] += self._seen.total() - before
 
     def misses(self, acknowledged: Iterable[int]) -> int:
-        """How many of these lines nobody has delivered yet."""
+        """Return how many of these lines nobody has delivered yet."""
         return sum(number not in self._seen for number in acknowledged)
 
     def outcome(self, acknowledged: set[int]) -> DeliveryAudit:
-        """The final count."""
+        """Return the final count."""
         lost = sorted(acknowledged - self._seen.keys())
         return DeliveryAudit(
             acknowledged=len(acknowledged),

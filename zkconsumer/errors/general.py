@@ -171,7 +171,7 @@ class BrokerTimedOut(KafkaTimeoutError, BrokerError):
 
 
 class RegistryError(ZkConsumerError):
-    """ZooKeeper can't be reached, refused, or holds what makes no sense; names the path."""
+    """ZooKeeper can't be reached, refused, or holds what is invalid; names the path."""
 
 
 class SessionLost(RegistryError):
@@ -257,7 +257,7 @@ _SHOWN = 10
 
 
 def _by_reason(failed: Mapping[TopicPartition, str]) -> str:
-    """Each reason once, with the partitions that it holds for; of many only some."""
+    """Return each reason once, with the partitions that it holds for; of many only some."""
     partitions: dict[str, list[TopicPartition]] = {}
     for tp, reason in sorted(failed.items()):
         partitions.setdefault(reason, []).append(tp)
@@ -368,4 +368,4 @@ class DrainError(ZkConsumerError):
 
 
 class SandboxError(ZkConsumerError):
-    """The sandbox could not do what was asked; one line says why and what to do."""
+    """The sandbox could not do what was requested; one line says why and what to do."""

@@ -30,7 +30,7 @@ class GroupFailed(Coded):
     Attributes:
         group_id: the group.
         code: the number of the error code; None where no broker said it.
-        final: nothing is tried until the caller subscribes anew. Otherwise the next poll tries.
+        final: nothing is tried until the caller subscribes again. Otherwise the next poll tries.
     """
 
     def __init__(

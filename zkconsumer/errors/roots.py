@@ -53,7 +53,7 @@ class RetriableError(KafkaError):
 
 
 class InvalidMetadataError(RetriableError):
-    """The same call may work later, when the metadata is asked for anew."""
+    """The same call may work later, when the metadata is asked for again."""
 
     invalid_metadata = True
 
@@ -118,7 +118,7 @@ def _later(code: int) -> type[BrokerResponseError]:
 
 
 def with_code(kind: type[E], code: int | None) -> type[E]:
-    """An error class that is caught as the error of a code, too, and bears that one's name.
+    """Return an error class that is caught as the error of a code, too, and bears that one's name.
 
     Args:
         kind: one of ours.

@@ -102,7 +102,7 @@ class Gate:
         self._look_s = min(_LOOK_MAX_MS, max(10, shortest_ms // _LOOKS)) / 1000
 
     def now_ms(self) -> int:
-        """The time."""
+        """Return the time."""
         return self._clock.now_ms()
 
     def open(self, listening: socket.socket) -> None:
@@ -205,7 +205,7 @@ class Gate:
 
 
 def untaken_bytes(transport: asyncio.Transport) -> tuple[int, int]:
-    """How much was written that the peer's machine has not acknowledged.
+    """Return how much was written that the peer's machine has not acknowledged.
 
     Returns:
         All of it, and what of it is in the memory of this process; both in bytes.

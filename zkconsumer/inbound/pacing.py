@@ -41,7 +41,7 @@ class LogPace:
         self._logged: dict[str, tuple[int, int]] = {}
 
     def may_log(self, kind: str, now_ms: int) -> bool:
-        """Whether a line of this kind is said now; else it is counted."""
+        """Return whether a line of this kind is said now; else it is counted."""
         if kind not in self._logged and len(self._logged) >= self._kinds_max:
             kind = _OTHER
         said_ms, unsaid = self._logged.get(kind, (None, 0))
@@ -52,7 +52,7 @@ class LogPace:
         return False
 
     def due(self, now_ms: int) -> list[Unsaid]:
-        """What was left out of kinds whose time is over; each count is told once."""
+        """Return what was left out of kinds whose time is over; each count is told once."""
         found = []
         for kind, (said_ms, unsaid) in list(self._logged.items()):
             if now_ms - said_ms < self._every_ms:

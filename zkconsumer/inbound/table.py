@@ -110,7 +110,7 @@ class ConnectionTable:
         return number in self._open
 
     def waiting(self, but: Waits | None = None) -> tuple[int, ...]:
-        """Those that wait for their client, but not those that wait for this."""
+        """Return those that wait for their client, but not those that wait for this."""
         return tuple(number for number, one in self._open.items() if one.waits not in {None, but})
 
     def admit(self, address: str, now_ms: int) -> Admission:
@@ -145,7 +145,7 @@ class ConnectionTable:
         return () if victim is None else (victim,)
 
     def longest_waiting(self) -> int | None:
-        """The connection that gives way first; None where none waits for its client."""
+        """Return the connection that gives way first; None where none waits for its client."""
         return self._longest_of(spare=False)
 
     def _longest_of(self, *, spare: bool) -> int | None:
@@ -231,7 +231,7 @@ class ConnectionTable:
         return False
 
     def too_much(self, buffered: Mapping[int, int]) -> tuple[int, ...]:
-        """Those that have to be closed since memory is full of what clients don't take.
+        """Return those that have to be closed since memory is full of what clients don't take.
 
         Args:
             buffered: bytes in our memory, of each connection.
@@ -269,7 +269,7 @@ class _Waiting:
                 del self._of[address]
 
     def count(self, address: str) -> int:
-        """How many an address has."""
+        """Return how many an address has."""
         return len(self._of.get(address, ()))
 
     def first(self, address: str, count: int) -> tuple[int, ...]:
@@ -277,7 +277,7 @@ class _Waiting:
         return tuple(self._of.get(address, {}))[:count]
 
     def longest(self) -> int | None:
-        """The first of the address that has most."""
+        """Return the first of the address that has most."""
         if not self._of:
             return None
         return next(iter(self._of[max(self._of, key=self.count)]))

@@ -17,7 +17,7 @@ __all__ = ["ALWAYS_MEASURES", "CLUSTER_MEASURES", "ClusterMeasures", "Detail", "
 
 
 def cluster_families(view: ClusterMeasures) -> Iterator[Family]:
-    """All metrics of a cluster; of one that was never read only that it can't be.
+    """Yield all metrics of a cluster; of one that was never read only that it can't be.
 
     Args:
         view: what there is to measure.
@@ -64,7 +64,7 @@ def _ages(seen: Measured) -> Iterator[Sample]:
 
 
 def _age(seen: Measured, part: str, seen_ms: Iterable[int]) -> Iterator[Sample]:
-    """How old the oldest of them is; nothing where there are none."""
+    """Yield how old the oldest of them is; nothing where there are none."""
     oldest_ms = min(seen_ms, default=None)
     if oldest_ms is not None:
         yield Sample((part,), max(0, seen.view.now_ms - oldest_ms) / 1000)

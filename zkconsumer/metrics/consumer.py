@@ -33,7 +33,7 @@ class MeasuredConnector(Protocol):
         ...
 
     def numbers(self) -> "ConnectorNumbers":
-        """What it has measured."""
+        """Return what it has measured."""
         ...
 
 
@@ -43,7 +43,7 @@ class MeasuredPoll(Protocol):
     config: "PollConfig"
 
     def metrics(self) -> dict[str, dict[str, float]]:
-        """What it has counted."""
+        """Return what it has counted."""
         ...
 
 
@@ -65,7 +65,7 @@ class ConsumerMetrics:
         self._consumers.append(consumer)
 
     def families(self) -> Iterator[Family]:
-        """How they stand now."""
+        """Return how they stand now."""
         return consumer_families(self._numbers())
 
     def _numbers(self) -> Iterator[ConsumerNumbers]:

@@ -31,7 +31,7 @@ _TOPIC_LABELS = (*_LABELS, "topic")
 
 
 def consumer_families(numbers: Iterable[ConsumerNumbers]) -> Iterator[Family]:
-    """All metrics of these consumers.
+    """Yield all metrics of these consumers.
 
     Args:
         numbers: of each; those of the same group and client id are added up.
@@ -42,7 +42,7 @@ def consumer_families(numbers: Iterable[ConsumerNumbers]) -> Iterator[Family]:
 
 
 def _one(value: Callable[[ConsumerNumbers], float | None]) -> _Find:
-    """A sample for each that knows it."""
+    """Yield a sample for each that knows it."""
 
     def find(numbers: _All) -> Iterator[Sample]:
         for one in numbers:
@@ -54,7 +54,7 @@ def _one(value: Callable[[ConsumerNumbers], float | None]) -> _Find:
 
 
 def _each(values: Callable[[ConsumerNumbers], Mapping[str, int]]) -> _Find:
-    """A sample for each topic, or storage, of each."""
+    """Yield a sample for each topic, or storage, of each."""
 
     def find(numbers: _All) -> Iterator[Sample]:
         for one in numbers:

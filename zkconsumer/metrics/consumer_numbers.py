@@ -78,7 +78,7 @@ class ConsumerNumbers:
 
 
 def numbers_of_connector(one: ConnectorNumbers) -> ConsumerNumbers:
-    """What a connector has measured."""
+    """Return what a connector has measured."""
     lags = {tp: it.lag for tp, it in one.partitions.items()}
     spread = one.rebalance_ms
     return ConsumerNumbers(
@@ -111,7 +111,7 @@ def numbers_of_connector(one: ConnectorNumbers) -> ConsumerNumbers:
 def numbers_of_poll(
     group_id: str, client_id: str, metrics: Mapping[str, Mapping[str, float]]
 ) -> ConsumerNumbers:
-    """What ``KafkaConsumer.metrics`` gives."""
+    """Return what ``KafkaConsumer.metrics`` gives."""
     of_partition = {
         _partition(name.removeprefix(_OF_PARTITION)): numbers
         for name, numbers in metrics.items()
@@ -143,7 +143,7 @@ def _partition(text: str) -> TopicPartition:
 
 
 def added_up(numbers: Iterable[ConsumerNumbers]) -> list[ConsumerNumbers]:
-    """One for each group and client id, in the order of both."""
+    """Return one for each group and client id, in the order of both."""
     found: dict[tuple[str, str], ConsumerNumbers] = {}
     for one in numbers:
         key = (one.group_id, one.client_id)

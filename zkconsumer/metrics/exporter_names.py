@@ -38,7 +38,7 @@ def _partition_counts(seen: Measured) -> Iterator[Sample]:
 def _of_each(
     value: Callable[[PartitionStatus], int | None],
 ) -> Callable[[Measured], Iterator[Sample]]:
-    """One sample for each partition of the cluster of which this is known."""
+    """Yield one sample for each partition of the cluster of which this is known."""
 
     def find(seen: Measured) -> Iterator[Sample]:
         for topic in seen.snapshot.topics:
@@ -51,7 +51,7 @@ def _of_each(
 
 
 def group_labels(one: GroupMeasures) -> tuple[str, str]:
-    """The values of ``GROUP_LABELS``."""
+    """Return the values of ``GROUP_LABELS``."""
     return one.group.group_id, one.group.kind
 
 

@@ -61,7 +61,7 @@ class Measure(Generic[V]):
     per_partition: bool = False
 
     def of(self, covered: V) -> Family:
-        """The family; nothing is found before its samples are iterated."""
+        """Return the family; nothing is found before its samples are iterated."""
         return Family(
             name=self.name,
             text=self.text,

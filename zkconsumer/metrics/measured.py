@@ -57,7 +57,7 @@ class GroupMeasures(NamedTuple):
     outcome: BurrowGroupStatus
 
     def partitions(self) -> Iterator[tuple[GroupPartition, PartitionLag]]:
-        """Each of its partitions with its lag."""
+        """Return each of its partitions with its lag."""
         return zip(self.group.partitions, self.lag.partitions, strict=True)
 
 

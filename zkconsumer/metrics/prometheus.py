@@ -21,7 +21,7 @@ MISSING = "metrics need prometheus-client: pip install 'zkconsumer[metrics]'"
 
 
 def require_prometheus() -> ModuleType:
-    """The library.
+    """Return the library.
 
     Raises:
         ConfigError: it is not installed; the message says what to install.
@@ -34,7 +34,7 @@ def require_prometheus() -> ModuleType:
 
 
 class FamilyCollector:
-    """A collector of ``prometheus_client``: finds the families anew whenever it is asked.
+    """A collector of ``prometheus_client``: finds the families again whenever it is asked.
 
     Args:
         families: finds them; called by any thread that collects.
@@ -45,7 +45,7 @@ class FamilyCollector:
         self._families = families
 
     def collect(self) -> "Iterator[Metric]":
-        """All families as the library's metrics. Thread: any."""
+        """Return all families as the library's metrics. Thread: any."""
         return map(_metric, self._families())
 
     def describe(self) -> "Iterable[Metric]":
@@ -69,5 +69,5 @@ def _metric(family: Family) -> "Metric":
 
 
 def _printable(label: str) -> str:
-    """A label's value that can be encoded; see ``text``."""
+    """Return a label's value that can be encoded; see ``text``."""
     return label if label.isascii() else label.encode(errors="backslashreplace").decode()

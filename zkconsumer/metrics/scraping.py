@@ -129,7 +129,7 @@ class _Scrape(asyncio.Protocol, Watched):
 
 
 def _is_whole(head: bytes) -> bool:
-    """Whether nothing more of it is waited for; what is too long will be refused."""
+    """Return whether nothing more of it is waited for; what is too long will be refused."""
     return b"\n\r\n" in head or b"\n\n" in head or len(head) > _HEAD_MAX
 
 

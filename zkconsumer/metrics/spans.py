@@ -247,7 +247,7 @@ class SpanObserver:
 
 
 def tracing_observers() -> tuple[Observer, ...]:
-    """What makes spans, where OpenTelemetry's API is installed; else nothing."""
+    """Return what makes spans, where OpenTelemetry's API is installed; else nothing."""
     try:
         return (SpanObserver(),)
     except ConfigError:

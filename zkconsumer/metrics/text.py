@@ -18,12 +18,12 @@ _ODD = re.compile(r'[\\"\n\ud800-\udfff]')
 
 
 def exposition(families: Iterable[Family]) -> bytes:
-    """All of it; its type is ``CONTENT_TYPE``."""
+    """Return all of it; its type is ``CONTENT_TYPE``."""
     return b"".join(exposition_parts(families))
 
 
 def exposition_parts(families: Iterable[Family]) -> Iterator[bytes]:
-    """The same, one family after the other."""
+    """Yield the same, one family after the other."""
     for family in families:
         yield "".join(_lines(family)).encode()
 
@@ -43,14 +43,14 @@ def _lines(family: Family) -> Iterator[str]:
 
 
 def _form(family: Family, suffix: str) -> str:
-    """A line into which the values of the labels, and that of the sample, are to be put."""
+    """Return a line into which the values of the labels, and that of the sample, are to be put."""
     names = (*family.labels, "le") if suffix == "_bucket" else family.labels
     inside = ",".join(f'{name}="%s"' for name in names)
     return f"{family.name}{suffix}" + (f"{{{inside}}}" if inside else "") + " %s\n"
 
 
 def escaped(label: str) -> str:
-    """A label's value as the format has it; what can't be encoded is told by its number.
+    """Return a label's value as the format has it; what can't be encoded is told by its number.
 
     One bad name must not hide all other metrics.
     """

@@ -82,7 +82,7 @@ class Dropped:
 
 
 def outgoing_of(record: ConsumerRecord, *, with_headers: bool) -> Outgoing:
-    """The message as it is written: key, value, timestamp, headers."""
+    """Return the message as it is written: key, value, timestamp, headers."""
     plain = Record(record.offset, record.key, record.value, record.timestamp)
     headers = record.headers if with_headers else ()
     return HeadedRecord(plain, tuple(headers)) if headers else plain
@@ -191,7 +191,7 @@ class MirrorBatch:
                 known.add(range_.source, range_.runs)
 
     def rest(self) -> dict[TopicPartition, OutgoingRecords]:
-        """What is not written yet."""
+        """Return what is not written yet."""
         return {
             target: strand.outgoing
             for target, strand in self._strands.items()
@@ -199,7 +199,7 @@ class MirrorBatch:
         }
 
     def acknowledge(self, target: TopicPartition, base_offset: int, count: int) -> list[Landed]:
-        """The next ``count`` messages that go there are there, from this offset on."""
+        """Return the next ``count`` messages that go there are there, from this offset on."""
         landed: list[Landed] = []
         for source, runs in self._strands[target].take(count):
             landed.append(Landed(source, runs, target, base_offset))
@@ -212,12 +212,12 @@ class MirrorBatch:
         return Dropped(source, runs[0][0], target)
 
     def next_of(self, target: TopicPartition) -> tuple[TopicPartition, int]:
-        """Where the next message that goes there comes from."""
+        """Return where the next message that goes there comes from."""
         front = self._strands[target].stretches[0]
         return front.source, front.runs[0][0]
 
     def positions(self) -> dict[TopicPartition, int]:
-        """How far each partition is done without a gap: the offset to go on with.
+        """Return how far each partition is done without a gap: the offset to go on with.
 
         A partition of which nothing is done stands in front of its first message.
         """
@@ -243,5 +243,5 @@ def _ranges_of(runs: "list[_core.Run]") -> list[Run]:
 
 
 def records_of(source: TopicPartition, piece: RecordSlice) -> Sequence[ConsumerRecord]:
-    """The messages of a slice one by one, for those that go by their keys."""
+    """Return the messages of a slice one by one, for those that go by their keys."""
     return piece.records(RecordOrigin(source))

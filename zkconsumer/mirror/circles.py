@@ -51,7 +51,7 @@ def refuse_circles(settings: MirrorSettings) -> None:
 
 
 def circle_of(settings: MirrorSettings, topics: Collection[str]) -> tuple[str, str] | None:
-    """A topic and where it would go, if that is to be mirrored again; pure.
+    """Return a topic and where it would go, if that is to be mirrored again; pure.
 
     Args:
         settings: of a mirror whose source and target are one cluster.
@@ -67,7 +67,7 @@ def circle_of(settings: MirrorSettings, topics: Collection[str]) -> tuple[str, s
 
 
 def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozenset[str]]:
-    """The brokers of a source, and its topics."""
+    """Return the brokers of a source, and its topics."""
     config = PollConfig(consumer)
     client = ClientSettings(
         client_id=CLIENT_ID,
@@ -96,7 +96,7 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
 
 
 def _brokers(client: ClientSettings) -> tuple[frozenset[Address], frozenset[str]]:
-    """The addresses of a cluster's brokers, and its topics."""
+    """Return the addresses of a cluster's brokers, and its topics."""
     with ExitStack() as stack:
         dialer = dialer_of(client)
         stack.callback(dialer.stop)

@@ -35,7 +35,7 @@ class Ends:
             self._missing.discard(tp)
 
     def shorten(self, tp: TopicPartition, end: int) -> bool:
-        """Its log ends here now; whether that takes the place of where it ended.
+        """Return its log ends here now; whether that takes the place of where it ended.
 
         It does after many looks in a row: a new leader says less for a moment, too (KIP-207).
         """

@@ -101,7 +101,7 @@ def joined_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
 
 
 def to_line(landed: Line) -> bytes:
-    """A line of the offsets file, with its end."""
+    """Return a line of the offsets file, with its end."""
     line: dict[str, object] = {
         "topic": landed.source.topic,
         "partition": landed.source.partition,

@@ -100,7 +100,7 @@ class Mirror:
         self._mailbox.put(None)
 
     def progress(self) -> MirrorProgress:
-        """How far it is. Thread: any."""
+        """Return how far it is. Thread: any."""
         ledger = dict(self._ledger)
         totals = {name: of_source.totals() for name, of_source in ledger.items()}
         return MirrorProgress(self._clock.now_ms() - self._started_ms, totals)
@@ -228,12 +228,12 @@ class Mirror:
 
 
 def source_name(consumer: Mapping[str, object]) -> str:
-    """What tells source clusters apart: where they are."""
+    """Return what tells source clusters apart: where they are."""
     return str(consumer.get("zookeeper.connect", consumer.get("bootstrap.servers")))
 
 
 def _ends(settings: MirrorSettings, consumer_settings: Mapping[str, object]) -> Ends:
-    """Where the logs of the topics to mirror begin and end now.
+    """Return where the logs of the topics to mirror begin and end now.
 
     Raises:
         ZkConsumerError: the source does not say.

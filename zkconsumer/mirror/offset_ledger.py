@@ -43,7 +43,7 @@ class OffsetLedger:
             self._totals.of(tp).end = end
 
     def totals(self) -> dict[TopicPartition, PartitionAccount]:
-        """The counts of each partition as they are now; nobody changes these."""
+        """Return the counts of each partition as they are now; nobody changes these."""
         with self._lock:
             return {tp: account.copy() for tp, account in self._totals.partitions().items()}
 
@@ -63,12 +63,12 @@ class OffsetLedger:
             return self._left is not None
 
     def missing(self) -> frozenset[TopicPartition]:
-        """The partitions whose end is to be reached, and is not yet."""
+        """Return the partitions whose end is to be reached, and is not yet."""
         with self._lock:
             return frozenset() if self._ends is None else self._ends.missing
 
     def reserve(self, most: int) -> int:
-        """How many messages may be read now, at most so many; ``settle`` ends it."""
+        """Return how many messages may be read now, at most so many; ``settle`` ends it."""
         with self._lock:
             count = most if self._left is None else min(most, self._left)
             self._reserved += count

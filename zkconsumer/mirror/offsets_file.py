@@ -156,7 +156,7 @@ def _truncate_behind_last_line(path: Path) -> None:
 
 
 def read_offsets_file(path: Path) -> Iterator[Line]:
-    """Its lines, in their order; a last one that is cut off is left out.
+    """Yield its lines, in their order; a last one that is cut off is left out.
 
     Raises:
         ConfigError: it can't be read.

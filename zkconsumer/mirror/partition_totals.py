@@ -47,11 +47,11 @@ class PartitionTotals:
         self._partitions: dict[TopicPartition, PartitionAccount] = {}
 
     def of(self, source: TopicPartition) -> PartitionAccount:
-        """The account of a partition, a new one where there is none."""
+        """Return the account of a partition, a new one where there is none."""
         return self._partitions.setdefault(source, PartitionAccount())
 
     def partitions(self) -> dict[TopicPartition, PartitionAccount]:
-        """All of them, sorted."""
+        """Return all of them, sorted."""
         return dict(sorted(self._partitions.items()))
 
     def add_read(self, source: TopicPartition, runs: Sequence[Run], start: int | None) -> int:
@@ -97,12 +97,12 @@ class PartitionTotals:
         self.of(source).committed = offset
 
     def total(self) -> PartitionAccount:
-        """The counts of all partitions."""
+        """Return the counts of all partitions."""
         return summed(self._partitions.values())
 
 
 def summed(totals: Iterable[PartitionAccount]) -> PartitionAccount:
-    """The counts of several partitions; what is an offset stays unknown."""
+    """Return the counts of several partitions; what is an offset stays unknown."""
     total = PartitionAccount()
     for one in totals:
         total.read += one.read

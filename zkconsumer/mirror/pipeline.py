@@ -132,7 +132,7 @@ class WritePipeline:
                 self._changed.notify_all()
 
     def _next(self) -> MirrorBatch | None:
-        """All that waits, as one batch; None: it is over."""
+        """Return all that waits, as one batch; None: it is over."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_ending)
             if not self._waiting:

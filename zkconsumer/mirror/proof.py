@@ -19,7 +19,7 @@ _SHOWN = 20
 
 
 def digest_of(key: bytes | None, value: bytes | None) -> bytes:
-    """What tells messages apart: null is not empty."""
+    """Return what tells messages apart: null is not empty."""
     digest = blake2b(digest_size=16)
     for part in (key, value):
         digest.update(b"-" if part is None else b"%d:" % len(part))
@@ -53,7 +53,7 @@ class Lines:
         self._firsts = [one.first_offset for one in self._landed]
 
     def locations(self, start: int, until: int) -> dict[int, list[Place]]:
-        """Where the messages of these offsets are, those that a line names."""
+        """Return where the messages of these offsets are, those that a line names."""
         found: dict[int, list[Place]] = {}
         for one in self._landed[bisect_left(self._firsts, start - self._longest) :]:
             if one.first_offset >= until:
@@ -137,7 +137,7 @@ class MirroredPartition:
 
 
 def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:
-    """The lines of each partition of the source, sorted."""
+    """Return the lines of each partition of the source, sorted."""
     found: dict[TopicPartition, list[Line]] = {}
     for one in lines:
         found.setdefault(one.source, []).append(one)
@@ -186,7 +186,7 @@ def unlisted(
 
 
 def claimed_twice(landed: Iterable[Landed]) -> dict[TopicPartition, int]:
-    """How many offsets of each partition of the target several lines name.
+    """Return how many offsets of each partition of the target several lines name.
 
     Each acknowledgement has offsets of its own: a log that gave them out twice has lost what was
     there first, whatever is there now. A line that is there twice is one.

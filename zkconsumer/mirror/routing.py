@@ -43,11 +43,11 @@ class Router:
         self._choosers: dict[str, Chooser] = {}
 
     def topic(self, source: str) -> str:
-        """The name that a topic has in the target."""
+        """Return the name that a topic has in the target."""
         return f"{self._prefix}{source}"
 
     def location(self, source: TopicPartition, partitions: Sequence[int]) -> TopicPartition | None:
-        """Where all messages of a partition go; None where each of them has to be asked for.
+        """Return where all messages of a partition go; None where each of them has to be asked for.
 
         Args:
             source: where they are read.
@@ -70,7 +70,7 @@ class Router:
     def locations(
         self, source: TopicPartition, keys: Sequence[bytes | None], partitions: Sequence[int]
     ) -> dict[TopicPartition, list[int]]:
-        """Where messages of one partition go: of each place their indexes, ascending.
+        """Return where messages of one partition go: of each place their indexes, ascending.
 
         Args:
             source: where they are read.

@@ -49,14 +49,14 @@ class TargetSettings:
     """Where messages go, and how they are written; always with ``acks=-1``.
 
     Attributes:
-        client: brokers to begin with, who we are to them, and how long one may take to acknowledge.
+        client: bootstrap brokers, who we are to them, and how long one may take to acknowledge.
         codec: what sets are compressed with.
         retries: how often a set is tried again for reasons that pass; None: without end.
         backoff_ms: the pause between two tries.
         set_bytes: how large a set may become before it is compressed.
         request_bytes: how many bytes go to a broker at once.
         idempotent: number the messages where the target keeps account of them (0.11) and lets us:
-            what is sent again, since its answer got lost, is there once.
+            what is sent again, since its response got lost, is there once.
     """
 
     client: ClientSettings
@@ -197,7 +197,7 @@ def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> T
         bootstrap_servers: those of the command line, which win.
 
     Raises:
-        ConfigError: there are no servers, or a setting makes no sense.
+        ConfigError: there are no servers, or a setting is invalid.
     """
     servers = bootstrap_servers or file.get("bootstrap.servers", file.get("metadata.broker.list"))
     if not servers:

@@ -54,7 +54,7 @@ class StreamSupervisor(Protocol):
 
 
 def open_consumer(settings: Mapping[str, object]) -> SliceConsumer:
-    """A real one; it waits for its brokers as long as it takes."""
+    """Return a real one; it waits for its brokers as long as it takes."""
     return SliceConsumer(config={"bootstrap.timeout.ms": 0, **settings})
 
 
@@ -210,7 +210,7 @@ class MirrorStream(ConsumerRebalanceListener):
             return {}
 
     def _batch(self, consumer: SliceConsumer, target: Target, found: Found) -> MirrorBatch:
-        """What was read, on its way to the target."""
+        """Return what was read, on its way to the target."""
         batch = MirrorBatch()
         for source, piece in found.items():
             topic = self._router.topic(source.topic)
@@ -304,7 +304,7 @@ class MirrorStream(ConsumerRebalanceListener):
         with suppress(ZkConsumerError):
             self._ledger.forget(consumer.topics())
         with suppress(ZkConsumerError):
-            # A log may have been cut, or its topic made anew: it never gets that long again.
+            # A log may have been cut, or its topic made again: it never gets that long again.
             self._ledger.ends_now(consumer.end_offsets(list(self._ledger.missing())))
 
     def _all_due(self) -> Collection[TopicPartition]:

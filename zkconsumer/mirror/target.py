@@ -71,7 +71,7 @@ class Target:
         self._requested_topics: dict[str, int] = {}
 
     def partitions(self, topic: str, wanted: int) -> Sequence[int]:
-        """The partitions of a topic, which is made where it is missing and that is wished.
+        """Return the partitions of a topic, which is made where it is missing and that is wished.
 
         Args:
             topic: its name in the target.
@@ -126,6 +126,6 @@ class Target:
 
 
 def _tries(target: TargetSettings) -> int:
-    """How often the producer tries before a failure is told."""
+    """Return how often the producer tries before a failure is told."""
     most = max(_TRIES, _OUTAGE_MS // max(1, target.backoff_ms)) if target.idempotent else _TRIES
     return most if target.retries is None else min(most, target.retries)

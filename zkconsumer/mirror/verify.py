@@ -174,7 +174,7 @@ class _Comparison:
     def _read(
         self, consumer: KafkaConsumer, tp: TopicPartition, start: int, until: int
     ) -> Iterator[ConsumerRecord]:
-        """The messages of a range that a log has."""
+        """Yield the messages of a range that a log has."""
         consumer.assign([tp])
         consumer.seek(tp, start)
         deadline_ms = self._clock.now_ms() + _SILENCE_MS

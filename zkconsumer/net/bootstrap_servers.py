@@ -1,4 +1,4 @@
-"""Brokers to begin with, as people write them down. Pure."""
+"""bootstrap brokers, as people write them down. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ def parse_bootstrap(setting: str, servers: str | Iterable[str]) -> tuple[Broker,
     Args:
         setting: where it was given, for errors.
         servers: one text, or a list of servers. The port is 9092 where none is given, addresses of
-            IPv6 stand in brackets, a protocol and ``://`` in front are passed over.
+            IPv6 stand in brackets, a protocol and ``://`` in front are ignored.
 
     Returns:
         What is known of them is the address, so their ids are below 0.

@@ -22,10 +22,10 @@ class ClientSettings:
 
     Attributes:
         client_id: sent with every request.
-        timeout_ms: how long connecting, and each answer, may take.
-        bootstrap: brokers to begin with; empty: none were given.
+        timeout_ms: how long connecting, and each response, may take.
+        bootstrap: bootstrap brokers; empty: none were given.
         security: TLS and SASL.
-        max_response_bytes: the largest answer that a connection takes.
+        max_response_bytes: the largest response that a connection takes.
     """
 
     client_id: str
@@ -42,16 +42,16 @@ def read_client_settings(
     timeout_ms: int,
     servers: str | None = None,
 ) -> ClientSettings:
-    """Read them out of a file that other clients may share; all else in it is passed over.
+    """Read them out of a file that other clients may share; all else in it is ignored.
 
     Args:
         given: settings by their keys with dots, security in Kafka's or kafka-python's spelling.
         client_id: sent with every request.
-        timeout_ms: how long connecting, and each answer, may take.
-        servers: brokers to begin with, instead of those that are given there.
+        timeout_ms: how long connecting, and each response, may take.
+        servers: bootstrap brokers, instead of those that are given there.
 
     Raises:
-        ConfigError: a setting makes no sense, or one of security is not known: passed over, it
+        ConfigError: a setting is invalid, or one of security is not known: passed over, it
             might leave open what somebody meant to close.
     """
     for key in given:

@@ -1,7 +1,7 @@
-"""A connection to one broker: requests out, their answers in, in the same order.
+"""A connection to one broker: requests out, their responses in, in the same order.
 
-Any failure closes it: half an answer, or a late one, must never be taken for the next one.
-A request may be sent before its answer is waited for (``begin``, ``finish``), so that the broker
+Any failure closes it: half a response, or a late one, must never be taken for the next one.
+A request may be sent before its response is waited for (``begin``, ``finish``), so that the broker
 works while we do. One is in flight at most, unless ``begin`` is told otherwise.
 """
 
@@ -31,7 +31,7 @@ __all__ = ["BrokerConnection", "InFlight", "RawStream", "Received"]
 R = TypeVar("R")
 
 _READ_BYTES = 1 << 23
-"""The room that is made for an answer on its word; for more, as it comes."""
+"""The room that is made for a response on its word; for more, as it comes."""
 
 MAX_EXCHANGED_BYTES = 1 << 20
 """Enough for what brokers say before requests can be sent."""
@@ -63,7 +63,7 @@ class _Incoming:
         return count
 
     def data(self) -> memoryview:
-        """All of it."""
+        """Return all of it."""
         return memoryview(self._buffer)
 
 
@@ -114,13 +114,13 @@ class BrokerConnection:
         return not self._closed and not self._in_flight
 
     def request(self, request: Request[R], *, version: int, timeout_ms: int) -> R:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its response.
 
         Raises:
             AuthenticationFailed: as ``exchange``, to the first request of a connection.
             LocalProtocolError: the request can't be encoded in that version.
-            DecodeError: the answer is not one; the connection is closed.
-            TransportError: no answer in time, or none at all; the connection is closed.
+            DecodeError: the response is not one; the connection is closed.
+            TransportError: no response in time, or none at all; the connection is closed.
         """
         deadline_ms = self._clock.now_ms() + timeout_ms
         in_flight = self.begin(request, version=version, timeout_ms=timeout_ms)
@@ -129,7 +129,7 @@ class BrokerConnection:
     def begin(
         self, request: Request[R], *, version: int, timeout_ms: int, most_in_flight: int = 1
     ) -> InFlight[R]:
-        """Send a request; ``finish`` gives its answer.
+        """Send a request; ``finish`` gives its response.
 
         Args:
             request: one that the broker answers.
@@ -148,22 +148,22 @@ class BrokerConnection:
         return in_flight
 
     def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
-        """Wait for the answer to a request that was sent with ``begin``.
+        """Wait for the response to a request that was sent with ``begin``.
 
         Args:
             in_flight: what ``begin`` gave.
-            timeout_ms: counted from this call: who sends early may come late for the answer.
+            timeout_ms: counted from this call: who sends early may come late for the response.
 
         Raises:
             AuthenticationFailed: as ``exchange``, to the first request of a connection.
             LocalProtocolError: that request is not the first one in flight.
-            DecodeError: the answer is not one; the connection is closed.
-            TransportError: no answer in time, or none at all; the connection is closed.
+            DecodeError: the response is not one; the connection is closed.
+            TransportError: no response in time, or none at all; the connection is closed.
         """
         return self._take_response(in_flight, self._clock.now_ms() + timeout_ms)
 
     def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
-        """Read on in the answer to what ``begin`` sent, as far as it comes within a time.
+        """Read on in the response to what ``begin`` sent, as far as it comes within a time.
 
         What came is kept: ``receive`` goes on after it, and so does ``finish``. That nothing came
         is no failure.
@@ -178,8 +178,8 @@ class BrokerConnection:
         Raises:
             AuthenticationFailed: as ``exchange``, to the first request of a connection.
             LocalProtocolError: that request is not in flight.
-            DecodeError: the answer's length makes no sense; the connection is closed.
-            TransportError: there will be no answer; the connection is closed.
+            DecodeError: the response's length is invalid; the connection is closed.
+            TransportError: there will be no response; the connection is closed.
         """
         self._require_in_flight(in_flight)
         if self._frame is not None and self._frame.is_whole:
@@ -210,7 +210,7 @@ class BrokerConnection:
         Raises:
             AuthenticationFailed: the port wants TLS; the connection is closed.
             LocalProtocolError: a request is in flight; nothing was sent.
-            DecodeError: the length of the frame makes no sense; the connection is closed.
+            DecodeError: the length of the frame is invalid; the connection is closed.
             TransportError: as ``request``; the connection is closed.
         """
         self._require_none_in_flight("bytes")
@@ -228,7 +228,7 @@ class BrokerConnection:
             raise
 
     def send_bytes(self, data: bytes, *, timeout_ms: int) -> None:
-        """Send bytes as they are, to which there is no answer.
+        """Send bytes as they are, to which there is no response.
 
         Raises:
             LocalProtocolError: a request is in flight; nothing was sent.
@@ -272,7 +272,7 @@ class BrokerConnection:
                 self._correlation_id = line.correlation_id
 
     def close(self) -> None:
-        """Close; a thread that waits for an answer wakes. Thread: any."""
+        """Close; a thread that waits for a response wakes. Thread: any."""
         was_open, self._closed = not self._closed, True
         self._transport.close()
         if was_open:
@@ -336,7 +336,7 @@ class BrokerConnection:
         return min(bound, self._max_response_bytes)
 
     def _receive_next(self, in_flight: InFlight[Any], deadline_ms: int) -> None:
-        """Receive some more of the frame that answers, whose length comes first."""
+        """Receive some more of the frame that responses, whose length comes first."""
         frame = self._frame
         self._receive(self._length if frame is None else frame, deadline_ms)
         if frame is None and self._length.is_whole:
@@ -346,7 +346,7 @@ class BrokerConnection:
             self._frame = _Incoming(size)
 
     def _check_no_alert(self, prefix: memoryview) -> None:
-        """Raise ``AuthenticationFailed`` where a first answer begins as an alert of TLS does."""
+        """Raise ``AuthenticationFailed`` where a first response begins as an alert of TLS does."""
         if bytes(prefix[:2]) == _TLS_ALERT:
             raise AuthenticationFailed(
                 f"{self.broker}: answers in TLS: its port wants that (security_protocol)"

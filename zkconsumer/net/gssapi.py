@@ -25,7 +25,7 @@ _TABLE: Final = 2_529_638_912
 _UNKNOWN_CLIENT, _UNKNOWN_SERVICE, _WRONG_KEY = _TABLE + 6, _TABLE + 7, _TABLE + 31
 _EXPIRED: Final = _TABLE + 32
 _UNREACHABLE: Final = frozenset({_TABLE + 29, _TABLE + 156})
-"""A KDC that is busy, and none that answers."""
+"""A KDC that is busy, and none that responses."""
 _ROUTINE_ERROR: Final = 0xFF << 16
 _CREDENTIALS_EXPIRED: Final = 11 << 16
 """Of RFC 2744, section 3.9.1."""
@@ -42,7 +42,7 @@ class KerberosLogin:
     """Who we are, kept from connection to connection. Thread: any.
 
     A keytab's ticket is asked for when it is first needed, and again for a connection that is made
-    when little of its life is left. Without a keytab the cache of ``kinit`` is read anew for each
+    when little of its life is left. Without a keytab the cache of ``kinit`` is read again for each
     connection.
 
     Args:
@@ -191,7 +191,7 @@ def check_keytab(path: str, principal: str | None) -> None:
 
 
 def _library() -> Any:
-    """The package, whose types are none of ours.
+    """Return the package, whose types are none of ours.
 
     Raises:
         ConfigError: it is not there.
@@ -203,13 +203,13 @@ def _library() -> Any:
 
 
 def _seconds_of(credentials: Any) -> int:
-    """How long they are good for; a day where they know no end."""
+    """Return how long they are good for; a day where they know no end."""
     left_s: int | None = credentials.lifetime
     return 86_400 if left_s is None else left_s
 
 
 def _message(error: Any, settings: KerberosSettings, service: str) -> Exception:
-    """One line of what the library says, with the setting that helps."""
+    """Return one line of what the library says, with the setting that helps."""
     # Of an expired ticket the table says nothing; or, as of all that is well, "Success".
     is_expired = error.maj_code & _ROUTINE_ERROR == _CREDENTIALS_EXPIRED
     code = error.maj_code if is_expired else error.min_code

@@ -1,8 +1,8 @@
 """Hedged requests: what nobody answers is asked once more over another connection.
 
-A broker, or what lies between, may lose one answer and give all others. Waiting for it as long as
+A broker, or what lies between, may lose one response and give all others. Waiting for it as long as
 a request may take costs that time in silence, though the next one would be answered at once. But a
-long silence is no proof: a broker that throttles (before 2.0) keeps its answer back for seconds,
+long silence is no proof: a broker that throttles (before 2.0) keeps its response back for seconds,
 and a disk may be slow. So nothing is given up: the first request stays under way, and whichever
 answer begins first counts. Bytes that keep coming are a sign of life however long the whole takes.
 
@@ -54,7 +54,7 @@ class HedgePace:
         self.quiet_ms = min(self.quiet_ms * 2, self._most_ms)
 
     def on_response(self) -> None:
-        """Note an answer that needed no second request."""
+        """Note a response that needed no second request."""
         self.quiet_ms = max(self._first_ms, self.quiet_ms // 2)
 
 
@@ -62,7 +62,7 @@ class PendingRequest(Protocol):
     """A request under way."""
 
     def receive(self, timeout_ms: int) -> Received:
-        """Read on in its answer; see ``BrokerConnection.receive``."""
+        """Read on in its response; see ``BrokerConnection.receive``."""
         ...
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ class Sent(Generic[C, R]):
         return self.connection.receive(self.in_flight, timeout_ms=timeout_ms)
 
     def response(self) -> R:
-        """Return the answer that has come.
+        """Return the response that has come.
 
         Raises:
             DecodeError: it is none; the connection is closed.
@@ -145,11 +145,11 @@ def first_response(
         whom: is asked, for the error.
 
     Returns:
-        The one whose answer is there as a whole.
+        The one whose response is there as a whole.
 
     Raises:
         TransportError: all of them failed, or nothing was answered in time: the last failure.
-        ProtocolError: that was an answer that is none.
+        ProtocolError: that was a response that is none.
         ZkConsumerError: what ``start_next`` raises where nothing else is under way.
     """
     race: _Race[A] = _Race(start_next, quiet_ms, clock.now_ms() + timeout_ms, clock, whom)

@@ -17,7 +17,7 @@ class RawStream:
         descriptor: the socket's.
         correlation_id: of the next request; to be moved on with every one.
         client_id: sent with every request, as UTF-8.
-        max_response_bytes: no larger answer is to be taken, whatever was asked.
+        max_response_bytes: no larger response is to be taken, whatever was requested.
         max_entry_bytes: how much a fetch may bring beyond what was asked; see ``response_bounds``.
     """
 
@@ -30,7 +30,7 @@ class RawStream:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InFlight(Generic[R]):
-    """A request that was sent, and whose answer was not read yet."""
+    """A request that was sent, and whose response was not read yet."""
 
     request: Request[R]
     version: int
@@ -39,7 +39,7 @@ class InFlight(Generic[R]):
 
 
 class Received(Enum):
-    """What came of an answer within some time."""
+    """What came of a response within some time."""
 
     NOTHING = "nothing"
     PART = "part"

@@ -72,7 +72,7 @@ class KeytabEntry:
 
 
 def read_keytab(data: bytes) -> tuple[KeytabEntry, ...]:
-    """Take a keytab apart; deleted entries are left out.
+    """Parse a keytab; deleted entries are left out.
 
     Raises:
         ValueError: it is none of format 5.2, which all Kerberos libraries of today write.
@@ -125,7 +125,7 @@ def is_of(principal: str, wanted: str) -> bool:
 
 
 def layer_response(offer: bytes, authorization_id: str) -> bytes:
-    """What to say to the broker's offer of security layers: none, and as whom we act.
+    """Return what to say to the broker's offer of security layers: none, and as whom we act.
 
     Args:
         offer: what it said, unwrapped: which layers it has, and how much it can take.

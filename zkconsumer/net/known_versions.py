@@ -17,7 +17,7 @@ class KnownBroker:
     """What is known of the broker at one address.
 
     Attributes:
-        fact: what an old broker serves; or the question that a newer one answers at once.
+        fact: what an old broker serves; or the question that a newer one responses at once.
     """
 
     address: Address
@@ -33,13 +33,13 @@ class KnownVersions:
         self._findings: dict[Address, KnownBroker] = {}
 
     def of(self, address: Address) -> BrokerVersions | Probe | None:
-        """What is known; None where nothing is."""
+        """Return what is known; None where nothing is."""
         with self._lock:
             finding = self._findings.get(address)
             return None if finding is None else finding.fact
 
     def use(self, address: Address, fact: BrokerVersions | Probe) -> KnownBroker:
-        """A connection came to be by this fact; ``release`` what this gives when it ends."""
+        """Return a connection came to be by this fact; ``release`` what this gives when it ends."""
         with self._lock:
             finding = self._findings.get(address)
             if finding is None or finding.fact != fact:

@@ -15,7 +15,7 @@ class Mechanism(Protocol):
         ...
 
     def first(self) -> bytes:
-        """What to send first.
+        """Return what to send first.
 
         Raises:
             AuthenticationFailed: we can't say who we are.
@@ -24,7 +24,7 @@ class Mechanism(Protocol):
         ...
 
     def response(self, challenge: bytes) -> bytes | None:
-        """What to send next; None when all is said.
+        """Return what to send next; None when all is said.
 
         Raises:
             AuthenticationFailed: the broker is not to be trusted, or breaks the rules.

@@ -59,7 +59,7 @@ class BrokerDialer:
         connect_timeout_ms: how long one connect may take.
         request_timeout_ms: how long each later step may wait: TLS, versions, SASL. All of dialling
             takes no longer than both together.
-        max_response_bytes: the largest answer that a connection takes, whatever was asked.
+        max_response_bytes: the largest response that a connection takes, whatever was requested.
         max_entry_bytes: how large a single entry of a log may be.
         clock: for deadlines.
         traffic: hears of each connection and request.
@@ -158,7 +158,7 @@ class BrokerDialer:
             twin.stop()
 
     def twin(self) -> "BrokerDialer":
-        """Another one that shares what is known of brokers, and what files of security held.
+        """Return another one that shares what is known of brokers, and what files of security held.
 
         Its ``stop`` leaves this one alone; this one's stops it, too.
         """
@@ -376,7 +376,7 @@ class BrokerDialer:
         return True
 
     def _held(self, broker: Broker, transport: Transport) -> BrokerConnection:
-        """A connection where ``stop`` sees it."""
+        """Return a connection where ``stop`` sees it."""
         connection = BrokerConnection(
             broker,
             transport,
@@ -407,7 +407,7 @@ def _tls_context(security: SecuritySettings) -> "ssl.SSLContext | None":
 
 
 def _with_objects(security: SecuritySettings, timeout_ms: int) -> SecuritySettings:
-    """The same, with what fetches tokens, or tickets, in place of who may.
+    """Return the same, with what fetches tokens, or tickets, in place of who may.
 
     Raises:
         ConfigError: the keytab or the library of Kerberos can't be used.

@@ -29,7 +29,7 @@ class Renewal(Protocol):
         ...
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether it has to be said before the next request."""
+        """Return whether it has to be said before the next request."""
         ...
 
     def renew(self, connection: BrokerConnection, *, timeout_ms: int) -> None:
@@ -37,7 +37,7 @@ class Renewal(Protocol):
 
         Raises:
             AuthenticationFailed: the broker does not believe it any more.
-            TransportError: no answer.
+            TransportError: no response.
         """
         ...
 
@@ -77,7 +77,7 @@ class NegotiatedConnection:
     def call(
         self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
     ) -> R:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its response.
 
         Args:
             request: what to ask.
@@ -88,8 +88,8 @@ class NegotiatedConnection:
         Raises:
             UnsupportedVersion: the broker has no such version; nothing was sent.
             LocalProtocolError: the request can't be encoded in that version; nothing was sent.
-            RemoteProtocolError: the answer is not one; the connection is closed.
-            TransportError: no answer in time, or none at all; the connection is closed.
+            RemoteProtocolError: the response is not one; the connection is closed.
+            TransportError: no response in time, or none at all; the connection is closed.
             AuthenticationFailed: the broker does not believe any more who we are.
         """
         version = self.version_of(request, at_least=at_least, at_most=at_most)
@@ -108,7 +108,7 @@ class NegotiatedConnection:
         at_most: int | None = None,
         most_in_flight: int = 1,
     ) -> InFlight[R]:
-        """Send a request; ``finish`` gives its answer, to each in the order of their sending.
+        """Send a request; ``finish`` gives its response, to each in the order of their sending.
 
         ``most_in_flight``: how many may be in flight then. While something is in flight, nothing
         but this may be called that sends. An authentication is renewed only where nothing is in
@@ -130,7 +130,7 @@ class NegotiatedConnection:
         return self._renewal is not None and self._renewal.is_due(self._clock.now_ms())
 
     def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
-        """Wait for the answer to what ``begin`` sent, ``timeout_ms`` from now on at most.
+        """Wait for the response to what ``begin`` sent, ``timeout_ms`` from now on at most.
 
         Raises as ``call``.
         """
@@ -138,7 +138,7 @@ class NegotiatedConnection:
             return self._connection.finish(in_flight, timeout_ms=timeout_ms)
 
     def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
-        """Read on in the answer to what ``begin`` sent; see ``BrokerConnection.receive``."""
+        """Read on in the response to what ``begin`` sent; see ``BrokerConnection.receive``."""
         with self._watched():
             return self._connection.receive(in_flight, timeout_ms=timeout_ms)
 
@@ -178,7 +178,7 @@ class NegotiatedConnection:
         at_least: int = 0,
         at_most: int | None = None,
     ) -> int:
-        """The version in which such a request would go out.
+        """Return the version in which such a request would go out.
 
         Raises:
             UnsupportedVersion: there is none; names the broker.
@@ -189,7 +189,7 @@ class NegotiatedConnection:
             raise UnsupportedVersion(f"{self.broker}: {error}") from error
 
     def close(self) -> None:
-        """Close; a thread that waits for an answer wakes. Idempotent. Thread: any."""
+        """Close; a thread that waits for a response wakes. Idempotent. Thread: any."""
         # Before the waiting thread wakes: what it meets then is not the broker's doing.
         self._end(lost=False)
         self._connection.close()

@@ -95,7 +95,7 @@ class FetchedTokens:
             with opener.open(request, timeout=self._timeout_ms / 1000) as response:
                 data: bytes = response.read(_MOST_BYTES + 1)
                 if response.length and len(data) <= _MOST_BYTES:
-                    # Of an answer that breaks off nothing is said where a size is given.
+                    # Of a response that breaks off nothing is said where a size is given.
                     raise http.client.IncompleteRead(data, response.length)
         except urllib.error.HTTPError as error:
             message = printable(_beginning(error))
@@ -128,7 +128,7 @@ class FetchedTokens:
 
 
 def _beginning(error: urllib.error.HTTPError) -> str:
-    """What a refusal says; nothing where that breaks off."""
+    """Return what a refusal says; nothing where that breaks off."""
     with error:
         try:
             return error.read(_SHOWN_CHARS).decode("utf-8", "replace")

@@ -75,7 +75,7 @@ class SaslSession:
         Raises:
             AuthenticationFailed: the broker does not believe it, or is not to be believed itself.
             ClosedUnbelieved: it closed the connection where it had to answer with that.
-            TransportError: no answer, or none in time.
+            TransportError: no response, or none in time.
         """
 
         def left_ms() -> int:
@@ -101,7 +101,7 @@ class SaslSession:
         self._due_ms = said_ms + _renewed_after_ms(lifetime_ms) if lifetime_ms > 0 else None
 
     def _begun(self, connection: BrokerConnection) -> tuple[Mechanism, bytes | None]:
-        """The mechanism, and what it says first."""
+        """Return the mechanism, and what it says first."""
         from secrets import token_urlsafe  # noqa: PLC0415 - few need it
 
         try:
@@ -115,7 +115,7 @@ class SaslSession:
             raise self._failed(connection, str(error)) from error
 
     def _needs_handshake(self) -> bool:
-        """Whether the broker is one that wants to hear which mechanism comes."""
+        """Return whether the broker is one that wants to hear which mechanism comes."""
         old = self.versions.generation is BrokerGeneration.V0_9
         return not (old and self.security.sasl_mechanism == GSSAPI)
 

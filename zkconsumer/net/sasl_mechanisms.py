@@ -85,7 +85,7 @@ _SHOWN_BYTES = 200
 
 
 def mechanism_of(security: SecuritySettings, *, host: str, nonce: str) -> Mechanism:
-    """The mechanism that the settings name.
+    """Return the mechanism that the settings name.
 
     Args:
         security: with SASL, so that mechanism, name and password are there, or what is instead.

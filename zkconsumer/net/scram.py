@@ -44,11 +44,11 @@ class ScramConversation:
         self._server_signature = b""
 
     def first(self) -> bytes:
-        """What to send first."""
+        """Return what to send first."""
         return (_GS2_HEADER + self._first_bare).encode()
 
     def proof(self, server_first: bytes) -> bytes:
-        """What to send on the broker's first message.
+        """Return what to send on the broker's first message.
 
         Raises:
             AuthenticationFailed: it breaks the rules.
@@ -87,7 +87,7 @@ class ScramConversation:
 
 
 def _fields(message: bytes) -> dict[str, str]:
-    """The attributes of a message by their letters."""
+    """Return the attributes of a message by their letters."""
     try:
         text = message.decode()
     except UnicodeDecodeError:

@@ -182,13 +182,13 @@ PLAINTEXT: Final = SecuritySettings()
 
 
 def read_security(given: Mapping[str, object]) -> SecuritySettings:
-    """Read them out of settings, in Kafka's or in kafka-python's spelling; others are passed over.
+    """Read them out of settings, in Kafka's or in kafka-python's spelling; others are ignored.
 
     Args:
         given: settings by their keys with dots.
 
     Raises:
-        ConfigError: one makes no sense, or parts are missing; names it.
+        ConfigError: one is invalid, or parts are missing; names it.
     """
     return security_in(read_values(given))
 
@@ -232,7 +232,7 @@ def security_in(values: Mapping[str, Value], **objects: Any) -> SecuritySettings
 
 
 def _credentials(text: Callable[[str], str | None], protocol: str) -> ClientCredentials | None:
-    """Who fetches tokens; None where nobody does."""
+    """Return who fetches tokens; None where nobody does."""
     url = text("sasl.oauthbearer.token.endpoint.url")
     if url is None or not protocol.startswith("SASL"):
         return None
@@ -245,7 +245,7 @@ def _credentials(text: Callable[[str], str | None], protocol: str) -> ClientCred
 
 
 def _tickets(text: Callable[[str], str | None], protocol: str) -> KerberosSettings | None:
-    """Who we are in a realm; None where nothing asks for it."""
+    """Return who we are in a realm; None where nothing asks for it."""
     keytab, principal = text("sasl.kerberos.keytab"), text("sasl.kerberos.principal")
     is_reported = keytab is not None or principal is not None
     if not protocol.startswith("SASL") or not (text("sasl.mechanism") == GSSAPI or is_reported):

@@ -41,7 +41,7 @@ def security_of(
 
 
 def _provided(give: Callable[[], object]) -> TokenSource:
-    """What the caller's function gives, checked; what it raises is told as what it is."""
+    """Return what the caller's function gives, checked; what it raises is told as what it is."""
 
     def token() -> str:
         try:

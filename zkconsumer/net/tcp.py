@@ -128,7 +128,7 @@ class TcpConnector:
                 unconnected.shutdown(socket.SHUT_RDWR)
 
     def twin(self) -> "TcpConnector":
-        """Another one of the same settings, that is stopped apart."""
+        """Return another one of the same settings, that is stopped apart."""
         return TcpConnector(self._receive_buffer_bytes)
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> TcpTransport:

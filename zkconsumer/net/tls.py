@@ -77,7 +77,7 @@ def context_of(
 
 
 def context_for(security: SecuritySettings) -> ssl.SSLContext | None:
-    """What TLS with brokers is made of; None where none is wanted.
+    """Return what TLS with brokers is made of; None where none is wanted.
 
     Raises:
         ConfigError: a file can't be read, or is not what it should be; names it.

@@ -24,13 +24,13 @@ class Traffic(Protocol):
     def on_response(
         self, broker: Broker, api: ApiKey, size_bytes: int, took_ms: int, throttle_ms: int
     ) -> None:
-        """Its answer came, of so many bytes.
+        """Its response came, of so many bytes.
 
         Args:
             broker: whose.
-            api: what was asked.
-            size_bytes: of the answer.
-            took_ms: from the sending to the whole answer.
+            api: what was requested.
+            size_bytes: of the response.
+            took_ms: from the sending to the whole response.
             throttle_ms: how long the broker asks to pause (quotas).
         """
         ...

@@ -38,7 +38,7 @@ class HasDescriptor(Protocol):
     """A transport with a descriptor that it can lend; ``TcpTransport`` is one."""
 
     def delegate(self) -> AbstractContextManager[int]:
-        """The descriptor, for as long as the context lasts."""
+        """Return the descriptor, for as long as the context lasts."""
         ...
 
 
@@ -63,5 +63,5 @@ class StoppableConnector(Connector, Protocol):
         ...
 
     def twin(self) -> "StoppableConnector":
-        """Another one of the same settings, that is stopped apart."""
+        """Return another one of the same settings, that is stopped apart."""
         ...

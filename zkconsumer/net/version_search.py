@@ -1,7 +1,7 @@
 """Finds out which versions to speak with a broker, over connections (see ``wire.negotiation``).
 
 A broker of 0.10 or later is asked on the very connection that is then used. A Heartbeat goes out
-with the question (it tells a 0.9), and its answer is waited for, too: a port that wants SASL
+with the question (it tells a 0.9), and its response is waited for, too: a port that wants SASL
 answers ApiVersions like any other, and closes the connection on everything else.
 """
 
@@ -49,7 +49,7 @@ _ANOTHER_HEARTBEAT = encode_request(
 
 @dataclass(frozen=True, slots=True)
 class NegotiatedVersions:
-    """The answer.
+    """The response.
 
     Attributes:
         versions: what the broker serves.
@@ -68,13 +68,13 @@ class VersionSearch:
 
     Attributes:
         broker: for messages.
-        connect: opens a connection, within what is left of the time.
+        connect: opens a connection, within the remaining time.
         client_id: sent with every question.
         before_sasl: whether the connection is to be authenticated behind this.
         in_tls: whether the connection is encrypted. A port of 0.10 that wants SASL in TLS does not
             look at what came with the question before more comes: so more is sent.
         deadline_ms: by the clock, when the search is over.
-        answer_ms: how long one answer may take.
+        answer_ms: how long one response may take.
         stopped: whether somebody ended it: then a closed connection says nothing of the broker.
         clock: for the deadline.
     """
@@ -101,7 +101,7 @@ class VersionSearch:
             UnsupportedVersion: it does not serve what the search needs.
             BrokerError: it refuses to say what it serves.
             AuthenticationFailed: it takes no requests without SASL.
-            RemoteProtocolError: what comes is no answer.
+            RemoteProtocolError: what comes is no response.
         """
         found: NegotiatedVersions | Probe = start
         silent = 0
@@ -140,7 +140,7 @@ class VersionSearch:
         return NegotiatedVersions(response, probe, connection)
 
     def _is_open_behind(self, connection: BrokerConnection, versions: BrokerVersions) -> bool:
-        """Whether the Heartbeat is answered, too."""
+        """Return whether the Heartbeat is answered, too."""
         heartbeat = versions.common.get(ApiKey.HEARTBEAT)
         if heartbeat is None or heartbeat.first > 0:
             raise UnsupportedVersion(

@@ -80,11 +80,11 @@ class BatchProducer:
         )
 
     def whole_cluster(self) -> ClusterView:
-        """Every topic and its partitions, asked for anew; creates no topic.
+        """Return every topic and its partitions, asked for again; creates no topic.
 
         Asked again, as often as a set is tried, while no broker answers or the one that does has
         only just started: it knows neither topics nor brokers then. (In a cluster without topics
-        none of 0.8 does; so the answer is given in the end.)
+        none of 0.8 does; so the response is given in the end.)
 
         Raises:
             TransportError: no broker answers.

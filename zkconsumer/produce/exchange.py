@@ -1,4 +1,4 @@
-"""Requests to produce, and what their answers say of each set. Pure."""
+"""Requests to produce, and what their responses say of each set. Pure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -41,7 +41,7 @@ _NO_KEY = "a record without a key, perhaps, and the topic is compacted"
 def produce_request(
     sets: Mapping[TopicPartition, bytes], *, acks: int, timeout_ms: int
 ) -> ProduceRequest:
-    """The request that carries these sets, all for partitions that one broker leads."""
+    """Return the request that carries these sets, all for partitions that one broker leads."""
     by_topic: dict[str, list[ProducePartition]] = defaultdict(list)
     for tp, data in sets.items():
         by_topic[tp.topic].append(ProducePartition(partition=tp.partition, records=data))
@@ -58,7 +58,7 @@ def produce_request(
 def outcomes_of(
     leader: Broker, sets: Collection[TopicPartition], response: ProduceResponse
 ) -> dict[TopicPartition, Outcome]:
-    """What became of each set; silence about one is a failure of it."""
+    """Return what became of each set; silence about one is a failure of it."""
     outcomes: dict[TopicPartition, Outcome] = {
         tp: RemoteProtocolError(f"{leader}: no word about {tp} in its answer") for tp in sets
     }
@@ -84,7 +84,7 @@ def is_of_records(error: ZkConsumerError) -> bool:
 
 
 def may_pass(error: ZkConsumerError) -> bool:
-    """Whether the same set may be taken later."""
+    """Return whether the same set may be taken later."""
     if isinstance(error, BrokerError):
         return ErrorCode.of(error.code).retriable
     # A broker that speaks nonsense may be one that is going down.

@@ -31,7 +31,7 @@ _REFUSED = frozenset(
 
 
 def sequence_behind(sequence: ProducerSequence, count: int) -> ProducerSequence:
-    """The sequence of the set that follows one of so many records."""
+    """Return the sequence of the set that follows one of so many records."""
     if sequence.first < 0:
         return sequence
     return sequence._replace(first=(sequence.first + count) & _LAST_NUMBER)
@@ -81,10 +81,10 @@ class ProducerIdentity:
 
 
 def is_lost(error: ZkConsumerError) -> bool:
-    """Whether a broker says that it does not go on with this id; another one helps."""
+    """Return whether a broker says that it does not go on with this id; another one helps."""
     return isinstance(error, BrokerError) and error.code in _LOST
 
 
 def is_refused(error: ZkConsumerError) -> bool:
-    """Whether a broker takes the same set, perhaps, of a producer without an id."""
+    """Return whether a broker takes the same set, perhaps, of a producer without an id."""
     return isinstance(error, BrokerError) and error.code in _REFUSED

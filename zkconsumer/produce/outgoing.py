@@ -44,7 +44,7 @@ Outgoing: TypeAlias = Record | HeadedRecord
 
 
 def parts_of(outgoing: Outgoing) -> tuple[Record, Headers]:
-    """The record and its headers."""
+    """Return the record and its headers."""
     return (outgoing, ()) if isinstance(outgoing, Record) else (outgoing.record, outgoing.headers)
 
 
@@ -58,7 +58,7 @@ def outgoing_bytes(outgoing: Outgoing) -> int:
 
 
 def least_version(codec: Codec) -> int:
-    """The first version of Produce in which brokers take that codec."""
+    """Return the first version of Produce in which brokers take that codec."""
     return 0 if codec in CODECS_OF_MESSAGES else FIRST_WITH_ZSTD
 
 
@@ -87,7 +87,7 @@ def build_set(
     now_ms: int,
     sequence: ProducerSequence = NO_SEQUENCE,
 ) -> bytes:
-    """What a partition gets in a request of that version.
+    """Return what a partition gets in a request of that version.
 
     Args:
         records: in their order.
@@ -126,7 +126,7 @@ def headers_refused(position: int, version: int) -> LocalProtocolError:
 
 
 def _numbered(record: Record, position: int, now_ms: int, *, has_time: bool) -> Record:
-    """The record as a producer writes it: counted from 0, its time its creator's."""
+    """Return the record as a producer writes it: counted from 0, its time its creator's."""
     _, key, value, stamp, kind = record
     if not has_time:
         stamp, kind = _NO_TIME, TimestampType.NONE

@@ -43,7 +43,7 @@ def _kept(hash_of: KeyHash) -> KeyHash:
 
 @_kept
 def text_hash(key: bytes) -> int:
-    """The hash of a text in UTF-8, as the Scala producer's default partitioner has it.
+    """Return the hash of a text in UTF-8, as the Scala producer's default partitioner has it.
 
     What is no UTF-8 never was a text of that producer; it is read with signs in place of wrong
     bytes, so that it goes to one and the same partition, too.
@@ -62,7 +62,7 @@ def bytes_hash(key: bytes) -> int:
 
 @_kept
 def murmur_hash(key: bytes) -> int:
-    """The hash of a key as bytes, as all of Kafka's Java producers have it: murmur2."""
+    """Return the hash of a key as bytes, as all of Kafka's Java producers have it: murmur2."""
     value = _MURMUR_SEED ^ len(key)
     whole = len(key) & ~3
     for start in range(0, whole, 4):
@@ -86,7 +86,7 @@ PARTITIONERS = tuple(_HASHES)
 
 
 def key_hash(partitioner: str) -> KeyHash:
-    """The hash of a partitioner of the original, by its class name.
+    """Return the hash of a partitioner of the original, by its class name.
 
     Raises:
         ConfigError: it is not one of those that are known.
@@ -124,7 +124,7 @@ class Chooser:
         self._next = start
 
     def choose(self, key: bytes | None) -> int:
-        """The partition of a record with this key."""
+        """Return the partition of a record with this key."""
         if key is not None:
             return self._ids[self._hash_of(key) % len(self._ids)]
         chosen = self._round[self._next % len(self._round)]

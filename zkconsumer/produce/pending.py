@@ -38,7 +38,7 @@ class PendingSet:
         records: what it holds.
         sequence: as it was sent, or is to be sent again.
         base_offset: where it was written; None where it is not.
-        is_under_way: a request with it waits for its answer.
+        is_under_way: a request with it waits for its response.
     """
 
     records: OutgoingSet
@@ -104,11 +104,11 @@ class Pending:
         return bool(self._partitions)
 
     def partitions(self) -> tuple[TopicPartition, ...]:
-        """Those to which something is still to be written."""
+        """Return those to which something is still to be written."""
         return tuple(self._partitions)
 
     def next_set(self, tp: TopicPartition, depth: int = 1) -> PendingSet | None:
-        """The set that may be sent to a partition now; None: there is none.
+        """Return the set that may be sent to a partition now; None: there is none.
 
         Args:
             tp: the partition.
@@ -142,7 +142,7 @@ class Pending:
             del self._partitions[tp]
 
     def fail(self, tp: TopicPartition, one: PendingSet) -> bool:
-        """A set is not written, or nobody knows.
+        """Return a set is not written, or nobody knows.
 
         Returns:
             Whether that is its own failure: nothing in front of it in the partition failed.
@@ -178,5 +178,5 @@ class Pending:
                     yield one
 
     def counts(self) -> dict[TopicPartition, int]:
-        """How many records of each partition are not acknowledged."""
+        """Return how many records of each partition are not acknowledged."""
         return {tp: len(found) for tp, found in self._partitions.items()}

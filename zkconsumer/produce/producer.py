@@ -75,7 +75,7 @@ class Producer:
             UnsupportedVersion: the broker can't take that codec.
             AuthenticationFailed: the broker and we don't agree on who we are.
             BrokerError: the broker refused them, for good or until the tries were used up.
-            TransportError: no answer until the tries were used up.
+            TransportError: no response until the tries were used up.
         """
         for _ in range(self._settings.retries):
             try:

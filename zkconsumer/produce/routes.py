@@ -44,7 +44,7 @@ class Routes:
         self._stopped = False
 
     def whole_cluster(self) -> ClusterView:
-        """Every topic there is; creates none.
+        """Return every topic there is; creates none.
 
         Raises:
             ZkConsumerError: as ``ClusterClient.view``.
@@ -54,7 +54,7 @@ class Routes:
         return view
 
     def leader_of(self, tp: TopicPartition) -> Broker:
-        """Who leads a partition.
+        """Return who leads a partition.
 
         Raises:
             BrokerError: it has no leader now, or is not there.
@@ -68,7 +68,7 @@ class Routes:
     def leaders_of(
         self, wanted: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, Broker | BrokerError]:
-        """Who leads these partitions, or why that is not known; at most one question.
+        """Return who leads these partitions, or why that is not known; at most one question.
 
         Raises:
             ZkConsumerError: as ``ClusterClient.view``.
@@ -93,7 +93,7 @@ class Routes:
         return found
 
     def connection_to(self, leader: Broker) -> NegotiatedConnection:
-        """The connection that is kept to a broker, opened where there is none.
+        """Return the connection that is kept to a broker, opened where there is none.
 
         Raises:
             ZkConsumerError: as ``BrokerDialer.dial``.

@@ -25,7 +25,7 @@ class ProducerSettings:
         security: TLS and SASL, unless it was given one.
         acks: ``ACKS_ALL`` waits for all in-sync replicas, ``ACKS_LEADER`` for the leader's log,
             ``ACKS_NONE`` for nothing (the base offset is then -1, and a failure goes unnoticed).
-        timeout_ms: how long the broker, and then the answer, may take.
+        timeout_ms: how long the broker, and then the response, may take.
         retries: further tries after one that may have failed for a passing reason. A try whose
             answer was lost may have been written: then the set is there twice.
         backoff_ms: the pause before each further try.
@@ -57,7 +57,7 @@ class BatchSettings:
         request_bytes: how many bytes of sets go to a broker at once, unless one set is larger: a
             broker closes the connection on more than ``socket.request.max.bytes`` (100 MB).
         idempotent: number the records where brokers can keep account of them (0.11), and let us:
-            what is sent again, since its answer got lost, is not written again then, and
+            what is sent again, since its response got lost, is not written again then, and
             several sets of a partition are under way at a time.
     """
 

@@ -208,7 +208,7 @@ class _Creation:
 
 
 def _all_accepted(response: CreateTopicsResponse) -> bool:
-    """Whether all are there, or on their way; False where the question may be asked again.
+    """Return whether all are there, or on their way; False where the question may be asked again.
 
     Raises:
         BrokerError: one is refused.
@@ -230,7 +230,7 @@ def _all_accepted(response: CreateTopicsResponse) -> bool:
 
 
 def _brokers_to_try(view: ClusterView) -> Broker:
-    """The controller; any broker where it is not told, or is none of them (Kafka 4)."""
+    """Return the controller; any broker where it is not told, or is none of them (Kafka 4)."""
     controller = view.brokers.get(-1 if view.controller_id is None else view.controller_id)
     return controller or next(iter(view.brokers.values()))
 

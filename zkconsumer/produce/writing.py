@@ -1,4 +1,4 @@
-"""One ``BatchProducer.write``: sends what may be sent, takes the answers, and judges failures.
+"""One ``BatchProducer.write``: sends what may be sent, takes the responses, and judges failures.
 
 Thread: one at a time.
 """
@@ -190,7 +190,7 @@ class Writing:
     def _choose(
         self, wanted: Sequence[TopicPartition], depth: int, version: int, *, is_numbered: bool
     ) -> tuple[dict[TopicPartition, tuple[PendingSet, bytes]], list[TopicPartition]]:
-        """The sets that one request takes, and the partitions whose turn comes after it."""
+        """Return the sets that one request takes, and the partitions whose turn comes after it."""
         chosen: dict[TopicPartition, tuple[PendingSet, bytes]] = {}
         size = 0
         for place, tp in enumerate(wanted):
@@ -253,7 +253,7 @@ class Writing:
     # --- answers ----------------------------------------------------------------------------
 
     def _take(self, one: _UnderWay) -> None:
-        """Wait for an answer."""
+        """Wait for a response."""
         try:
             response = one.connection.finish(
                 one.in_flight, timeout_ms=2 * self._producer.timeout_ms
@@ -321,7 +321,7 @@ class Writing:
     # --- who we are -------------------------------------------------------------------------
 
     def _has_identity(self, connection: NegotiatedConnection, version: int) -> bool:
-        """Whether sets for this broker are numbered; asks for an id where there is none.
+        """Return whether sets for this broker are numbered; asks for an id where there is none.
 
         Raises:
             ZkConsumerError: the broker does not answer, or not yet.
@@ -349,7 +349,7 @@ class Writing:
         return True
 
     def _change_identity(self, change: Callable[[], None]) -> None:
-        """Nothing is under way: what is sent from now on is numbered anew, or not at all."""
+        """Nothing is under way: what is sent from now on is numbered again, or not at all."""
         self._identity_change = None
         change()
         for one in self._pending.unsent():

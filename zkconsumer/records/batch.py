@@ -1,6 +1,6 @@
 """Batches of magic 2: which of them a reader sees, and the errors about them.
 
-A batch that ends below the fetch offset is passed over, and so is one that is damaged if the error
+A batch that ends below the fetch offset is ignored, and so is one that is damaged if the error
 about it said to go on at or before the fetch offset. Control batches hold no records of a user's,
 and with a filter the batches of aborted transactions are dropped as well: by their head, without
 decompressing them.
@@ -85,7 +85,7 @@ def read_batches(data: bytes, position: int, gathered: GatheredBatches) -> int:
 
 
 def passed_over(error: CorruptRecord, fetch_offset: int) -> bool:
-    """Whether a damaged entry is one that the fetch offset says to go on behind."""
+    """Return whether a damaged entry is one that the fetch offset says to go on behind."""
     return error.next_offset is not None and error.next_offset <= fetch_offset
 
 

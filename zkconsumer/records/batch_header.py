@@ -94,7 +94,7 @@ def sound_header(data: bytes, entry: Entry) -> BatchHeader:
     """Read the head of a whole batch, judged by the CRC and by what it says of itself.
 
     Raises:
-        CorruptRecord: the batch is not as it was written, or makes no sense.
+        CorruptRecord: the batch is not as it was written, or is invalid.
     """
     size = entry.stop - entry.position - HEADER_BYTES
     if size < MIN_BATCH_SIZE:

@@ -8,7 +8,7 @@ be null, and a value. Deltas count from the batch's base offset and base timesta
 set the time, all records have the batch's largest timestamp. The attributes of a record mean
 nothing yet.
 
-A record below the fetch offset is passed over by its length, its key and value unread: so reading
+A record below the fetch offset is ignored by its length, its key and value unread: so reading
 can go on behind a damaged one in the middle of a batch.
 
 Stricter than Java in two things, which no client writes: a length below -1 is damage, not null; and

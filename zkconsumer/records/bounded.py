@@ -66,5 +66,5 @@ class BoundedOutput:
             self._first = b""
 
     def whole(self) -> bytes:
-        """All that came, in one piece; it is not copied for that."""
+        """Return all that came, in one piece; it is not copied for that."""
         return self._first if self._rest is None else self._rest.getvalue()

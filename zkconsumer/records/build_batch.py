@@ -145,7 +145,7 @@ def build_marker(
 
 
 def with_crc(batch: bytes) -> bytes:
-    """The same batch with the CRC that its bytes ask for."""
+    """Return the same batch with the CRC that its bytes ask for."""
     crc = _CRC.pack(crc32c(batch[CHECKED_FROM:]))
     return batch[:_CRC_AT] + crc + batch[_CRC_AT + len(crc) :]
 
@@ -164,7 +164,7 @@ def _bounds(records: list[Record], traits: BatchTraits) -> tuple[int, int]:
 
 
 def _base_time(records: list[Record], traits: BatchTraits, what: str) -> int:
-    """The time that the others are distances from."""
+    """Return the time that the others are distances from."""
     types = {record.timestamp_type for record in records}
     stamps = [record.timestamp for record in records]
     has_append_time = types == {TimestampType.LOG_APPEND_TIME}
@@ -189,7 +189,7 @@ def _flags(traits: BatchTraits) -> int:
 def _body(
     records: list[Record], base: int, base_time: int, headers: Mapping[int, Headers]
 ) -> bytes:
-    """The records, one behind the other."""
+    """Return the records, one behind the other."""
     number, none, no_headers = _varint, varint(-1), varint(0)
     parts: list[bytes] = []
     for place, (offset, key, value, timestamp, _) in enumerate(records):

@@ -13,7 +13,7 @@ from importlib import import_module
 
 
 def crc32c(data: bytes | memoryview) -> int:
-    """The CRC-32C of some bytes."""
+    """Return the CRC-32C of some bytes."""
     return _library()(data)
 
 

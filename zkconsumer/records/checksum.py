@@ -24,7 +24,7 @@ _ROUNDS, _CALLS = 8, 20
 
 
 def libraries() -> dict[str, Crc32]:
-    """What can compute it here, by name."""
+    """Return what can compute it here, by name."""
     found: dict[str, Crc32] = {"zlib": zlib.crc32}
     with suppress(ImportError):
         found["isal"] = import_module("isal.isal_zlib").crc32

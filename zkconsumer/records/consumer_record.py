@@ -107,11 +107,11 @@ class ConsumerRecord(metaclass=ABCMeta):
 
     @classmethod
     def _make(cls, values: Iterable[Any]) -> RecordFields:
-        """The same of an iterable."""
+        """Return the same of an iterable."""
         return RecordFields._make(values)
 
     def _asdict(self) -> dict[str, Any]:
-        """All fields, by name."""
+        """Return all fields, by name."""
         return dict(zip(FIELDS, self, strict=True))
 
     def _replace(self, **named: Any) -> RecordFields:
@@ -131,11 +131,11 @@ class ConsumerRecord(metaclass=ABCMeta):
         return iter(self[:])
 
     def index(self, value: object, *bounds: int) -> int:
-        """Where that value is; ValueError where it is not."""
+        """Return where that value is; ValueError where it is not."""
         return tuple(self).index(value, *bounds)
 
     def count(self, value: object) -> int:
-        """How many fields have that value."""
+        """Return how many fields have that value."""
         return tuple(self).count(value)
 
     @property
@@ -258,7 +258,7 @@ def header_size(headers: Headers | list[tuple[str, bytes | None]]) -> int:
 
 
 def facts_of(record: ConsumerRecord) -> tuple[object, ...]:
-    """What equal records have in common, whichever engine made them."""
+    """Return what equal records have in common, whichever engine made them."""
     return (
         *(record.topic, record.partition, record.leader_epoch, record.offset),
         *(record.timestamp, int(record.timestamp_type), record.raw_key, record.raw_value),
@@ -289,7 +289,7 @@ class _Given:
 
 
 def parts_of(record: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """How to make it again, in a process with whichever engine: for ``pickle`` and ``copy``.
+    """Return how to make it again, in a process with whichever engine: for ``pickle`` and ``copy``.
 
     Deserialisers are functions, often nameless ones, which can't be pickled: what they make is.
     """
@@ -309,7 +309,7 @@ def parts_of(record: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 def made_again(
     place: tuple[str, int], leader_epoch: int, row: Row, headers: Headers, made: dict[str, Any]
 ) -> ConsumerRecord:
-    """The other way round. What was pickled names it: it stays under this name."""
+    """Return the other way round. What was pickled names it: it stays under this name."""
     key = _Given(made["key"]) if "key" in made else None
     value = _Given(made["value"]) if "value" in made else None
     origin = RecordOrigin(TopicPartition(*place), key, value)

@@ -56,7 +56,7 @@ def decode_record_set(
 ) -> DecodedSet:
     """Decode the record set that a broker returned for a fetch from ``fetch_offset``.
 
-    Entries below ``fetch_offset`` are passed over unread, so after a CorruptRecord reading can
+    Entries below ``fetch_offset`` are ignored unread, so after a CorruptRecord reading can
     go on at its ``next_offset`` even in the middle of a compressed set.
 
     Args:

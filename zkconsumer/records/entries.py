@@ -108,7 +108,7 @@ def entry_at(data: bytes, position: int, base_offset: int = 0) -> Entry | None:
     """Find the entry at a position; None where the data ends before it does.
 
     Raises:
-        CorruptRecord: its size or offset makes no sense.
+        CorruptRecord: its size or offset is invalid.
     """
     if len(data) - position < HEADER_BYTES:
         return None

@@ -8,7 +8,7 @@ itself. Attributes: codec in bits 0-2; in magic 1, bit 3 says that the broker se
 
 A wrapper has the offset of the last message in it. Inside, offsets are absolute in magic 0; in
 magic 1 they count from the set's start, so the last one inside fixes the start. A set resumed in
-its middle is read whole, and what lies below the fetch offset is passed over unread.
+its middle is read whole, and what lies below the fetch offset is ignored unread.
 
 The walk is split. ``_read_plain`` reads as many sound, uncompressed messages as there are and stops
 at anything else; ``unkeyed`` and ``keyed`` do so before it for the commonest of them, and are

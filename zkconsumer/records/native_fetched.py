@@ -26,7 +26,7 @@ for _kind in (_core.ConsumerRecord, _core.DecodedConsumerRecord):
 
 
 def native_origin(origin: RecordOrigin) -> "_core.Origin[object, object]":
-    """What the core knows of an origin; made once."""
+    """Return what the core knows of an origin; made once."""
     if origin.native is None:
         origin.native = _core.Origin(
             origin.topic, origin.partition, origin.key_deserializer, origin.value_deserializer

@@ -68,7 +68,7 @@ def _bounded(size: int) -> int:
 
 
 def _filter(reader: _core.SetReader) -> CommittedFilter | None:
-    """The filter as it stands in front of the entry at which the core stopped."""
+    """Return the filter as it stands in front of the entry at which the core stopped."""
     found = reader.transactions()
     if found is None:
         return None

@@ -14,9 +14,9 @@ that one is at fault which the entry behind both contradicts, too.
   begins there, will not. Those of 0.8 note it last.
 - Brokers of today give a compressed set, of which compaction took the end, as one that ends below
   the offset that was asked for. So what lies below, in front of everything else, is wrong once: if
-  it comes again, it is passed over.
+  it comes again, it is ignored.
 - A broker finds an offset by the same damaged headers. So an entry of which it is known that all
-  asked for lies behind it is passed over where it comes first, whatever it claims.
+  asked for lies behind it is ignored where it comes first, whatever it claims.
 
 Source: Kafka 0.8.2.2 ``LogSegment.translateOffset``, ``KafkaApis.readMessageSet``; 3.9
 ``Partition.readRecords``, ``RecordsUtil.downConvert``.
@@ -199,13 +199,13 @@ def believed(
 
     Args:
         data: the whole set as it came.
-        fetch_offset: what was asked for.
+        fetch_offset: what was requested for.
         high_watermark: as of the same answer, or of a later one.
         is_again: whether an answer to the same question was not believed before this one.
         max_decompressed_bytes: how much may be unpacked to find where a set begins.
         find: finds what does not fit.
     """
-    start = through = 0  # up to where entries are passed over, and may be
+    start = through = 0  # up to where entries are ignored, and may be
     entry_position = SetPosition(0, fetch_offset, is_first=True)
     while (suspect := find(data, entry_position, high_watermark)) is not None:
         entry = _entry_at(data, suspect.position)
@@ -322,7 +322,7 @@ def _last_of_batch(data: memoryview, position: int, stop: int, base_offset: int)
 
 
 def _is_sound(data: memoryview, entry: _Entry) -> bool:
-    """Whether what a checksum covers of a whole entry is as it was written."""
+    """Return whether what a checksum covers of a whole entry is as it was written."""
     wanted: int = _CRC.unpack_from(data, entry.position + _CRC_AT[entry.magic])[0]
     if entry.magic == MAGIC:
         return crc32c(data[entry.position + CHECKED_FROM : entry.stop]) == wanted

@@ -109,7 +109,7 @@ class PureSlice:
         return self._decoded.records.plain[self._start : self._stop]
 
     def _stretches(self) -> Iterable[tuple[int, int]]:
-        """The indexes at which stretches of one epoch end, each with that epoch."""
+        """Yield the indexes at which stretches of one epoch end, each with that epoch."""
         if self._start == self._stop:
             return
         epochs = self._decoded.leader_epochs

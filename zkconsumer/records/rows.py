@@ -19,7 +19,7 @@ Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 
 class Rows(Sequence[Record]):
-    """A sequence of records that are made when they are asked for, anew each time.
+    """A sequence of records that are made when they are asked for, again each time.
 
     Args:
         plain: the rows; not copied.
@@ -63,5 +63,5 @@ def made(rows: Iterable[Row]) -> list[Record]:
 
 
 def plain(records: Sequence[Record]) -> Sequence[Row]:
-    """The same as rows, if they are there; else as they are: a record is a row, too."""
+    """Return the same as rows, if they are there; else as they are: a record is a row, too."""
     return records.plain if isinstance(records, Rows) else records

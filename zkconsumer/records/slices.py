@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class RecordSlice(Protocol):
     """Records of one partition, one behind the other, for one caller; it does not change.
 
-    Making its records twice makes them anew.
+    Making its records twice makes them again.
     """
 
     @property
@@ -59,7 +59,7 @@ class RecordSlice(Protocol):
         """The same for columns: stretches of records, native runs or plain rows, in their order."""
 
     def headers(self) -> Mapping[int, Headers]:
-        """The headers of the records that have some, by index."""
+        """Return the headers of the records that have some, by index."""
 
     def leader_epochs(self) -> tuple[tuple[int, int], ...]:
         """As of ``DecodedBatches``: pairs of an index and the epoch from there on."""

@@ -80,7 +80,7 @@ class CommittedFilter:
     def resumed(
         cls, to_come: Iterable[AbortedTransaction], in_aborted: Iterable[int]
     ) -> "CommittedFilter":
-        """A filter in the middle of an answer, which another one saw the front of.
+        """Return a filter in the middle of an answer, which another one saw the front of.
 
         Args:
             to_come: the aborted transactions that have not begun.
@@ -91,7 +91,7 @@ class CommittedFilter:
         return made
 
     def drops(self, header: BatchHeader, marker: Marker | None = None) -> bool:
-        """Whether a user must not see the next batch.
+        """Return whether a user must not see the next batch.
 
         Args:
             header: the batch's.

@@ -69,7 +69,7 @@ class BrokerServer(Server):
                 client.delete(self._path("/controller"))
 
     def _serves(self) -> bool:
-        """Whether it is registered with this run's port and answers."""
+        """Return whether it is registered with this run's port and answers."""
         try:
             with self._zookeeper.client() as client:
                 node = client.get(self._path(f"/brokers/ids/{self.address.id}"))

@@ -51,7 +51,7 @@ class BrokerKnowledge:
 
 
 def request_versions(broker: Broker, timeout_ms: int = 5_000) -> BrokerKnowledge | None:
-    """The broker's view; None where it does not answer."""
+    """Return the broker's view; None where it does not answer."""
     try:
         reader = _request(broker, _METADATA, struct.pack(">i", 0), timeout_ms)
         brokers = []
@@ -83,7 +83,7 @@ def _read_topic(
 
 
 def leads(broker: Broker, partition: TopicPartition, timeout_ms: int = 5_000) -> bool:
-    """Whether the broker serves the partition as its leader, not just was named so."""
+    """Return whether the broker serves the partition as its leader, not just was named so."""
     name = partition.topic.encode()
     body = struct.pack(">iih", -1, 1, len(name)) + name
     body += struct.pack(">iiqi", 1, partition.partition, _LATEST, 1)

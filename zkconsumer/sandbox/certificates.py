@@ -24,7 +24,7 @@ except ImportError as error:
         "the sandbox makes its certificates with trustme: pip install 'zkconsumer[sandbox]'"
     ) from error
 
-STORE_PASSWORD = "store-secret"  # noqa: S105 - of files that are made anew each time
+STORE_PASSWORD = "store-secret"  # noqa: S105 - of files that are made again each time
 KEY_PASSWORD = "key-secret"  # noqa: S105 - as above
 
 

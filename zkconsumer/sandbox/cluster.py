@@ -35,7 +35,7 @@ class Sandbox:
         options: see ``SandboxOptions``.
 
     Raises:
-        SandboxError: an option makes no sense.
+        SandboxError: an option is invalid.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class Sandbox:
             config: the topic's own settings.
 
         Raises:
-            SandboxError: the topic exists, the numbers make no sense, or it took too long.
+            SandboxError: the topic exists, the numbers are invalid, or it took too long.
         """
         replicas = assignment or self._spread(range(partitions), replication)
         self._cluster.topics.create(name, replicas, config or {})

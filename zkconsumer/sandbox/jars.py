@@ -35,12 +35,12 @@ def cache_folder(environ: Mapping[str, str], home: Path) -> Path:
 
 
 def shipped_lock() -> JarLock:
-    """The lock file of this package."""
+    """Return the lock file of this package."""
     return parse_lock(resources.files(__package__).joinpath(LOCK_FILE).read_text("utf-8"))
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in lower-case hex."""
+    """Return the SHA-256 of a file, in lower-case hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -58,7 +58,7 @@ class JarCache:
         self._fetch = fetch
 
     def class_path(self, jars: tuple[PinnedJar, ...]) -> list[Path]:
-        """The files of the jars, in order; missing ones are downloaded first.
+        """Return the files of the jars, in order; missing ones are downloaded first.
 
         Raises:
             SandboxError: a jar could not be had, or is not the one that was pinned.
@@ -71,7 +71,7 @@ class JarCache:
         return [self._path(one.jar) for one in jars]
 
     def missing(self, jars: tuple[PinnedJar, ...]) -> int:
-        """How many of the jars would have to be downloaded."""
+        """Return how many of the jars would have to be downloaded."""
         return sum(not self._path(one.jar).exists() for one in jars)
 
     def _path(self, jar: Jar) -> Path:
@@ -114,7 +114,7 @@ def user_cache() -> JarCache:
 
 
 def class_path(kafka: str) -> list[Path]:
-    """The class path of a Kafka version, from this user's cache.
+    """Return the class path of a Kafka version, from this user's cache.
 
     Raises:
         SandboxError: a jar could not be had, or has the wrong checksum.
@@ -123,5 +123,5 @@ def class_path(kafka: str) -> list[Path]:
 
 
 def missing_jars(kafka: str) -> int:
-    """How many jars of a Kafka version ``class_path`` would download."""
+    """Return how many jars of a Kafka version ``class_path`` would download."""
     return user_cache().missing(shipped_lock().class_path(kafka))

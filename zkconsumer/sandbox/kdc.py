@@ -44,7 +44,7 @@ _DAY_MS: Final = 86_400_000
 
 
 def krb5_conf(port: int, *, ticket_lifetime_s: int | None = None) -> str:
-    """The file that tells Kerberos' libraries, MIT's and Java's, of this KDC alone.
+    """Return the file that tells Kerberos' libraries, MIT's and Java's, of this KDC alone.
 
     Args:
         port: where the KDC listens.
@@ -68,7 +68,7 @@ def krb5_conf(port: int, *, ticket_lifetime_s: int | None = None) -> str:
 
 
 class KeyDistributionCenter(Server):
-    """The KDC, with the keys of brokers and of a client made anew at each start.
+    """The KDC, with the keys of brokers and of a client made again at each start.
 
     Args:
         launcher: starts Java; the class path is its own.
@@ -137,7 +137,7 @@ class KeyDistributionCenter(Server):
 
 
 def kdc_class_path() -> tuple[Path, ...]:
-    """The KDC's jars, from this user's cache; missing ones are downloaded first.
+    """Return the KDC's jars, from this user's cache; missing ones are downloaded first.
 
     Raises:
         SandboxError: a jar could not be had, or has the wrong checksum.

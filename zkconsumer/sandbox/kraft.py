@@ -42,7 +42,7 @@ _TOOL_MS: Final = 60_000
 
 
 def node_properties(folder: Path, port: int, controller_port: int) -> dict[str, str]:
-    """The settings of the node; its internal topics are small, and of one replica."""
+    """Return the settings of the node; its internal topics are small, and of one replica."""
     return {
         "process.roles": "broker,controller",
         "node.id": "1",

@@ -1,4 +1,4 @@
-"""Writes ``jars.lock.json`` anew: ``python -m zkconsumer.sandbox.lock``.
+"""Writes ``jars.lock.json`` again: ``python -m zkconsumer.sandbox.lock``.
 
 Resolves every version of the table, and Kafka 4, and hashes every jar, and those of Spark's
 connector and of the KDC. Run it after a change of the table and read the difference: a jar whose

@@ -64,7 +64,7 @@ class JarLock:
     versions: Mapping[str, tuple[PinnedJar, ...]]
 
     def class_path(self, kafka: str) -> tuple[PinnedJar, ...]:
-        """The jars of one version, in class path order.
+        """Return the jars of one version, in class path order.
 
         Raises:
             SandboxError: the lock has no such version.

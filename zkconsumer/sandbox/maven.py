@@ -25,7 +25,7 @@ _TIMEOUT_S = 60
 
 
 def repository_url(environ: Mapping[str, str], home: Path) -> str | None:
-    """Which repository to use; None means jgo's own choice, Maven Central.
+    """Return which repository to use; None means jgo's own choice, Maven Central.
 
     The environment variable wins; then the first mirror of Maven Central in the user's
     ``~/.m2/settings.xml``. Proxies come from the usual environment variables.
@@ -82,7 +82,7 @@ def fetch(jar: Jar, into: Path, repository: str | None) -> Path:
 
 
 def resolve(version: KafkaVersion, cache: Path, repository: str | None) -> list[Jar]:
-    """The whole class path of a version: itself, its extras, then all it depends on, sorted.
+    """Return the whole class path of a version: itself, its extras, then all it depends on, sorted.
 
     Raises:
         SandboxError: the repository could not be read.
@@ -121,13 +121,13 @@ def _context(cache: Path, repository: str | None) -> "MavenContext":
 
 
 def _shown(url: str) -> str:
-    """A URL without the user name and password that it may hold."""
+    """Return a URL without the user name and password that it may hold."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def _reason(error: Exception) -> str:
-    """The innermost reason of a nested error that the system gave, on one line."""
+    """Return the innermost reason of a nested error that the system gave, on one line."""
     reason: BaseException = error
     inner: BaseException | None = error
     while inner is not None:

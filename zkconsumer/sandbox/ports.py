@@ -17,7 +17,7 @@ _of_the_system = random.SystemRandom()
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on the port of the loopback address now."""
+    """Return whether a server could listen on the port of the loopback address now."""
     with socket.socket() as probe:
         # As servers do: a port whose last connections are still fading out is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -43,7 +43,7 @@ def require_free(port: int, what: str) -> None:
 
 
 def pick_free(taken: set[int]) -> int:
-    """A free port below the range that the system hands out to outgoing connections.
+    """Return a free port below the range that the system hands out to outgoing connections.
 
     A stopped server's port must stay free until it starts again, so the system must not give it
     to a client meanwhile; a client that tries the port of a stopped server could even be given

@@ -42,7 +42,7 @@ class ChildProcess:
         self._status: int | None = None
 
     def poll(self) -> int | None:
-        """Its exit status, negative for the signal that killed it; None while it runs."""
+        """Return its exit status, negative for the signal that killed it; None while it runs."""
         return self.wait(timeout_ms=0)
 
     def wait(self, timeout_ms: int) -> int | None:
@@ -100,7 +100,7 @@ class ChildProcess:
 
 
 def is_frozen(pid: int) -> bool:
-    """Whether no thread of a process runs, as far as the system tells (Linux alone does)."""
+    """Return whether no thread of a process runs, as far as the system tells (Linux alone does)."""
     tasks = Path(f"/proc/{pid}/task")
     if not tasks.is_dir():
         return True

@@ -40,7 +40,7 @@ class BrokerLayout:
 
 
 def render_properties(properties: Mapping[str, str]) -> str:
-    """A Java property file."""
+    """Return a Java property file."""
     return "".join(f"{key}={_escaped(value)}\n" for key, value in properties.items())
 
 
@@ -57,7 +57,7 @@ def _escaped(value: str) -> str:
 def zookeeper_properties(
     version: KafkaVersion, *, port: int, listen_host: str, data_dir: Path, tick_ms: int
 ) -> dict[str, str]:
-    """The settings of the ZooKeeper server that ships with a Kafka version."""
+    """Return the settings of the ZooKeeper server that ships with a Kafka version."""
     properties = {
         "dataDir": str(data_dir),
         "clientPort": str(port),
@@ -75,7 +75,7 @@ def zookeeper_properties(
 def broker_properties(
     version: KafkaVersion, layout: BrokerLayout, overrides: Mapping[str, str]
 ) -> dict[str, str]:
-    """The settings of one broker; ``overrides`` win."""
+    """Return the settings of one broker; ``overrides`` win."""
     properties = {
         "broker.id": str(layout.id),
         **_address(version, layout),
@@ -146,7 +146,7 @@ def java_command(
     log4j: Path,
     heap_mb: int,
 ) -> list[str]:
-    """The command line up to the main class, tuned to start fast and stay small."""
+    """Return the command line up to the main class, tuned to start fast and stay small."""
     return [
         str(java),
         f"-Xmx{heap_mb}m",

@@ -124,7 +124,7 @@ def check_release(version: KafkaVersion, security: str | None) -> None:
 
 
 def tls_properties(certificates: "Certificates") -> dict[str, str]:
-    """Where a broker finds its key, and whom it trusts."""
+    """Return where a broker finds its key, and whom it trusts."""
     from zkconsumer.sandbox.certificates import STORE_PASSWORD  # noqa: PLC0415 - its packages
 
     return {
@@ -245,17 +245,17 @@ def jaas_flag(path: Path) -> str:
 
 
 def scram_jaas() -> str:
-    """The brokers' file; they say nothing of themselves by it."""
+    """Return the brokers' file; they say nothing of themselves by it."""
     return _section("KafkaServer", _SCRAM_MODULE.format("broker", "none"))
 
 
 def oauth_jaas() -> str:
-    """The brokers' file."""
+    """Return the brokers' file."""
     return _section("KafkaServer", _OAUTH_MODULE.format("broker"))
 
 
 def kerberos_jaas(section: str, keytab: Path, principal: str) -> str:
-    """The brokers' file (``KafkaServer``) or the one of Kafka's tools (``KafkaClient``)."""
+    """Return the brokers' file (``KafkaServer``) or the one of Kafka's tools (``KafkaClient``)."""
     return _section(section, _KERBEROS_MODULE.format(keytab, principal))
 
 
@@ -266,7 +266,7 @@ def zookeeper_jaas(password: str) -> str:
 
 
 def zookeeper_settings(password: str) -> dict[str, str]:
-    """A client's settings towards such a ZooKeeper, in the names that all doors take."""
+    """Return a client's settings towards such a ZooKeeper, in the names that all doors take."""
     return {
         "zookeeper_auth_scheme": "sasl",
         "zookeeper_auth_username": USER,
@@ -275,7 +275,7 @@ def zookeeper_settings(password: str) -> dict[str, str]:
 
 
 def scram_user(password: str, salt: bytes) -> bytes:
-    """The node of a user that may come by SCRAM-SHA-512, as ``kafka-configs`` writes it."""
+    """Return the node of a user that may come by SCRAM-SHA-512, as ``kafka-configs`` writes it."""
     salted = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ITERATIONS)
     client_key = hmac.digest(salted, b"Client Key", "sha512")
     parts = {
@@ -289,7 +289,7 @@ def scram_user(password: str, salt: bytes) -> bytes:
 
 
 def dotted(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings as a file of properties has them."""
+    """Return the settings as a file of properties has them."""
     return {name.replace("_", "."): value for name, value in settings.items()}
 
 

@@ -182,11 +182,11 @@ class Server:
         self._paused = False
 
     def message(self, text: str) -> bool:
-        """Whether a line that it logged or printed holds a text."""
+        """Return whether a line that it logged or printed holds a text."""
         return any(text in line for line in self._lines())
 
     def printed(self, text: str) -> bool:
-        """Whether its standard output of the present run holds a text."""
+        """Return whether its standard output of the present run holds a text."""
         return text in _text_of(self._folder / "output")
 
     def _running(self) -> ChildProcess:
@@ -195,7 +195,7 @@ class Server:
         return self._process
 
     def _lines(self) -> list[str]:
-        """What the present run printed, then what all runs logged."""
+        """Return what the present run printed, then what all runs logged."""
         text = _text_of(self._folder / "output") + _text_of(self._folder / "log")
         lines = (line.strip() for line in text.splitlines())
         # Lines that start with a bracket are the JVM's own, such as the classes it loads.

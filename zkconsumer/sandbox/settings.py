@@ -91,7 +91,7 @@ def check_settings(kafka: str, brokers: int, **options: Unpack[SandboxOptions]) 
     """Check and complete the arguments of ``Sandbox``.
 
     Raises:
-        SandboxError: an option makes no sense; the message names it.
+        SandboxError: an option is invalid; the message names it.
     """
     for name in options.keys() - SandboxOptions.__annotations__.keys():
         hint = did_you_mean(name, ["kafka", "brokers", *SandboxOptions.__annotations__])
@@ -164,7 +164,7 @@ def _complaints(settings: Settings) -> list[tuple[str, bool]]:
 
 
 def make_work_dir(settings: Settings) -> tuple[Path, bool]:
-    """The folder to work in, made where needed, and whether it is temporary.
+    """Return the folder to work in, made where needed, and whether it is temporary.
 
     Raises:
         SandboxError: it can't be made.

@@ -22,7 +22,7 @@ COORDINATES = (
 
 
 def connector_jars() -> list[Path]:
-    """The connector's jars, from this user's cache; missing ones are downloaded first.
+    """Return the connector's jars, from this user's cache; missing ones are downloaded first.
 
     Give them to Spark as ``spark.jars``, joined by commas, before the session starts.
 

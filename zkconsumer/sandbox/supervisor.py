@@ -9,7 +9,7 @@ may have many; here there is only one.
 Run as a script, with the number of the socket's descriptor and the owner's process id; it uses
 the standard library only.
 
-The protocol, one JSON object a packet (``SOCK_SEQPACKET``), each with one answer:
+The protocol, one JSON object a packet (``SOCK_SEQPACKET``), each with one response:
 
 ``{"op": "spawn", "argv": [...], "cwd": path, "stdin": path, "stdout": path, "stderr": path}``
     with one descriptor

@@ -77,7 +77,7 @@ class ScalaTool:
         return text[: text.rfind("\n") + 1].splitlines()
 
     def poll(self) -> int | None:
-        """Its exit status; None while it runs."""
+        """Return its exit status; None while it runs."""
         return self._process.poll()
 
     def wait(self, timeout_ms: int = 60_000) -> ToolResult:
@@ -94,7 +94,7 @@ class ScalaTool:
     def wait_for_line(
         self, matches: Callable[[str], bool], *, timeout_ms: int = 30_000, what: str = "a line"
     ) -> str:
-        """The first line that it prints and that matches, whenever it comes.
+        """Return the first line that it prints and that matches, whenever it comes.
 
         Raises:
             SandboxError: none came in time, or it ended before.

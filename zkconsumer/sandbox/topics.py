@@ -88,7 +88,7 @@ class TopicAdmin:
         self.await_leaders(topic, len(assignment))
 
     def partitions(self, topic: str) -> dict[int, list[int]]:
-        """The assignment of a topic as ZooKeeper has it.
+        """Return the assignment of a topic as ZooKeeper has it.
 
         Raises:
             SandboxError: there is no such topic.
@@ -181,7 +181,7 @@ class TopicAdmin:
     def await_settled(self) -> None:
         """Wait until there is a controller and all live brokers name the same live leaders.
 
-        A partition without a live broker that could lead it is passed over.
+        A partition without a live broker that could lead it is ignored.
 
         Raises:
             SandboxError: it took too long; the message tells what was missing.
@@ -202,7 +202,7 @@ class TopicAdmin:
             )
 
     def _unsettled(self, client: ZooKeeperClient, brokers: Sequence[Broker]) -> str:
-        """What is missing first; empty where all is well."""
+        """Return what is missing first; empty where all is well."""
         if brokers and client.get(self._path("/controller")) is None:
             return "there is no controller"
         topics = set(client.children(self._path("/brokers/topics")))

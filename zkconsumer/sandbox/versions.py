@@ -149,7 +149,7 @@ VERSIONS = {
 
 
 def kafka_version(name: str) -> KafkaVersion:
-    """The table's row for a release.
+    """Return the table's row for a release.
 
     Raises:
         SandboxError: the sandbox does not know it; the message lists what it knows.

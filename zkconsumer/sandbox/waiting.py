@@ -1,4 +1,4 @@
-"""Waiting for a server: ask until the answer is there, up to a deadline."""
+"""Waiting for a server: ask until the response is there, up to a deadline."""
 
 import threading
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def await_result(
     complaint: Callable[[], str],
     clock: Clock | None = None,
 ) -> T:
-    """Ask until the answer is neither None nor False, and return it.
+    """Ask until the response is neither None nor False, and return it.
 
     Args:
         request: one question to a server; it must not block for long.

@@ -51,11 +51,11 @@ class ZooKeeperServer(Server):
         super().__init__("ZooKeeper", folder, launch=launch, ready=self._responses)
 
     def client(self, session: tuple[int, bytes] | None = None) -> ZooKeeperClient:
-        """A client of our own; see ``ZooKeeperClient``."""
+        """Return a client of our own; see ``ZooKeeperClient``."""
         return ZooKeeperClient(LOOPBACK, self.port, session=session)
 
     def _responses(self) -> bool:
-        """Whether it serves.
+        """Return whether it serves.
 
         A connection that comes and goes while the server is still loading its data sends 3.4.10
         and later into an endless loop: they open the port first, and then fail to close what

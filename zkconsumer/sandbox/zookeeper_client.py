@@ -34,7 +34,7 @@ class ZooKeeperClient:
     Args:
         port: the server's port on ``host``.
         session: the id and the password of a session to join; None opens a new one.
-        timeout_ms: for the session, and for each answer.
+        timeout_ms: for the session, and for each response.
 
     Raises:
         SandboxError: no server answers there, or the session to join has expired.
@@ -89,7 +89,7 @@ class ZooKeeperClient:
             self.create("/" + "/".join(parts[: depth + 1]))
 
     def get(self, path: str) -> Node | None:
-        """The node's data; None where there is none."""
+        """Return the node's data; None where there is none."""
         reply = self._request(_GET_DATA, _text(path) + b"\0")
         if reply is None:
             return None
@@ -136,7 +136,7 @@ class ZooKeeperClient:
         return int(granted_id)
 
     def _request(self, operation: int, body: bytes) -> bytes | None:
-        """The body of the answer; None for a missing node, or one that is there already."""
+        """Return the body of the answer; None for a missing node, or one that is there already."""
         self._xid += 1
         self._send(struct.pack(">ii", self._xid, operation) + body)
         reply = self._receive()
@@ -193,7 +193,7 @@ def _text(text: str) -> bytes:
 
 
 def _read_buffer(reply: bytes, at: int) -> tuple[bytes, int]:
-    """A length-prefixed field and the position behind it; a length of -1 means none."""
+    """Return a length-prefixed field and the position behind it; a length of -1 means none."""
     (size,) = struct.unpack_from(">i", reply, at)
     end = at + 4 + max(0, size)
     return reply[at + 4 : end], end

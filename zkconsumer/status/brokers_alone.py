@@ -12,7 +12,7 @@ class BrokersAlone:
     topics have settings of their own or are being deleted.
 
     Attributes:
-        bootstrap_servers: the brokers to begin with, as ``host:port``, by commas.
+        bootstrap_servers: the bootstrap brokers, as ``host:port``, by commas.
         no_zookeeper: whether the cluster has none (KRaft), by the word of a broker; None while
             none has been asked.
 

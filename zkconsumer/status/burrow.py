@@ -208,13 +208,13 @@ def partition_status(
 
 
 def _stopped(commits: Sequence[CommitSample], now_ms: int, least_span_ms: int) -> bool:
-    """Whether it has been silent for longer than the window is long."""
+    """Return whether it has been silent for longer than the window is long."""
     span_ms = commits[-1].at_ms - commits[0].at_ms
     return now_ms - commits[-1].at_ms > max(span_ms, least_span_ms)
 
 
 def _rewound(commits: Sequence[CommitSample]) -> bool:
-    """Whether it went back for the first time and has not come as far again since."""
+    """Return whether it went back for the first time and has not come as far again since."""
     for index, (before, after) in enumerate(pairwise(commits), start=1):
         if after.offset < before.offset:
             return all(one.offset < before.offset for one in commits[index:])

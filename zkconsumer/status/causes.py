@@ -98,7 +98,7 @@ def _read_of(member: MemberStatus, topics: Set[str]) -> dict[str, int]:
 
 
 def _is_same_range(one: MemberStatus, other: MemberStatus) -> bool:
-    """Whether the second can be the first, started anew."""
+    """Return whether the second can be the first, started again."""
     if one.instance_id is not None or other.instance_id is not None:
         return one.instance_id == other.instance_id
     return one.host is not None and (one.host, one.client_id) == (other.host, other.client_id)

@@ -82,7 +82,7 @@ class Grid:
     rows: tuple[PartitionRow, ...]
 
     def counts(self, topic: str) -> tuple[int, ...]:
-        """How many of a topic's partitions each column has."""
+        """Return how many of a topic's partitions each column has."""
         found = [0] * len(self.columns)
         for row in self.rows:
             if row.column is not None and row.topic_partition.topic == topic:
@@ -114,7 +114,7 @@ def grid_of(group: GroupStatus, verification: Verification) -> Grid:
 
 
 def moved(before: Grid, after: Grid) -> tuple[TopicPartition, ...]:
-    """The partitions of ``after`` that had another owner before, or none; in order."""
+    """Return the partitions of ``after`` that had another owner before, or none; in order."""
     owners = {row.topic_partition: row.owner for row in before.rows}
     return tuple(
         row.topic_partition
@@ -124,7 +124,7 @@ def moved(before: Grid, after: Grid) -> tuple[TopicPartition, ...]:
 
 
 def short_labels(group_id: str, names: Iterable[str]) -> dict[str, str]:
-    """A short name for each, by which people tell them apart.
+    """Return a short name for each, by which people tell them apart.
 
     The group's id goes, as do the parts that all have in front, such as the host where there is
     only one.
@@ -139,7 +139,7 @@ def short_labels(group_id: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def _shared_parts(texts: list[str]) -> int:
-    """How long the beginning is that all have, up to the end of a part of the id."""
+    """Return how long the beginning is that all have, up to the end of a part of the id."""
     first, last = min(texts), max(texts)  # whatever these two share, those between them do, too
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     shared = "".join(char for char, _ in alike)
@@ -191,6 +191,6 @@ def _columns(
 
 
 def _owner_of(kind: GroupKind, owner: str) -> tuple[str, int | None]:
-    """The id of the owner, and the number of its stream in a ZooKeeper group."""
+    """Return the id of the owner, and the number of its stream in a ZooKeeper group."""
     thread = ConsumerThreadId.parse(owner) if kind is GroupKind.ZOOKEEPER else None
     return (owner, None) if thread is None else (thread.consumer_id, thread.thread)

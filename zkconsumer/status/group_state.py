@@ -27,7 +27,7 @@ _REPORTED = {
 
 
 def coordinator_state(reported: str) -> GroupState:
-    """What a coordinator's own word means.
+    """Return what a coordinator's own word means.
 
     Source: Kafka 3.9 ``GroupMetadata``, ``ConsumerGroup.ConsumerGroupState``; 0.9 calls a group
     without members ``Dead``, even one with offsets.
@@ -40,7 +40,7 @@ def zookeeper_state(
     partition_ids: PartitionIds | None,
     live_sessions: frozenset[int] | None = None,
 ) -> GroupState:
-    """How a ZooKeeper group stands, from its nodes.
+    """Return how a ZooKeeper group stands, from its nodes.
 
     Args:
         group: its ``state`` is not looked at.

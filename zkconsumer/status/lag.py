@@ -87,7 +87,7 @@ class GroupLag:
 
 
 def records_behind(kind: GroupKind, partition: GroupPartition) -> int | None:
-    """The lag of one partition in records."""
+    """Return the lag of one partition in records."""
     committed = partition.effective(kind)
     if committed is None or partition.log_end is None:
         return None
@@ -95,7 +95,7 @@ def records_behind(kind: GroupKind, partition: GroupPartition) -> int | None:
 
 
 def standing_of(kind: GroupKind, partition: GroupPartition) -> Standing:
-    """Where the committed offset lies in the log.
+    """Return where the committed offset lies in the log.
 
     A commit that was read after the log's end may well be larger than it: that is no fault, the
     log has grown meanwhile.
@@ -122,7 +122,7 @@ def time_behind(
     *,
     written_ms: int | None = None,
 ) -> TimeLag | None:
-    """How long ago the record at a committed offset was written: the one definition of it.
+    """Return how long ago the record at a committed offset was written: the one definition of it.
 
     The record itself says when, where its log has timestamps (the format of 0.10 and later). Where
     not, it is estimated from when the log was seen to grow beyond the offset; for an offset that
@@ -154,7 +154,7 @@ def time_behind(
 
 
 def group_lag(group: GroupStatus, history: History, now_ms: int) -> GroupLag:
-    """How far a group is behind, in every partition that it has.
+    """Return how far a group is behind, in every partition that it has.
 
     Args:
         group: as it is seen now.

@@ -1,6 +1,6 @@
 """What is seen of a cluster at one moment: brokers, topics, groups of both kinds. Pure values.
 
-The one rule: a part that could not be read, or makes no sense, is a ``problem`` or a
+The one rule: a part that could not be read, or is invalid, is a ``problem`` or a
 ``PartFailure`` with its reason in plain words; it never keeps the rest from being shown. None
 always means *not known* (or not there, where the attribute says so), never zero.
 
@@ -256,14 +256,14 @@ class GroupPartition(NamedTuple):
     next_written_ms: int | None = None
 
     def committed_in(self, storage: Storage) -> CommittedOffset | None:
-        """What this storage holds."""
+        """Return what this storage holds."""
         for one in self.committed:
             if one.storage == storage:
                 return one
         return None
 
     def effective(self, kind: GroupKind) -> CommittedOffset | None:
-        """Where the group would go on reading.
+        """Return where the group would go on reading.
 
         A coordinator's group reads from Kafka. A ZooKeeper group can have its offsets in either;
         from outside nobody sees which of them its members are set to, so the larger counts, as
@@ -375,7 +375,7 @@ class ClusterSnapshot:
         return "none" if self.brokers_alone.no_zookeeper else "unknown"
 
     def partition_ids(self) -> dict[str, tuple[int, ...]]:
-        """The partition numbers of every topic, ascending, as assignors want them."""
+        """Return the partition numbers of every topic, ascending, as assignors want them."""
         return {
             topic.name: tuple(one.topic_partition.partition for one in topic.partitions)
             for topic in self.topics

@@ -130,7 +130,7 @@ def plan_scaling(
 
 
 def _scaled_members(group: GroupStatus, scale: Scale) -> dict[str, dict[str, int]]:
-    """What each member would read, with how many streams."""
+    """Return what each member would read, with how many streams."""
     present = sorted(group.members, key=lambda one: utf16_key(one.member_id))
     members = {one.member_id: dict(one.streams) for one in present[: scale.members]}
     model = next(iter(members.values()), None)

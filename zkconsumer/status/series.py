@@ -104,12 +104,12 @@ class LogEndSeries:
         return self._times[-1] - self._times[0] if self._times else 0
 
     def since(self, at_ms: int) -> tuple[int, ...]:
-        """The log ends that were seen at that time or later, in the order of time."""
+        """Return the log ends that were seen at that time or later, in the order of time."""
         start = bisect_right(self._times, at_ms - 1)
         return tuple(self._offsets[start:])
 
     def passing(self, offset: int) -> Passing | None:
-        """When the log grew beyond ``offset``: when the record there was written.
+        """Return when the log grew beyond ``offset``: when the record there was written.
 
         Between two samples the log counts as growing evenly. Before the first one it counts as
         having grown as it did since; where it did not grow, the first sample is the answer.
@@ -244,11 +244,11 @@ class History:
         }
 
     def log_ends(self, topic_partition: TopicPartition) -> LogEndSeries | None:
-        """The log ends of a partition; None where none was ever seen."""
+        """Return the log ends of a partition; None where none was ever seen."""
         return self._log_ends.get(topic_partition)
 
     def commits(self, key: GroupKey) -> Mapping[TopicPartition, Commits]:
-        """The commits of a group, of each partition that has one."""
+        """Return the commits of a group, of each partition that has one."""
         return self._commits.get(key, {})
 
     def _recorded_log_ends(self, snapshot: ClusterSnapshot) -> dict[TopicPartition, LogEndSeries]:

@@ -47,7 +47,7 @@ class Rebalance:
         ended_ms: when the group was first seen at rest again; None while it is not.
         reasons: why, as far as that was seen, in the order in which it was.
         moved: which partitions changed hands, from the begin to the end; ascending.
-        reclaimed: how many owner nodes were made anew by whom they belonged to before: the
+        reclaimed: how many owner nodes were made again by whom they belonged to before: the
             original gives up everything in every rebalance.
     """
 
@@ -143,7 +143,7 @@ class GroupTimeline:
         return grown if grown != running else None
 
     def _continued(self, found: _Difference, at_ms: int) -> Rebalance | None:
-        """The rebalance that this difference belongs to, if it is not a new one."""
+        """Return the rebalance that this difference belongs to, if it is not a new one."""
         last = self._rebalances[-1] if self._rebalances else None
         if last is None or last.ended_ms is None:
             return last
@@ -181,7 +181,7 @@ class Timelines:
         return tuple(one for one in events if one is not None)
 
     def of(self, key: GroupKey) -> GroupTimeline | None:
-        """The rebalances of one group; None where there is no such group."""
+        """Return the rebalances of one group; None where there is no such group."""
         return self._timelines.get(key)
 
 
@@ -222,7 +222,7 @@ def _grown(running: Rebalance, found: _Difference, ended_ms: int | None) -> Reba
 
 
 def _difference(before: ObservedGroup, after: ObservedGroup) -> _Difference:
-    """What is new, and has to do with who reads what."""
+    """Return what is new, and has to do with who reads what."""
     moved: dict[TopicPartition, Moved] = {}
     reclaimed = 0
     was = {one.topic_partition: one for one in before.group.partitions}

@@ -149,7 +149,7 @@ def ownership_faults(
     partition_ids: PartitionIds,
     live_sessions: frozenset[int] | None = None,
 ) -> tuple[MisownedPartition, ...]:
-    """The partitions that are not owned as they should be, ascending; see ``verify``.
+    """Return the partitions that are not owned as they should be, ascending; see ``verify``.
 
     Of a group that was not read whole nothing is said to be missing.
     """
@@ -175,7 +175,7 @@ def ownership_faults(
 
 
 def malformed_members(group: GroupStatus) -> tuple[str, ...]:
-    """The members whose registration can't be used, or can't by some."""
+    """Return the members whose registration can't be used, or can't by some."""
     return tuple(one.member_id for one in group.members if one.problem is not None)
 
 
@@ -184,7 +184,7 @@ def _topics_read(group: GroupStatus) -> set[str]:
 
 
 def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
-    """What an assignor is given for this group: its members and the topics they read.
+    """Return what an assignor is given for this group: its members and the topics they read.
 
     A member whose registration can't be used reads nothing.
     """
@@ -197,7 +197,7 @@ def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
 def expected_owners(
     strategy: Strategy, view: GroupView
 ) -> dict[TopicPartition, ConsumerThreadId] | CannotAssign:
-    """Who would get what, each member computing its own share as it does in the original.
+    """Return who would get what, each member computing its own share as it does in the original.
 
     Members whose registrations name the topics in the same order compute the same, so that is done
     once for each order; for range the order does not matter.
@@ -247,7 +247,7 @@ class _Judge:
     live_sessions: frozenset[int] | None
 
     def fault_of(self, partition: GroupPartition, owner: str) -> MisownedPartition | None:
-        """What is wrong with this one, which is owned; the worst of several faults."""
+        """Return what is wrong with this one, which is owned; the worst of several faults."""
         tp = partition.topic_partition
         thread = ConsumerThreadId.parse(owner)
         in_zookeeper = self.kind is GroupKind.ZOOKEEPER

@@ -15,7 +15,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 def state_json(state: ClusterState, now_ms: int) -> Json:
-    """How fresh things are, and what can't be read."""
+    """Return how fresh things are, and what can't be read."""
     health = health_of(state, now_ms)
     snapshot = state.snapshot
     alone = snapshot.brokers_alone
@@ -43,13 +43,13 @@ def state_json(state: ClusterState, now_ms: int) -> Json:
 
 
 def groups_json(state: ClusterState) -> Json:
-    """All groups in short."""
+    """Return all groups in short."""
     keys = sorted(state.snapshot.groups)
     return {"number": state.number, "groups": [group_json(state, key) for key in keys]}
 
 
 def group_json(state: ClusterState, key: GroupKey) -> Json:
-    """A group in short."""
+    """Return a group in short."""
     group = state.snapshot.groups[key]
     lag, outcome = state.lag(key), state.outcome(key)
     slowest = lag.worst_time
@@ -72,7 +72,7 @@ def group_json(state: ClusterState, key: GroupKey) -> Json:
 
 
 def lag_json(key: GroupKey, since_ms: int, until_ms: int, series: LagSeries) -> Json:
-    """A group's lag over time, column by column, as charts want it."""
+    """Return a group's lag over time, column by column, as charts want it."""
     return {
         "kind": str(key.kind),
         "group_id": key.group_id,
@@ -97,7 +97,7 @@ def lag_json(key: GroupKey, since_ms: int, until_ms: int, series: LagSeries) -> 
 
 
 def rebalances_json(key: GroupKey, rebalances: Iterable[PastRebalance]) -> Json:
-    """The rebalances of a group, the oldest first."""
+    """Return the rebalances of a group, the oldest first."""
     return {
         "kind": str(key.kind),
         "group_id": key.group_id,

@@ -89,12 +89,12 @@ class ApiResponses:
 
 
 def _absence(snapshot: ClusterSnapshot) -> str | None:
-    """Why a snapshot shows no cluster: a gauge that says "up" there would be believed."""
+    """Return why a snapshot shows no cluster: a gauge that says "up" there would be believed."""
     return None if snapshot.no_brokers is None else str(snapshot.no_brokers)
 
 
 def key_of(request: Request) -> GroupKey:
-    """The group that an address names.
+    """Return the group that an address names.
 
     Raises:
         HTTPException: there is no such kind of groups.

@@ -65,7 +65,7 @@ ASKING_ZOOKEEPER: Final = 4
 
 
 def build_app(site: Site) -> ASGIApp:
-    """The application, guarded."""
+    """Return the application, guarded."""
     responses, programs = _Pages(site), ApiResponses(site)
     app = Starlette(
         routes=[
@@ -102,7 +102,7 @@ def build_app(site: Site) -> ASGIApp:
 
 
 def _at_once(response: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint on the event loop: all threads of the pool may be taken."""
+    """Return an endpoint on the event loop: all threads of the pool may be taken."""
 
     async def endpoint(request: Request) -> Response:
         return response(request)
@@ -125,7 +125,7 @@ class _Pages:
     def page(
         self, make: Callable[[PageRequest, ClusterState, Request], View]
     ) -> Callable[[Request], Response]:
-        """An endpoint that shows a page; it runs on a thread of the pool."""
+        """Return an endpoint that shows a page; it runs on a thread of the pool."""
 
         def response(request: Request) -> Response:
             page_request, state = self._requested(request), self._site.source.current
@@ -134,7 +134,7 @@ class _Pages:
         return response
 
     def all_groups(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
-        """The list of groups, with how each got on in the last hour."""
+        """Return the list of groups, with how each got on in the last hour."""
         del request
 
         def trends(keys: Sequence[GroupKey]) -> Mapping[GroupKey, tuple[int | None, ...]]:
@@ -144,13 +144,13 @@ class _Pages:
         return groups_page(state, page_request, trends)
 
     def group(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
-        """The page of a group."""
+        """Return the page of a group."""
         key = key_of(request)
         past = self._site.past.rebalances(key, page_request.now_ms - PAST_REBALANCES_MS)
         return group_page(state, page_request, key, past)
 
     def znodes(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
-        """The nodes of a ZooKeeper group."""
+        """Return the nodes of a ZooKeeper group."""
         group_id = request.path_params["id"]
         key = GroupKey(GroupKind.ZOOKEEPER, group_id)
         if state.group(key) is None:

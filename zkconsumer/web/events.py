@@ -117,7 +117,7 @@ class EventHub:
     async def _notify(self, wakeup: "_Listener", last_seen: int | None, send: Send) -> None:
         reported = self._source.current.number if last_seen is None else last_seen
         await _start(send)
-        # Numbers begin anew with the server: a greater one is of an earlier life.
+        # Numbers begin again with the server: a greater one is of an earlier life.
         rung = last_seen is not None
         while not (self._closed or wakeup.let_gone):
             state = self._source.current
@@ -131,7 +131,7 @@ class EventHub:
 
 
 def event_text(state: ClusterState) -> str:
-    """An event as it is sent: the number of the state, and when its snapshot was taken."""
+    """Return an event as it is sent: the number of the state, and when its snapshot was taken."""
     data = json.dumps(
         {
             "number": state.number,

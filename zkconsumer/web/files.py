@@ -14,7 +14,7 @@ _KEEP_A_DAY = "max-age=86400"
 class PageFiles(StaticFiles):
     """Serves them so that browsers keep them.
 
-    Fonts that came anew with each page would let all letters jump. What is ours is asked for each
+    Fonts that came again with each page would let all letters jump. What is ours is asked for each
     time, which is answered by "not modified": nobody is left with scripts of an older version.
     """
 

@@ -115,7 +115,7 @@ class Guard:
         )
 
     def _admits(self, scope: Scope, headers: Mapping[str, str]) -> tuple[bool, int]:
-        """Whether it may see all; and for how long tokens of its address are not looked at.
+        """Return whether it may see all; and for how long tokens of its address are not looked at.
 
         A token that does not count is taken out, so that nothing further in is told by it.
         """
@@ -145,13 +145,13 @@ def note_wrong_token(throttle: GuessThrottle, host: str, now_ms: int) -> None:
 
 
 def client_host(scope: Scope) -> str:
-    """The address of the client; of the one behind a proxy, if that is trusted."""
+    """Return the address of the client; of the one behind a proxy, if that is trusted."""
     client = scope.get("client")
     return str(client[0])[:_HOST_MAX] if client else ""
 
 
 def retry_after(wait_ms: int) -> dict[str, str]:
-    """The header that says when to try again."""
+    """Return the header that says when to try again."""
     return {"Retry-After": str(-(-wait_ms // 1000))}
 
 
@@ -168,7 +168,7 @@ def _no_credentials() -> None:
 
 
 def header_map(scope: Scope) -> dict[str, str]:
-    """The headers of a request; several cookies are one, of other names the first counts."""
+    """Return the headers of a request; several cookies are one, of other names the first counts."""
     found: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")

@@ -80,7 +80,7 @@ class Judgements:
         self._found |= {place: response for place, response in found.items() if place[1] in same}
 
     def listed(self) -> "tuple[Mapping[GroupKey, GroupStatus], dict[_Place, Any]]":
-        """The groups, and what lists show of them as far as it was worked out."""
+        """Return the groups, and what lists show of them as far as it was worked out."""
         with self._lock:
             found = {at: one for at, one in self._found.items() if at[0] in {"lag", "verdict"}}
         return self._snapshot.groups, found
@@ -167,7 +167,7 @@ class Judgements:
         return self._once("rebalances", key, work_out)
 
     def _around_of(self, key: GroupKey) -> Circumstances:
-        """What is known besides; what nobody has read anew is not called to stand still."""
+        """Return what is known besides; what nobody has read again is not called to stand still."""
         group = self._group(key)
         seen = [one.effective(key.kind) for one in group.partitions]
         read_ms = min((one.seen_ms for one in seen if one is not None), default=group.seen_ms)

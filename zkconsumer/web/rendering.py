@@ -12,11 +12,11 @@ from zkconsumer.web.state import ClusterState
 
 
 def render(view: View, page_request: PageRequest, state: ClusterState | None) -> str:
-    """The page as HTML.
+    """Return the page as HTML.
 
     Args:
         view: what it shows.
-        page_request: what was asked for.
+        page_request: what was requested for.
         state: what the frame around it tells of the cluster; None: nothing, as before a login.
     """
     template = _environment().get_template(view.template)

@@ -42,7 +42,7 @@ OPEN_PATHS: Final = frozenset({"/login", "/healthz"})
 
 
 def check_token(token: str) -> str:
-    """A token that can be used.
+    """Return a token that can be used.
 
     Raises:
         ConfigError: it is too short to be a secret, or could not be sent in a header.
@@ -82,18 +82,18 @@ class Tokens:
         return f"zkconsumer-{self._sign('name')[:8]}"
 
     def accepts(self, token: str) -> bool:
-        """Whether it is the token, compared in constant time."""
+        """Return whether it is the token, compared in constant time."""
         return self._key is not None and hmac.compare_digest(
             hashlib.sha256(token.encode(errors="replace")).digest(),
             hashlib.sha256(self._key).digest(),
         )
 
     def cookie(self, now_ms: int) -> str:
-        """The value of a cookie for a login now."""
+        """Return the value of a cookie for a login now."""
         return f"{now_ms}.{self._sign(str(now_ms))}"
 
     def admits(self, headers: Mapping[str, str], now_ms: int) -> bool:
-        """Whether a request may see more than the login.
+        """Return whether a request may see more than the login.
 
         Args:
             headers: of the request, names in lower case.
@@ -107,7 +107,7 @@ class Tokens:
         return self.has_session(headers, now_ms)
 
     def has_session(self, headers: Mapping[str, str], now_ms: int) -> bool:
-        """Whether the request brings the cookie of a login that still holds."""
+        """Return whether the request brings the cookie of a login that still holds."""
         ours = self.cookie_name
         for part in headers.get("cookie", "").split(";"):
             name, _, value = part.strip().partition("=")
@@ -141,7 +141,7 @@ class Hosts:
     names: frozenset[str] = frozenset()
 
     def accepts(self, host: str | None) -> bool:
-        """Whether the header ``Host`` names one of them."""
+        """Return whether the header ``Host`` names one of them."""
         if self.any_name:
             return True
         try:
@@ -152,7 +152,7 @@ class Hosts:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether it is an address that only this machine reaches, or its usual name."""
+    """Return whether it is an address that only this machine reaches, or its usual name."""
     if host == "localhost":
         return True
     try:
@@ -162,7 +162,7 @@ def is_loopback(host: str) -> bool:
 
 
 def comes_from_the_page(headers: Mapping[str, str]) -> bool:
-    """Whether a POST was sent by the page itself, or by a program that shows the token.
+    """Return whether a POST was sent by the page itself, or by a program that shows the token.
 
     Browsers say where a form was; a program that says nothing must bring the token in a header,
     which no other site can make a browser do.
@@ -180,7 +180,7 @@ def comes_from_the_page(headers: Mapping[str, str]) -> bool:
 
 
 def safe_onward(address: str) -> str:
-    """Where to go after a login: only to a page of ours."""
+    """Return where to go after a login: only to a page of ours."""
     if not address.startswith("/") or address.startswith(("//", "/\\", "/login", "/logout")):
         return "/"
     return "/" if any(not (" " < one < "\x7f") or one == "\\" for one in address) else address

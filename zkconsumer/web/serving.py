@@ -83,7 +83,7 @@ def listening(address: Address) -> Iterator[tuple[socket.socket, Address]]:
 
 
 def connection_limits(connections: int | None, client_ms: int) -> ConnectionLimits:
-    """How much strangers may use of this process.
+    """Return how much strangers may use of this process.
 
     Args:
         connections: how many of them there may be; None: as many as usual, or as its descriptors
@@ -224,5 +224,5 @@ class PageServer(uvicorn.Server):
 
 
 def _reason(error: OSError) -> str:
-    """The system's own words, without those of the library around them."""
+    """Return the system's own words, without those of the library around them."""
     return str(error) if not error.errno or error.errno < 0 else os.strerror(error.errno)

@@ -59,15 +59,15 @@ class ClusterState:
         return self.judgements.ready
 
     def group(self, key: GroupKey) -> GroupStatus | None:
-        """The group; None where there is none."""
+        """Return the group; None where there is none."""
         return self.snapshot.groups.get(key)
 
     def topic(self, name: str) -> TopicStatus | None:
-        """The topic; None where there is none."""
+        """Return the topic; None where there is none."""
         return self.judgements.topics.get(name)
 
     def readers_of(self, topic: str) -> tuple[GroupKey, ...]:
-        """The groups that read, own or have offsets of a topic, sorted."""
+        """Return the groups that read, own or have offsets of a topic, sorted."""
         return self.judgements.readers.get(topic, ())
 
     def lag(self, key: GroupKey) -> GroupLag:
@@ -79,19 +79,19 @@ class ClusterState:
         return self.judgements.outcome(key)
 
     def verification(self, key: GroupKey) -> Verification:
-        """Whether all is read by whom it should be."""
+        """Return whether all is read by whom it should be."""
         return self.judgements.verification(key)
 
     def grid(self, key: GroupKey) -> Grid:
-        """The group as partitions by owners."""
+        """Return the group as partitions by owners."""
         return self.judgements.grid(key)
 
     def findings(self, key: GroupKey | None) -> tuple[Diagnosis, ...]:
-        """What is wrong with a group, or (None) with the cluster itself; the worst first."""
+        """Return what is wrong with a group, or (None) with the cluster itself; the worst first."""
         return self.judgements.findings(key)
 
     def rebalances(self, key: GroupKey) -> tuple[Rebalance, ...]:
-        """Those seen since watching began, the oldest first; the last may be under way."""
+        """Return those seen since watching began, the oldest first; the last may be under way."""
         return self.judgements.rebalances(key)
 
 
@@ -166,7 +166,7 @@ class PastRebalance:
         ended_ms: when the group was at rest again; None where that was not seen.
         reasons: in plain words, in the order in which they were seen.
         moved: how many partitions changed hands.
-        reclaimed: how many owner nodes were made anew by whom they belonged to before.
+        reclaimed: how many owner nodes were made again by whom they belonged to before.
     """
 
     began_ms: int
@@ -185,7 +185,7 @@ class Past(Protocol):
         ...
 
     def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
-        """The lag of a group between two instants, at most so many moments of it."""
+        """Return the lag of a group between two instants, at most so many moments of it."""
         ...
 
     def trends(
@@ -195,5 +195,5 @@ class Past(Protocol):
         ...
 
     def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:
-        """The rebalances that began since then, the oldest first."""
+        """Return the rebalances that began since then, the oldest first."""
         ...

@@ -37,7 +37,7 @@ class StateReader(Protocol):
     """What reads; ``SnapshotReader`` is one. One thread reads, another looks."""
 
     def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
-        """All of the cluster."""
+        """Return all of the cluster."""
         ...
 
     def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
@@ -58,7 +58,7 @@ class OpenCluster(Protocol):
         ...
 
     def reader(self) -> StateReader:
-        """A new reader, closed with the cluster."""
+        """Return a new reader, closed with the cluster."""
         ...
 
 
@@ -159,7 +159,7 @@ class ClusterWatch:
         return self._scope.close(timeout_ms)
 
     def error(self) -> BaseException | None:
-        """What the first thread died of that did."""
+        """Return what the first thread died of that did."""
         return self._scope.first_error()
 
     @contextmanager

@@ -54,7 +54,7 @@ def is_below(group_id: str, path: str) -> bool:
 
 
 def look_at(store: ZkStore, group_id: str, path: str) -> tuple[ZnodeView, ...]:
-    """A node of a group, then those right below it (whose own children are only counted).
+    """Return a node of a group, then those right below it (whose own children are only counted).
 
     Nothing is left behind, no watch either. Whatever goes wrong is said in the first view.
 

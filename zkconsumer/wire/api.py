@@ -52,7 +52,7 @@ class Api:
     flexible: int | None = None
 
     def is_flexible(self, version: int) -> bool:
-        """Whether that version has compact lengths and tagged fields."""
+        """Return whether that version has compact lengths and tagged fields."""
         return self.flexible is not None and version >= self.flexible
 
 

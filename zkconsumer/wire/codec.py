@@ -101,7 +101,7 @@ class RequestFrame:
 def encode_request(
     request: Request[object], *, version: int, correlation_id: int, client_id: str
 ) -> bytes:
-    """The whole frame of a request, its length in front included.
+    """Return the whole frame of a request, its length in front included.
 
     Raises:
         LocalProtocolError: the version or a value can't be sent; names the field.
@@ -118,7 +118,7 @@ def encode_request(
 
 
 def encode_response(response: Response, *, version: int, correlation_id: int) -> bytes:
-    """The whole frame of a response, its length in front included: for fakes.
+    """Return the whole frame of a response, its length in front included: for fakes.
 
     Raises:
         LocalProtocolError: the version or a value can't be sent; names the field.
@@ -132,7 +132,7 @@ def encode_response(response: Response, *, version: int, correlation_id: int) ->
 def decode_response(
     request: Request[R] | type[Request[R]], version: int, frame: bytes | bytearray | memoryview
 ) -> tuple[int, R]:
-    """The correlation id and the response in a frame.
+    """Return the correlation id and the response in a frame.
 
     Args:
         request: what the frame answers, or its class.
@@ -140,7 +140,7 @@ def decode_response(
         frame: without its length. Message sets stay views into it.
 
     A broker that lacks the version of an ApiVersions request answers in version 0, with error
-    ``UNSUPPORTED_VERSION``: such an answer is read so (KIP-511).
+    ``UNSUPPORTED_VERSION``: such a response is read so (KIP-511).
 
     Raises:
         DecodeError: it is no such response; names message, field and position.
@@ -160,7 +160,7 @@ def decode_response(
 
 
 def decode_request(frame: bytes | bytearray | memoryview) -> RequestFrame:
-    """The request in a frame (without its length): for fakes.
+    """Return the request in a frame (without its length): for fakes.
 
     Raises:
         DecodeError: it is no request that the codec knows; names message, field and position.

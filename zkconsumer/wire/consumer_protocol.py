@@ -56,7 +56,7 @@ class ConsumerSubscription:
     rack_id: Annotated[NullableString, Since(3), Hint()] = None
 
     def least_version(self) -> int:
-        """The oldest version that carries all that it says."""
+        """Return the oldest version that carries all that it says."""
         if self.rack_id is not None:
             return 3
         if self.generation_id != NO_GENERATION:
@@ -73,7 +73,7 @@ class ConsumerAssignment:
 
 
 def encode_subscription(subscription: ConsumerSubscription, *, version: int | None = None) -> bytes:
-    """The bytes of a subscription: metadata of a JoinGroup protocol.
+    """Return the bytes of a subscription: metadata of a JoinGroup protocol.
 
     Args:
         subscription: what to tell. What the version lacks is left out.
@@ -87,7 +87,7 @@ def encode_subscription(subscription: ConsumerSubscription, *, version: int | No
 
 
 def encode_assignment(assignment: ConsumerAssignment, *, version: int = 0) -> bytes:
-    """The bytes of an assignment, for SyncGroup.
+    """Return the bytes of an assignment, for SyncGroup.
 
     Raises:
         LocalProtocolError: a value can't be sent, or there is no such version; names the field.
@@ -105,7 +105,7 @@ def decode_subscription(data: bytes | memoryview) -> tuple[int, ConsumerSubscrip
 
 
 def decode_assignment(data: bytes | memoryview) -> tuple[int, ConsumerAssignment]:
-    """An assignment, and the version in which the leader wrote it, which may be a newer one.
+    """Return an assignment, and the version in which the leader wrote it, which may be a newer one.
 
     No bytes are what a coordinator gives to members of whom the leader said nothing: they are
     an empty assignment of version 0.

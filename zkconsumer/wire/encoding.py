@@ -55,7 +55,7 @@ def _fixed(code: str) -> Prefix:
 
 
 def read_uvarint(buffer: memoryview, position: int) -> tuple[int, int]:
-    """An unsigned varint of up to 32 bits, and the position behind it.
+    """Return an unsigned varint of up to 32 bits, and the position behind it.
 
     Raises:
         struct.error: the buffer ends within it.
@@ -74,7 +74,7 @@ def read_uvarint(buffer: memoryview, position: int) -> tuple[int, int]:
 
 
 def write_uvarint(value: int) -> bytes:
-    """The bytes of an unsigned varint."""
+    """Return the bytes of an unsigned varint."""
     if value < 0x80:
         return bytes((value,))
     data = bytearray()

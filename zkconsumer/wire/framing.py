@@ -19,7 +19,7 @@ def checked_length(
     max_frame_bytes: int,
     min_frame_bytes: int = MIN_FRAME_BYTES,
 ) -> int:
-    """The length of the frame that these bytes, four or more, announce.
+    """Return the length of the frame that these bytes, four or more, announce.
 
     Raises:
         DecodeError: it is negative, too small, or above the bound.
@@ -62,7 +62,7 @@ class FrameReader:
         self._buffer += data
 
     def next_frame(self) -> memoryview | None:
-        """The next frame without its length, or None until all of it is there.
+        """Return the next frame without its length, or None until all of it is there.
 
         Returns:
             A view that stays valid: the reader goes on with a buffer of its own.

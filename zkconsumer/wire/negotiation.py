@@ -7,15 +7,15 @@ questions; each goes out on a new connection:
   each release, the newest first. ApiVersions must fail twice before that, so that a broker that
   happens to stop is not taken for an old one.
 - 0.9 neither answers what it does not know nor closes, but answers what comes behind it
-  (KAFKA-3547). So a Heartbeat goes out with ApiVersions, in one piece: if its answer comes first,
+  (KAFKA-3547). So a Heartbeat goes out with ApiVersions, in one piece: if its response comes first,
   that is a 0.9.
   Waiting for a time-out instead, as others do, takes seconds, and can't tell it from a slow broker.
   Such a broker may also lose what other clients sent in the same instant: so it is asked once.
 
-Every question is harmless: none creates a topic, and the answers are short. What was proved holds
+Every question is harmless: none creates a topic, and the responses are short. What was proved holds
 for one broker until its connections end: it may be back as another.
 
-Here are the questions and what follows from the answers; connections are the caller's.
+Here are the questions and what follows from the responses; connections are the caller's.
 Source: Kafka 0.8.0 to 0.9.0.1 ``RequestKeys``, ``ApiKeys``, ``SocketServer``; KIP-35, KIP-511.
 """
 
@@ -42,7 +42,7 @@ PROBE_GROUP: Final = "zkconsumer-probe"
 """The group that questions name which need one; it never comes to be."""
 
 NO_OFFSETS: Final = OffsetFetchRequest(group_id=PROBE_GROUP, topics=())
-"""Asks for nothing: the answer is empty, from whoever keeps offsets or carries them."""
+"""Asks for nothing: the response is empty, from whoever keeps offsets or carries them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +62,11 @@ class BrokerVersions:
     no_zookeeper: bool = False
 
     def has(self, api: ApiKey, *, at_least: int = 0, at_most: int | None = None) -> bool:
-        """Whether some version within these bounds can be sent."""
+        """Return whether some version within these bounds can be sent."""
         return self._within(api, at_least, at_most) is not None
 
     def version_for(self, api: ApiKey, *, at_least: int = 0, at_most: int | None = None) -> int:
-        """The newest version to send.
+        """Return the newest version to send.
 
         Args:
             api: what to ask.
@@ -101,7 +101,7 @@ class Probe:
     Attributes:
         request: what to send on a new connection: ``request_bytes`` gives it.
         version: in which version.
-        proves: what an answer says of the broker; None where it says it itself (ApiVersions).
+        proves: what a response says of the broker; None where it says it itself (ApiVersions).
     """
 
     request: Request[Response]
@@ -134,7 +134,7 @@ FIRST_PROBE: Final = PROBES[0]
 
 
 def request_bytes(probe: Probe, *, client_id: str) -> bytes:
-    """The frames to send, all at once and as the first on a new connection."""
+    """Return the frames to send, all at once and as the first on a new connection."""
     data = encode_request(
         probe.request, version=probe.version, correlation_id=_FIRST_ID, client_id=client_id
     )
@@ -146,15 +146,15 @@ def request_bytes(probe: Probe, *, client_id: str) -> bytes:
 
 
 def after_frame(probe: Probe, frame: bytes | bytearray | memoryview) -> BrokerVersions | Probe:
-    """What is known now, or what to ask next on a new connection; this one is done with.
+    """Return what is known now, or what to ask next on a new connection; this one is done with.
 
     Args:
-        probe: what was asked.
+        probe: what was requested.
         frame: the first that came, without its length. What follows it is of no interest.
 
     Raises:
         BrokerError: the broker refuses to say what it serves.
-        DecodeError: the frame is no answer to that question.
+        DecodeError: the frame is no response to that question.
     """
     correlation_id = int.from_bytes(frame[:4], "big")
     if correlation_id == _FOLLOWER_ID and probe.proves is None:
@@ -166,7 +166,7 @@ def after_frame(probe: Probe, frame: bytes | bytearray | memoryview) -> BrokerVe
 
 
 def after_response(probe: Probe, response: Response) -> BrokerVersions | Probe:
-    """As ``after_frame``, for an answer to the question itself.
+    """As ``after_frame``, for a response to the question itself.
 
     Raises:
         BrokerError: the broker refuses to say what it serves.
@@ -191,9 +191,9 @@ def after_response(probe: Probe, response: Response) -> BrokerVersions | Probe:
 
 
 def after_close(probe: Probe) -> Probe:
-    """What to ask next, when the broker took the question and closed the connection.
+    """Return what to ask next, when the broker took the question and closed the connection.
 
-    That a connection can't be made, or that no answer comes in time, says nothing: ask again.
+    That a connection can't be made, or that no response comes in time, says nothing: ask again.
 
     Raises:
         UnsupportedVersion: it does so with every question.
@@ -210,8 +210,8 @@ def after_close(probe: Probe) -> Probe:
 
 
 def of_response(response: ApiVersionsResponse) -> BrokerVersions:
-    """What a broker serves, by its own words."""
-    # Of the whole answer: what tells releases apart is also in APIs that we never use.
+    """Return what a broker serves, by its own words."""
+    # Of the whole response: what tells releases apart is also in APIs that we never use.
     newest = {each.api_key: each.max_version for each in response.api_versions}
     return BrokerVersions(
         common=_common(_served(response)),
@@ -221,7 +221,7 @@ def of_response(response: ApiVersionsResponse) -> BrokerVersions:
 
 
 def of_generation(generation: BrokerGeneration) -> BrokerVersions:
-    """What the brokers of a generation serve that can't say it."""
+    """Return what the brokers of a generation serve that can't say it."""
     return BrokerVersions(
         common=_common(KNOWN_VERSIONS[generation]),
         generation=generation,
@@ -230,7 +230,7 @@ def of_generation(generation: BrokerGeneration) -> BrokerVersions:
 
 
 def _served(response: ApiVersionsResponse) -> dict[ApiKey, VersionRange]:
-    """What the broker serves of what we know by name."""
+    """Return what the broker serves of what we know by name."""
     known = {int(key): key for key in ApiKey}
     return {
         known[each.api_key]: VersionRange(each.min_version, each.max_version)
@@ -240,7 +240,7 @@ def _served(response: ApiVersionsResponse) -> dict[ApiKey, VersionRange]:
 
 
 def _common(served: Mapping[ApiKey, VersionRange]) -> Mapping[ApiKey, VersionRange]:
-    """What both sides know; an API without a common version is left out."""
+    """Return what both sides know; an API without a common version is left out."""
     common: dict[ApiKey, VersionRange] = {}
     for key, theirs in served.items():
         ours = REQUESTS[key].API

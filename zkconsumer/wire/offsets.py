@@ -10,12 +10,12 @@ _MOST: Final = 2**63 - 1
 
 
 def is_offset(value: int) -> bool:
-    """Whether a record can have this offset, or the next one will."""
+    """Return whether a record can have this offset, or the next one will."""
     return 0 <= value < _MOST
 
 
 def is_offset_or_none(value: int) -> bool:
-    """Whether a broker means something by it: an offset, or that there is none."""
+    """Return whether a broker means something by it: an offset, or that there is none."""
     return value == NO_OFFSET or is_offset(value)
 
 

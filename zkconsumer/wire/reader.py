@@ -106,7 +106,7 @@ def _tags(fields: Sequence[Field], version: int, encoding: Encoding) -> ReadValu
 
 
 def min_bytes(wire_type: WireType, version: int, encoding: Encoding = CLASSIC) -> int:
-    """How many bytes a value takes at least."""
+    """Return how many bytes a value takes at least."""
     match wire_type:
         case FixedInt(code):
             return struct.calcsize(">" + code)
@@ -158,7 +158,7 @@ def _integers(run: Sequence[tuple[str, str]]) -> ReadValue:
 
 
 def _cut_off(run: Sequence[tuple[str, str]], buffer: memoryview, position: int) -> Fault:
-    """The fault of the first integer of a run that does not fit into what is left."""
+    """Return the fault of the first integer of a run that does not fit into what is left."""
     for name, code in run:
         size = struct.calcsize(">" + code)
         if position + size > len(buffer):

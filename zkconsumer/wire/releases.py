@@ -61,7 +61,7 @@ _MARKS: Final[Mapping[int, Mapping[int, Release]]] = MappingProxyType(
 
 
 def release_of(newest: Mapping[int, int]) -> Release:
-    """The newest release of which the broker shows a mark.
+    """Return the newest release of which the broker shows a mark.
 
     Args:
         newest: the last version that it serves of each API, by the API's key; of all that it named,
@@ -81,7 +81,7 @@ def release_of(newest: Mapping[int, int]) -> Release:
 
 
 def keeps_no_zookeeper(newest: Mapping[int, int]) -> bool:
-    """Whether a broker that serves this belongs to a cluster without a ZooKeeper (KRaft).
+    """Return whether a broker that serves this belongs to a cluster without a ZooKeeper (KRaft).
 
     Brokers of a cluster that has one let its controller tell them who leads, by an API that the
     others lack; those before 2.8 have no other way.

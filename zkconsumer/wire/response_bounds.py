@@ -1,6 +1,6 @@
-"""How large the answer to a request may be: nothing larger is believed, whatever its length says.
+"""How large the response to a request may be: nothing larger is believed, whatever its length says.
 
-A fetch brings what was asked for, and perhaps one entry that is larger: brokers from 0.10.1 on
+A fetch brings what was requested for, and perhaps one entry that is larger: brokers from 0.10.1 on
 (version 3) give the first one whole. Those of 0.11 to 1.1, asked in an older version, turn what
 they have into older messages *after* they have cut it to the size that was asked for, and these
 take more room; the same allowance covers that. All others tell of partitions, groups and members,
@@ -14,14 +14,14 @@ from zkconsumer.wire.messages.fetch import FIRST_SOFT_BOUNDS, FetchRequest
 
 DEFAULT_MAX_RESPONSE_BYTES: Final = 1 << 30
 """A gigabyte: 0.8 brokers bound a fetch per partition only, so many of them add up. Each answer is
-held against what was asked besides."""
+held against what was requested besides."""
 
 LARGEST_ENTRY_BYTES: Final = 100 * 1024 * 1024
 """How large a single entry may be, where nobody says otherwise: the default of
 ``fetch.message.growth.max.bytes``."""
 
 FRAME_BYTES: Final = 1 << 20
-"""Around the record sets of an answer, for each partition besides: see below."""
+"""Around the record sets of a response, for each partition besides: see below."""
 
 PARTITION_BYTES: Final = 1024
 """Its name, its numbers, and some aborted transactions."""
@@ -46,12 +46,12 @@ _SHORT: Final = frozenset(
 def response_bound(
     request: Request[Any], version: int, *, entry_bytes: int = LARGEST_ENTRY_BYTES
 ) -> int:
-    """How many bytes the answer may have, its length not counted.
+    """Return how many bytes the response may have, its length not counted.
 
     Args:
         request: what is asked.
         version: in which.
-        entry_bytes: how large a single entry may be that comes whatever was asked for.
+        entry_bytes: how large a single entry may be that comes whatever was requested for.
     """
     if isinstance(request, FetchRequest):
         return _fetch_bound(request, version, entry_bytes)

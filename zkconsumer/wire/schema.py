@@ -151,12 +151,12 @@ class Field:
     hint: bool
 
     def in_version(self, version: int) -> bool:
-        """Whether that version has the field."""
+        """Return whether that version has the field."""
         return self.since <= version and (self.until is None or version <= self.until)
 
 
 def fields_of(message: type[Any]) -> tuple[Field, ...]:
-    """The fields of a message class in wire order, those of all versions.
+    """Return the fields of a message class in wire order, those of all versions.
 
     Raises:
         TypeError: a field lacks a wire type, or a default although some versions lack the field.
@@ -212,7 +212,7 @@ def _wire_type(message: type[Any], name: str, hint: object) -> WireType:
 
 
 def _noted(notes: Sequence[object]) -> WireType | None:
-    """The wire type among the notes of an annotation."""
+    """Return the wire type among the notes of an annotation."""
     for note in notes:
         if isinstance(note, FixedInt | FixedBytes | Text | Blob | SingleField):
             return note

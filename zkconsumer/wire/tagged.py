@@ -24,7 +24,7 @@ NO_TAGS = b"\0"
 def read_tags(
     buffer: memoryview, position: int, known: Mapping[int, tuple[str, ReadValue]]
 ) -> tuple[dict[str, Value], int]:
-    """The values by name of those fields that are known and there; all others are skipped.
+    """Return the values by name of those fields that are known and there; all others are skipped.
 
     Args:
         buffer: the frame.
@@ -53,7 +53,7 @@ def read_tags(
 
 
 def _read_one(name: str, read: ReadValue, buffer: memoryview, start: int) -> Value:
-    """A field that must end where the buffer does."""
+    """Return a field that must end where the buffer does."""
     try:
         value, end = read(buffer, start)
     except Fault as fault:
@@ -68,7 +68,7 @@ def _read_one(name: str, read: ReadValue, buffer: memoryview, start: int) -> Val
 
 
 def tags_writer(fields: Sequence[tuple[str, int, object, WriteValue]]) -> WriteValue:
-    """What writes the section of a message; fields with their defaults are left out.
+    """Return what writes the section of a message; fields with their defaults are left out.
 
     Args:
         fields: name, tag, default and writer of each, by ascending tag.

@@ -77,7 +77,7 @@ KNOWN_VERSIONS: Final[Mapping[BrokerGeneration, Mapping[ApiKey, VersionRange]]] 
 
 
 def version_for(api: ApiKey, generation: BrokerGeneration, *, at_most: int | None = None) -> int:
-    """The newest version to send.
+    """Return the newest version to send.
 
     Args:
         api: what to ask.

@@ -33,7 +33,7 @@ __all__ = ["Pieces", "writer_of"]
 
 
 def writer_of(message: type[Any], version: int, encoding: Encoding = CLASSIC) -> WriteValue:
-    """What writes a message of that class and version: (message, pieces to append to)."""
+    """Return what writes a message of that class and version: (message, pieces to append to)."""
     return _compiled(cast("Any", message), version, encoding)
 
 
@@ -63,7 +63,7 @@ def _tags(message: type[Any], version: int, encoding: Encoding) -> WriteValue:
 
 
 def _steps(fields: Sequence[Field], version: int, encoding: Encoding) -> list[WriteValue]:
-    """One step for each run of integers, one for every other field."""
+    """Return one step for each run of integers, one for every other field."""
     steps: list[WriteValue] = []
     run: list[tuple[str, str]] = []
     for field in fields:
@@ -110,7 +110,7 @@ def _integers(run: Sequence[tuple[str, str]]) -> WriteValue:
 
 
 def _out_of_range(run: Sequence[tuple[str, str]], values: Sequence[Value]) -> Fault:
-    """The fault of the first value that its integer can't hold."""
+    """Return the fault of the first value that its integer can't hold."""
     for (name, code), value in zip(run, values, strict=True):
         try:
             struct.pack(">" + code, value)

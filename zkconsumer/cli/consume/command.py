@@ -224,7 +224,7 @@ def _made_up_group(settings: Mapping[str, str]) -> Iterator[ConsumerConfig]:
 
 
 def free_group(is_taken: Callable[[str], bool], draw: Callable[[int], int]) -> str:
-    """A group id of our own making that nobody uses.
+    """Return a group id of our own making that nobody uses.
 
     Args:
         is_taken: whether there are nodes of this group.

@@ -51,7 +51,7 @@ class Formatter(Protocol):
     """Turns a message into what is printed for it, its end of line included."""
 
     def __call__(self, message: Message) -> bytes:
-        """The bytes to print."""
+        """Return the bytes to print."""
         ...
 
 
@@ -96,7 +96,7 @@ class TextFormat:
 
 
 def json_line(message: Message) -> bytes:
-    """One JSON object on one line, in UTF-8.
+    """Return one JSON object on one line, in UTF-8.
 
     ``timestamp`` is null where the log's format has none. Key and value are texts, or null; bytes
     that are not UTF-8 are given in base64, and ``key_encoding`` or ``value_encoding`` says so.
@@ -133,7 +133,7 @@ def _base64(data: bytes | None) -> str | None:
 
 
 def _text(data: bytes | None) -> tuple[str | None, bool]:
-    """The bytes as text, and whether that is base64."""
+    """Return the bytes as text, and whether that is base64."""
     if data is None:
         return None, False
     try:

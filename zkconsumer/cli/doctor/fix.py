@@ -133,7 +133,7 @@ def _wanted(finding: Diagnosis, fix: Fix, *, yes: bool) -> bool:
 
 
 def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
-    """Whether all of it is done now; None where a write failed."""
+    """Return whether all of it is done now; None where a write failed."""
     plan = _plan(store, fix)
     if plan.refused is not None:
         _write(f"nothing was done: {plan.refused}")

@@ -36,13 +36,13 @@ class DoctorReport:
 
 
 def as_text(report: DoctorReport, *, coloured: bool) -> str:
-    """All findings, then how many there are; nothing is cut where it is an id or a path."""
+    """Return all findings, then how many there are; nothing is cut where it is an id or a path."""
     blocks = ["\n".join(finding_lines(one, coloured=coloured)) for one in report.findings]
     return "\n\n".join([*blocks, _summary(report)]) + "\n"
 
 
 def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
-    """One finding: what it is, what was seen, what helps."""
+    """Yield one finding: what it is, what was seen, what helps."""
     whose = str(finding.group) if finding.group is not None else "the cluster"
     severity = paint(finding.severity.name, _COLOURS[finding.severity], coloured=coloured)
     yield f"{severity}  {printable(whose)}: {finding.code}"
@@ -61,14 +61,14 @@ def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
 
 
 def write_text(write: Write) -> str:
-    """One write of a repair."""
+    """Return one write of a repair."""
     if isinstance(write, DeleteNode):
         return f"delete {printable(write.path)}"
     return f"set {printable(write.path)} to {printable(write.data.decode('utf-8', 'replace'))}"
 
 
 def as_json(report: DoctorReport) -> str:
-    """One object; see ``docs/doctor.md``."""
+    """Return one object; see ``docs/doctor.md``."""
     alone = report.snapshot.brokers_alone
     return json_text(
         {

@@ -63,7 +63,7 @@ class UndoFile:
 
 
 def read_undo_file(name: str) -> UndoRecord:
-    """What such a file holds.
+    """Return what such a file holds.
 
     Raises:
         ConfigError: it is none.

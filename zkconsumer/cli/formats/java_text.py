@@ -23,7 +23,7 @@ _Entry = tuple[str, int]
 
 
 def fixed_4(value: float) -> str:
-    """A number with four decimals, ``%.4f``.
+    """Return a number with four decimals, ``%.4f``.
 
     Java rounds the digits that it would print, half away from zero; C rounds the binary number.
     """
@@ -37,7 +37,7 @@ def fixed_4(value: float) -> str:
 
 
 def format_time(at_ms: int, pattern: str = DATE_FORMAT, zone: tzinfo = UTC) -> str:
-    """A time as ``java.text.SimpleDateFormat`` prints it.
+    """Return a time as ``java.text.SimpleDateFormat`` prints it.
 
     Args:
         at_ms: in milliseconds since the epoch.
@@ -88,7 +88,7 @@ def _field(at: datetime, letter: str, width: int, pattern: str) -> str:
 
 
 def properties_order(keys: Iterable[str]) -> list[str]:
-    """How ``java.util.Properties`` is walked after a topic's settings were put into it.
+    """Return how ``java.util.Properties`` is walked after a topic's settings were put into it.
 
     The original reads them from JSON into an immutable map, and puts them in as that is walked.
     """
@@ -96,7 +96,7 @@ def properties_order(keys: Iterable[str]) -> list[str]:
 
 
 def table_order(keys: Iterable[str]) -> list[str]:
-    """How ``java.util.Properties`` is walked after ``keys`` were put into it in this order.
+    """Return how ``java.util.Properties`` is walked after ``keys`` were put into it in this order.
 
     Source: ``java.util.concurrent.ConcurrentHashMap``, on which it stands from Java 9 on; older
     ones have another order. (Bins of more than eight keys are not reckoned with.)

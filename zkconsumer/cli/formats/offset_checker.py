@@ -62,7 +62,7 @@ def checker_text(
     topics: Collection[str] | None = None,
     broker_info: bool = False,
 ) -> str:
-    """The whole output.
+    """Return the whole output.
 
     Args:
         snapshot: the cluster.
@@ -119,7 +119,7 @@ def _offset(held: GroupPartition) -> int | None:
 
 
 def no_group_text(group_id: str) -> str:
-    """What is printed, with exit status 0, where the group has no ``owners`` node."""
+    """Return what is printed, with exit status 0, where the group has no ``owners`` node."""
     return (
         "Exiting due to: org.apache.zookeeper.KeeperException$NoNodeException: "
         f"KeeperErrorCode = NoNode for /consumers/{group_id}/owners.\n"

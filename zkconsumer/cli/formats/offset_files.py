@@ -54,7 +54,7 @@ def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Impo
         group_id: of the lines that don't say whose they are.
 
     Raises:
-        ConfigError: there is nothing in it, or a line makes no sense.
+        ConfigError: there is nothing in it, or a line is invalid.
     """
     text = text.removeprefix("\ufeff")
     if not text.strip():
@@ -69,7 +69,7 @@ def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Impo
 def offsets_of_group(
     imported: Imported, name: str, group_id: str, *, rename: bool = False
 ) -> Mapping[TopicPartition, int]:
-    """What a file says of one group.
+    """Return what a file says of one group.
 
     Args:
         imported: the file.
@@ -117,7 +117,7 @@ def _text_cell(name: str) -> str:
 
 
 def _name_in(cell: str) -> str:
-    """The name that ``_text_cell`` made this cell of."""
+    """Return the name that ``_text_cell`` made this cell of."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 

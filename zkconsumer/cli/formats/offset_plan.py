@@ -66,7 +66,7 @@ def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
 
 
 def plans_json(reports: Sequence[OffsetStoreReport], roll_back_file: str | None = None) -> str:
-    """The same as one object."""
+    """Return the same as one object."""
     overall = _overall(reports)
     value = {
         "status": overall,
@@ -117,7 +117,7 @@ def _partitions_json(plan: OffsetPlan, outcome: Outcome | None) -> list[dict[str
 
 
 def _overall(reports: Sequence[OffsetStoreReport]) -> str:
-    """How all of it stands."""
+    """Return how all of it stands."""
     if any(one.plan.plan.refusals for one in reports):
         return "refused"
     outcomes = [one.outcome for one in reports]
@@ -147,7 +147,7 @@ def _summary(one: OffsetStoreReport, overall: str) -> str:
 def _row(
     move: PartitionMove, plan: OffsetPlan, failed: Mapping[TopicPartition, str] | None
 ) -> Sequence[str]:
-    """One partition; ``failed``: None where nothing was written."""
+    """Return one partition; ``failed``: None where nothing was written."""
     tp = move.topic_partition
     log = plan.logs.get(tp)
     numbers = (

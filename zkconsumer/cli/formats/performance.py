@@ -38,7 +38,7 @@ class PerfStyle:
     def row(
         self, start_ms: int, end_ms: int, *, elapsed_ms: int, byte_count: int, message_count: int
     ) -> str:
-        """The one row of a run, without its line end.
+        """Return the one row of a run, without its line end.
 
         Args:
             start_ms: when it began, in milliseconds since the epoch.
@@ -63,7 +63,7 @@ class PerfStyle:
     def detailed_row(
         self, end_ms: int, thread: int, *, since: "PerfCount", until: "PerfCount", elapsed_ms: int
     ) -> str:
-        """A row of one thread, without its line end; its rates are those of ``elapsed_ms``.
+        """Return a row of one thread, without its line end; its rates are those of ``elapsed_ms``.
 
         The messages of a second are whole messages a millisecond, times 1000. (Where no
         millisecond has passed, the original's thread ends with an error.)

@@ -13,7 +13,7 @@ _NEW = " (new)"
 
 
 def share_plan_text(group_id: str, plan: SharePlan) -> str:
-    """A table, a line a reader, and what there is to say about the whole."""
+    """Return a table, a line a reader, and what there is to say about the whole."""
     rows = [_HEAD]
     gone = [reader for reader in plan.before if reader not in plan.readers]
     for reader in [*plan.readers, *gone]:
@@ -39,7 +39,7 @@ def share_plan_text(group_id: str, plan: SharePlan) -> str:
 
 
 def _shares(plan: SharePlan) -> str:
-    """How many partitions a reader would get; those that get none are told apart."""
+    """Return how many partitions a reader would get; those that get none are told apart."""
     sizes = [len(share) for share in plan.readers.values() if share]
     if not sizes:
         return "no reader would get a partition"
@@ -51,7 +51,7 @@ def _shares(plan: SharePlan) -> str:
 
 
 def share_plan_json(group_id: str, plan: SharePlan) -> str:
-    """The same as one object."""
+    """Return the same as one object."""
     value = {
         "group": group_id,
         "readers": [

@@ -17,7 +17,7 @@ class DescriptionFilter(Enum):
 
 
 def topic_list_text(topics: Iterable[TopicStatus]) -> str:
-    """A line a topic."""
+    """Return a line a topic."""
     return "".join(
         f"{topic.name} - marked for deletion\n" if topic.deleting else f"{topic.name}\n"
         for topic in topics
@@ -30,7 +30,7 @@ def describe_text(
     live_brokers: Collection[int],
     only: DescriptionFilter = DescriptionFilter.EVERYTHING,
 ) -> str:
-    """The topics with their partitions, or what is asked for of them.
+    """Return the topics with their partitions, or what is asked for of them.
 
     Args:
         topics: in order; where the original was given one that does not exist, it prints nothing.

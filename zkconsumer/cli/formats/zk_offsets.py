@@ -32,7 +32,7 @@ class InvalidOffset(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """What a file asks for: offsets by group, and the lines that make no sense."""
+    """What a file asks for: offsets by group, and the lines that are invalid."""
 
     offsets: Mapping[str, Mapping[TopicPartition, int]]
     bad: tuple[InvalidOffset, ...]
@@ -44,7 +44,7 @@ def export_text(nodes: Iterable[OffsetNode]) -> str:
 
 
 def offset_node(group_id: str, tp: TopicPartition, offset: int) -> OffsetNode:
-    """One entry of the file.
+    """Return one entry of the file.
 
     Raises:
         ConfigError: the group id can't be part of a path.
@@ -53,7 +53,7 @@ def offset_node(group_id: str, tp: TopicPartition, offset: int) -> OffsetNode:
 
 
 def read_as_original(text: str, name: str) -> dict[str, str]:
-    """What the original writes to ZooKeeper for such a file: any text to any path.
+    """Return what the original writes to ZooKeeper for such a file: any text to any path.
 
     It stops at the first empty line, cuts a line off at its second colon, and of lines with the
     same path takes the last.
@@ -83,7 +83,7 @@ def _java_fields(line: str) -> list[str]:
 def parse_export(text: str) -> Imported:
     """Read such a file with care: nothing but offsets of partitions counts.
 
-    Empty lines are passed over, blanks around a line, too. That a partition comes twice is no error
+    Empty lines are ignored, blanks around a line, too. That a partition comes twice is no error
     as long as it says the same.
     """
     offsets: dict[str, dict[TopicPartition, int]] = {}

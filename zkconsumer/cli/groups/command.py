@@ -208,7 +208,7 @@ def _snapshot_of(
     redraws: bool,
     number: int,
 ) -> str:
-    """What is shown of one look."""
+    """Return what is shown of one look."""
     at_ms = snapshot.taken_ms
     changes = [one for one in watch.receive(snapshot) if args.kind in {None, one.key.kind}]
     if args.format == "json":

@@ -51,7 +51,7 @@ def delete_groups(args: argparse.Namespace, access: CommandCluster) -> int:
     """Delete what is asked for, after a question; gives the exit status.
 
     Raises:
-        ConfigError: a wish makes no sense, or a group is not there: nothing was done.
+        ConfigError: a wish is invalid, or a group is not there: nothing was done.
         ZkConsumerError: it failed, which says what was done.
     """
     if not args.group and not args.topic:

@@ -46,7 +46,7 @@ class GroupRemoval:
         self._partly = False
 
     def members(self) -> list[str] | None:
-        """The names of its members; None where the group has no node for them."""
+        """Return the names of its members; None where the group has no node for them."""
         return self._store.children_many([self._paths.ids])[0]
 
     def everything(self) -> Deletion:
@@ -82,7 +82,7 @@ class GroupRemoval:
         return self._remove([self._paths.owners(topic), self._paths.offsets(topic)])
 
     def topics(self) -> frozenset[str]:
-        """The topics that it has owners or offsets of."""
+        """Return the topics that it has owners or offsets of."""
         folders = [f"{self._paths.root}/owners", f"{self._paths.root}/offsets"]
         return frozenset(
             name for names in self._store.children_many(folders) for name in names or ()

@@ -56,7 +56,7 @@ _TOPICS_NAMED = 4
 
 
 def total_lag(group: GroupStatus) -> int | None:
-    """The sum of its lags that are known; None where none is."""
+    """Return the sum of its lags that are known; None where none is."""
     known = [
         lag for one in group.partitions if (lag := records_behind(group.kind, one)) is not None
     ]
@@ -81,12 +81,12 @@ def lag_text(group: GroupStatus, partitions: Iterable[GroupPartition] | None = N
 
 
 def state_cell(group: GroupStatus) -> Painted:
-    """Its state, in colour."""
+    """Return its state, in colour."""
     return Painted(group.state, _STATES[group.state])
 
 
 def list_table(groups: Iterable[GroupStatus], *, coloured: bool) -> str:
-    """A line for each group."""
+    """Return a line for each group."""
     rows: list[list[Cell]] = [
         [
             group.group_id,
@@ -109,7 +109,7 @@ def _topics(group: GroupStatus) -> str:
 
 
 def description(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool) -> str:
-    """What there is to say of a group: how it stands, its members, its partitions."""
+    """Return what there is to say of a group: how it stands, its members, its partitions."""
     lines = [
         f"{group.kind} group {printable(group.group_id)}: {group.state}, "
         f"{counted(len(group.members), 'member')}, "
@@ -186,7 +186,7 @@ def _partitions_table(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured
 
 
 def list_json(groups: Iterable[GroupStatus], snapshot: ClusterSnapshot) -> dict[str, object]:
-    """The groups as one object."""
+    """Return the groups as one object."""
     return {
         "zookeeper": snapshot.zookeeper,
         "groups": [
@@ -205,7 +205,7 @@ def list_json(groups: Iterable[GroupStatus], snapshot: ClusterSnapshot) -> dict[
 
 
 def group_json(group: GroupStatus) -> dict[str, object]:
-    """All that is known of a group."""
+    """Return all that is known of a group."""
     coordinator = group.coordinator
     return {
         "group": group.group_id,

@@ -89,7 +89,7 @@ class GroupChanges:
         ]
 
     def rebalances(self, key: GroupKey) -> Sequence[Rebalance]:
-        """The last rebalances of a group, the latest first."""
+        """Return the last rebalances of a group, the latest first."""
         timeline = self._timelines.of(key)
         return () if timeline is None else timeline.rebalances[: -_REBALANCES_SHOWN - 1 : -1]
 
@@ -139,7 +139,7 @@ def _read(was: GroupStatus, now: GroupStatus) -> dict[TopicPartition, int]:
 
 
 def rebalance_text(one: Rebalance) -> str:
-    """A rebalance in one line, with its causes."""
+    """Return a rebalance in one line, with its causes."""
     reasons = "; ".join(map(format, one.reasons)) or "cause not seen"
     if one.ended_ms is None:
         return f"rebalance under way: {reasons}"
@@ -153,7 +153,7 @@ def rebalance_text(one: Rebalance) -> str:
 def group_screen(
     change: Change, rebalances: Sequence[Rebalance], at_ms: int, *, coloured: bool
 ) -> str:
-    """One group as a whole screen: its partitions, what is new, its last rebalances."""
+    """Return one group as a whole screen: its partitions, what is new, its last rebalances."""
     group = change.group
     if group is None:
         return f"{instant(at_ms)} {printable(str(change.key))}: there is no such group\n"
@@ -197,7 +197,7 @@ def _headline(change: Change, at_ms: int) -> str:
 
 
 def groups_screen(changes: Sequence[Change], at_ms: int, *, coloured: bool) -> str:
-    """All groups as a whole screen."""
+    """Return all groups as a whole screen."""
     rows: list[list[Cell]] = []
     for one in changes:
         group = one.group
@@ -213,7 +213,7 @@ def groups_screen(changes: Sequence[Change], at_ms: int, *, coloured: bool) -> s
 
 
 def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> str:
-    """What is appended where nothing can be redrawn: a line a group, and one for each news.
+    """Return what is appended where nothing can be redrawn: a line a group, and one for each news.
 
     Args:
         changes: of one look.
@@ -230,7 +230,7 @@ def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> st
 
 
 def change_json(change: Change, at_ms: int) -> dict[str, object]:
-    """One group of a look, for a line of JSON."""
+    """Return one group of a look, for a line of JSON."""
     group, rebalance = change.group, change.rebalance
     return {
         "at": instant(at_ms),

@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _snapshot(args: argparse.Namespace, access: CommandCluster) -> ClusterSnapshot:
-    """One look; a second one where a coordinator could not tell the groups' offsets."""
+    """Return one look; a second one where a coordinator could not tell the groups' offsets."""
     snapshot = access.snapshot(args.group)
     untold = {f"offsets of group {one} in Kafka" for one in args.group}
     if any(one.part in untold for one in snapshot.failures):
@@ -219,7 +219,7 @@ def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSna
 
 
 def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> int:
-    """Whether a limit is exceeded; what is not known is said, since it is no all-clear."""
+    """Return whether a limit is exceeded; what is not known is said, since it is no all-clear."""
     max_lag, max_seconds = args.max_lag, args.max_seconds
     if max_lag is None and max_seconds is None:
         return 0

@@ -69,7 +69,7 @@ class LagRow(NamedTuple):
 def lag_rows(
     snapshot: ClusterSnapshot, groups: Iterable[GroupStatus], topics: Collection[str] | None
 ) -> list[LagRow]:
-    """What the groups have, without times.
+    """Return what the groups have, without times.
 
     Args:
         snapshot: the cluster.
@@ -112,7 +112,7 @@ def with_times(
 
 
 def lag_table(rows: Sequence[LagRow], *, coloured: bool) -> str:
-    """The checker's seven columns, and seconds."""
+    """Return the checker's seven columns, and seconds."""
     cells = [
         [
             row.group.group_id,
@@ -130,7 +130,7 @@ def lag_table(rows: Sequence[LagRow], *, coloured: bool) -> str:
 
 
 def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
-    """What a number alone would hide: where members find nothing at their offsets."""
+    """Yield what a number alone would hide: where members find nothing at their offsets."""
     for row in rows:
         where = _ASTRAY.get(row.standing)
         if where is not None and row.committed is not None:
@@ -154,7 +154,7 @@ def seconds_text(time: TimeLag | None) -> str | None:
 
 
 def lag_json(rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> dict[str, object]:
-    """The same as one object, by group."""
+    """Return the same as one object, by group."""
     by_group: dict[GroupKey, list[LagRow]] = {}
     for row in rows:
         by_group.setdefault(row.group.key, []).append(row)

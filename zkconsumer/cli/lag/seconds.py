@@ -61,5 +61,5 @@ class LagSeconds:
 
 
 def unknown_groups(rows: Sequence[LagRow]) -> Collection[GroupKey]:
-    """The groups that are behind without its being known for how long."""
+    """Return the groups that are behind without its being known for how long."""
     return {row.group.key for row in rows if row.records and row.time is None}

@@ -221,14 +221,14 @@ def _add_work(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    """A number from 1 on."""
+    """Return a number from 1 on."""
     if not (text.isascii() and text.isdigit() and len(text) < 11 and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
     return int(text)
 
 
 def settings_of(args: argparse.Namespace) -> MirrorSettings:
-    """What the command line and its files say.
+    """Return what the command line and its files say.
 
     Raises:
         ConfigError: they contradict each other, or lack something.
@@ -262,7 +262,7 @@ def _topics(args: argparse.Namespace) -> Whitelist | Blacklist:
 
 
 def _consumers(args: argparse.Namespace) -> tuple[tuple[Mapping[str, object], ...], int | None]:
-    """The settings of the consumer for each source cluster; the shortest commit interval."""
+    """Return the settings of the consumer for each source cluster; the shortest commit interval."""
     given: dict[str, object] = {}
     if args.zookeeper and args.source_bootstrap_servers:
         raise ConfigError("--zookeeper or --source-bootstrap-servers: one of them keeps the group")
@@ -295,7 +295,7 @@ def run(args: argparse.Namespace) -> int:
     """Mirror until told to stop, or until everything is done.
 
     Raises:
-        ConfigError: it was not started: what is wished makes no sense.
+        ConfigError: it was not started: what is wished is invalid.
         ZkConsumerError: it can't go on; what was acknowledged is committed.
     """
     settings = settings_of(args)

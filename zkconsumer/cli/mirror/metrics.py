@@ -13,7 +13,7 @@ _LABELS: Final = ("source", "topic", "partition")
 def _measure(
     name: str, text: str, value: Callable[[PartitionAccount], int | None], kind: Kind = "counter"
 ) -> Measure[MirrorProgress]:
-    """A number for each partition that has one."""
+    """Yield a number for each partition that has one."""
 
     def find(now: MirrorProgress) -> Iterator[Sample]:
         for source, partitions in now.sources.items():
@@ -70,6 +70,6 @@ MEASURES: Final = (
 
 
 def mirror_families(now: MirrorProgress) -> Iterator[Family]:
-    """All of them; ``source`` is where the source cluster is."""
+    """Yield all of them; ``source`` is where the source cluster is."""
     for measure in MEASURES:
         yield measure.of(now)

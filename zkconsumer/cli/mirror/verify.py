@@ -132,7 +132,7 @@ _COLUMNS: Final = (
 
 
 def text_of(proof: MirrorProof, *, coloured: bool) -> str:
-    """A row for each partition, then where the faults are, and the verdict."""
+    """Return a row for each partition, then where the faults are, and the verdict."""
     lines = [table(_COLUMNS, map(_row, proof.partitions), coloured=coloured)]
     for one in proof.partitions:
         lines += [f"{one.source}: {example}\n" for example in one.examples]
@@ -164,7 +164,7 @@ def _row(one: MirroredPartition) -> list[Cell]:
 
 
 def json_of(proof: MirrorProof) -> dict[str, object]:
-    """The same for programs."""
+    """Return the same for programs."""
     return {
         "proven": proof.is_proven,
         "partitions": [

@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 def _read(
     cluster: OffsetsCluster, group_ids: Sequence[str], storage: str
 ) -> dict[str, dict[TopicPartition, int]]:
-    """What each group has.
+    """Return what each group has.
 
     Raises:
         ZkConsumerError: an entry can't be read, or a place does not answer.

@@ -154,7 +154,7 @@ def print_unseen(cluster: OffsetsCluster) -> None:
 
 
 def status_of(reports: Sequence[OffsetStoreReport], *, refused: bool) -> int:
-    """The exit status of what was done, or was not."""
+    """Return the exit status of what was done, or was not."""
     if refused:
         return REFUSED
     outcomes = [report.outcome for report in reports]

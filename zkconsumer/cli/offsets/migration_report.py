@@ -45,7 +45,7 @@ class MigrationReport:
 
 
 def as_json(report: MigrationReport) -> str:
-    """One object."""
+    """Return one object."""
     outcome, plan = report.outcome, report.plan
     failed = {} if outcome is None else outcome.failed
     entries = []
@@ -81,7 +81,7 @@ def as_json(report: MigrationReport) -> str:
 
 
 def as_text(report: MigrationReport) -> str:
-    """A table, a line a partition, and what there is to say about the whole."""
+    """Return a table, a line a partition, and what there is to say about the whole."""
     plan, outcome = report.plan, report.outcome
     head = ("PARTITION", f"IN {report.source.upper()}", f"IN {report.target.upper()}", "RESULT")
     rows = [head, *(_row(move, outcome) for move in plan.moves)]

@@ -38,15 +38,15 @@ class OpenOffsetStores:
         return MigratedGroup.of(self.group_id, self.zookeeper, self.kafka)
 
     def of(self, storage: OffsetStorage) -> GroupOffsetStore:
-        """The one of this name."""
+        """Return the one of this name."""
         return self.zookeeper if storage is OffsetStorage.ZOOKEEPER else self.kafka
 
     def notes(self, plan: MigrationPlan) -> tuple[str, ...]:
-        """What the user should know of the offsets that are carried."""
+        """Return what the user should know of the offsets that are carried."""
         return tuple(outside_the_log(plan, self.kafka.logs(plan.expected)))
 
     def partitions(self) -> frozenset[TopicPartition]:
-        """Those that the cluster has, by the word of either.
+        """Return those that the cluster has, by the word of either.
 
         A broker that has just started knows of no topics for a moment; their offsets would be left
         out.

@@ -54,7 +54,7 @@ class GroupOffsetStores:
     hang_up: Callable[[], None] = _nothing
 
     def storage(self, name: OffsetStorage) -> GroupOffsetStore:
-        """One of them.
+        """Return one of them.
 
         Raises:
             ConfigError: the group can't have anything there, or nobody said where it is.
@@ -70,7 +70,7 @@ class GroupOffsetStores:
         return self.storages[name]
 
     def stored(self) -> dict[OffsetStorage, dict[TopicPartition, FetchedOffset]]:
-        """Every offset that it has.
+        """Return every offset that it has.
 
         Raises:
             ZkConsumerError: no answer in time, or access denied.
@@ -131,7 +131,7 @@ class OffsetsCluster:
     def of(
         self, group_id: str, *, with_kafka: bool = False, without_kafka: bool = False
     ) -> GroupOffsetStores:
-        """One group.
+        """Return one group.
 
         Args:
             group_id: its id; coordinators take any, ZooKeeper only what can be part of a path.
@@ -168,7 +168,7 @@ class OffsetsCluster:
         )
 
     def group_ids(self, *, without_kafka: bool = False) -> list[str]:
-        """All groups that ZooKeeper or a broker knows of, sorted; or ZooKeeper alone.
+        """Return all groups that ZooKeeper or a broker knows of, sorted; or ZooKeeper alone.
 
         Raises:
             ZkConsumerError: one of them does not answer: there may be more.

@@ -198,7 +198,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure, and print what was found.
 
     Raises:
-        ConfigError: nothing was done: a setting makes no sense, or there is such a group.
+        ConfigError: nothing was done: a setting is invalid, or there is such a group.
         ZkConsumerError: the topic could not be read.
     """
     is_scala, detailed = args.format == "scala", args.show_detailed_stats
@@ -249,7 +249,7 @@ def _print(args: argparse.Namespace, found: Measurement, style: PerfStyle) -> No
 
 
 def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[PerfSource]]:
-    """How to open what is to be read.
+    """Return how to open what is to be read.
 
     Raises:
         ConfigError: flags that don't go together.

@@ -98,7 +98,7 @@ class StreamTally:
                 self._notify()
 
     def final_interval(self, now_ms: int) -> Interval:
-        """The last one, of which the original takes the rate from the very beginning."""
+        """Return the last one, of which the original takes the rate from the very beginning."""
         return Interval(
             stream=self.stream,
             since=self._reported,
@@ -166,12 +166,12 @@ class Measurement:
 
 
 def per_second(count: float, elapsed_ms: int) -> float | None:
-    """A rate; None where no time has passed."""
+    """Return a rate; None where no time has passed."""
     return count * 1000 / elapsed_ms if elapsed_ms else None
 
 
 def percentile(values: Sequence[int], percent: int) -> int | None:
-    """The smallest of the values that so many percent are not above; None of none."""
+    """Return the smallest of the values that so many percent are not above; None of none."""
     if not values:
         return None
     return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]

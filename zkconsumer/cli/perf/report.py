@@ -29,7 +29,7 @@ _ENDS = {
 
 
 def as_table(found: Measurement, *, coloured: bool) -> str:
-    """A row of each stream that read something, and one of all."""
+    """Return a row of each stream that read something, and one of all."""
     read = [one for one in found.streams if one.count.message_count]
     rows = [_row(str(one.stream), one) for one in read] if len(read) > 1 else []
     rows.append(_row_of("all", found.elapsed_ms, found.message_count, found.byte_count))
@@ -67,12 +67,12 @@ def as_json(found: Measurement, *, topic: str, fetch_size: int) -> dict[str, obj
 
 
 def scala_header(*, detailed: bool) -> str:
-    """What the original prints first, with its line end."""
+    """Return what the original prints first, with its line end."""
     return f"{DETAILED_HEADER if detailed else HEADER}\n"
 
 
 def scala_row(found: Measurement, style: PerfStyle) -> str:
-    """The original's row, with its line end; the wait for more at the end is not in it."""
+    """Return the original's row, with its line end; the wait for more at the end is not in it."""
     row = style.row(
         found.start_ms,
         found.start_ms + found.elapsed_ms,
@@ -84,7 +84,7 @@ def scala_row(found: Measurement, style: PerfStyle) -> str:
 
 
 def scala_detail(interval: Interval, start_ms: int, style: PerfStyle) -> str:
-    """The original's row about a stream, with its line end."""
+    """Return the original's row about a stream, with its line end."""
     row = style.detailed_row(
         start_ms + interval.until_ms,
         interval.stream,
@@ -96,7 +96,7 @@ def scala_detail(interval: Interval, start_ms: int, style: PerfStyle) -> str:
 
 
 def detail(interval: Interval) -> str:
-    """The same in words."""
+    """Return the same in words."""
     elapsed_ms = interval.until_ms - interval.since_ms
     messages = interval.until.message_count - interval.since.message_count
     size = interval.until.byte_count - interval.since.byte_count

@@ -85,7 +85,7 @@ def zookeeper_source(
         deleting: whether to delete first what ZooKeeper has of the group.
 
     Raises:
-        ConfigError: a setting makes no sense, or there is such a group, and it is to be left alone.
+        ConfigError: a setting is invalid, or there is such a group, and it is to be left alone.
         ZkConsumerError: ZooKeeper does not answer, the group has members, or nothing can be read.
     """
     settings = {
@@ -170,7 +170,7 @@ def polled_source(options: PerfOptions, clock: Clock | None = None) -> Iterator[
     """All partitions of the topic, spread over so many consumers; no group is joined.
 
     Raises:
-        ConfigError: a setting makes no sense, or there is no such topic.
+        ConfigError: a setting is invalid, or there is no such topic.
         ZkConsumerError: no broker answers.
     """
     settings = {

@@ -243,7 +243,7 @@ def _copy(args: argparse.Namespace, replay: Replay, plan: ReplayPlan) -> None:
 
 
 def _notify(replay: Replay | None, status: int) -> int:
-    """The account at the end; gives the exit status."""
+    """Return the account at the end; gives the exit status."""
     if replay is not None:
         for line in replay.account():
             print(f"zkconsumer: {line}", file=sys.stderr)

@@ -24,8 +24,8 @@ class ReplayPlan:
 
     Attributes:
         ranges: ascending by partition; all of it is in the logs. Empty ones are left out.
-        gone: what was asked for and is not there.
-        wrong: what makes no sense.
+        gone: what was requested for and is not there.
+        wrong: what is invalid.
         notes: what has nothing to be read, though somebody may have thought so.
     """
 

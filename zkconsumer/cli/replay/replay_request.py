@@ -16,7 +16,7 @@ TRIES = 3
 
 
 def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPartition, int] | None:
-    """What a file of offsets says of the topic, or of all topics where none is named.
+    """Return what a file of offsets says of the topic, or of all topics where none is named.
 
     Raises:
         ConfigError: it says nothing of that, or of several groups.
@@ -40,7 +40,7 @@ def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPar
 def partitions_of(
     args: argparse.Namespace, client: ClusterClient, starts: Mapping[TopicPartition, int] | None
 ) -> list[TopicPartition]:
-    """What is to be read, all of which the cluster has.
+    """Return what is to be read, all of which the cluster has.
 
     Raises:
         ConfigError: it has not.
@@ -92,7 +92,7 @@ def bounds_of(
     logs: Logs,
     look_up: Callable[[int, Logs], TimeLookupResult],
 ) -> dict[TopicPartition, int]:
-    """One end of each range, as far as it is not that of the log.
+    """Return one end of each range, as far as it is not that of the log.
 
     Args:
         offset: the same of all.

@@ -92,7 +92,7 @@ class Replay:
         self._is_done = True
 
     def account(self) -> Iterator[str]:
-        """What became of it, line by line."""
+        """Yield what became of it, line by line."""
         places = "partition" if self._partitions == 1 else "partitions"
         text = f"{self.count} messages of {self._partitions} {places}"
         if self._empty:
@@ -112,7 +112,7 @@ class Replay:
         return max(0, behind - before)
 
     def _parts(self, range_: OffsetRange) -> Iterator[tuple[list[ReplayedMessage], int]]:
-        """The messages of each part, and the offset behind it."""
+        """Yield the messages of each part, and the offset behind it."""
         topic, partition = range_.topic_partition
         with closing(self._reader.read(range_)) as parts:
             for part in parts:

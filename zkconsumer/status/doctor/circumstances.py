@@ -36,11 +36,11 @@ class Circumstances:
     silence_ms: int = 300_000
 
     def group_before(self, key: GroupKey) -> GroupStatus | None:
-        """How the group looked then; None where that is not known."""
+        """Return how the group looked then; None where that is not known."""
         return None if self.earlier is None else self.earlier.groups.get(key)
 
     def elapsed_ms(self, now: ClusterSnapshot) -> int:
-        """How long the earlier look is past, 0 where there is none."""
+        """Return how long the earlier look is past, 0 where there is none."""
         return 0 if self.earlier is None else max(0, now.taken_ms - self.earlier.taken_ms)
 
     @property
@@ -49,12 +49,12 @@ class Circumstances:
         return self.earlier if self.long_before is None else self.long_before
 
     def silence_seen_ms(self, now: ClusterSnapshot) -> int:
-        """How long that look is past, 0 where there is none."""
+        """Return how long that look is past, 0 where there is none."""
         since = self.silent_since
         return 0 if since is None else max(0, now.taken_ms - since.taken_ms)
 
 
 def zookeeper_now_ms(snapshot: ClusterSnapshot) -> int:
-    """The time of the snapshot by ZooKeeper's clock, which stamps nodes."""
+    """Return the time of the snapshot by ZooKeeper's clock, which stamps nodes."""
     skew = snapshot.clock_skew_ms
     return snapshot.taken_ms + (0 if skew is None else skew.value)

@@ -23,7 +23,7 @@ def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Di
 
 
 def _not_read(snapshot: ClusterSnapshot) -> list[Diagnosis]:
-    """No finding about a part that was not read must not pass for health."""
+    """Return no finding about a part that was not read must not pass for health."""
     lines = [
         f"{one.part}: {one.reason}, for {max(0, snapshot.taken_ms - one.since_ms) // 1000} s"
         for one in snapshot.failures
@@ -168,12 +168,12 @@ def _s(items: list[str]) -> str:
 
 
 def _live(snapshot: ClusterSnapshot) -> Iterable[PartitionStatus]:
-    """The partitions of topics that nobody is deleting."""
+    """Return the partitions of topics that nobody is deleting."""
     return (one for topic in snapshot.topics if not topic.deleting for one in topic.partitions)
 
 
 def _is_lost(partition: PartitionStatus, there: set[int]) -> bool:
-    """Whether nobody leads it: by its node, or since who should is not registered any more.
+    """Return whether nobody leads it: by its node, or since who should is not registered any more.
 
     While no broker is left there is nobody to write the node; that is a finding of its own.
     """

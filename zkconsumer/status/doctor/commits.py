@@ -75,7 +75,7 @@ def _stalled(look: GroupContext, pairs: list[Pair]) -> list[Diagnosis]:
 
 
 def _stands(look: GroupContext, then: GroupPartition, now: GroupPartition) -> bool:
-    """Whether the same owner had something to read then, and stands where it stood."""
+    """Return whether the same owner had something to read then, and stands where it stood."""
     if now.owner is None or now.owner != then.owner or then.log_end is None:
         return False
     committed, earlier = now.effective(look.group.kind), then.effective(look.group.kind)
@@ -85,7 +85,7 @@ def _stands(look: GroupContext, then: GroupPartition, now: GroupPartition) -> bo
 
 
 def _committed_anew(look: GroupContext, pair: Pair) -> bool:
-    """Whether the same offset is known to have been committed once more.
+    """Return whether the same offset is known to have been committed once more.
 
     ZooKeeper tells when it was; of Kafka's storage that is mostly not known.
     """

@@ -105,7 +105,7 @@ class Diagnosis:
 
 
 def some(lines: list[str]) -> tuple[str, ...]:
-    """The first lines of evidence, and how many there are beyond."""
+    """Return the first lines of evidence, and how many there are beyond."""
     rest = len(lines) - EVIDENCE_SHOWN
     if rest <= 0:
         return tuple(lines)
@@ -113,7 +113,7 @@ def some(lines: list[str]) -> tuple[str, ...]:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: ``1 member``, ``3 members``."""
+    """Return a number with its noun: ``1 member``, ``3 members``."""
     return f"{number} {noun if number == 1 else noun + 's'}"
 
 
@@ -124,7 +124,7 @@ def first_names(items: Iterable[str], count: int, limit: int = 5) -> str:
 
 
 def ago(ms: int) -> str:
-    """A duration as people say it: ``42 s``, ``42 min``, ``5 h``, ``3 d``."""
+    """Return a duration as people say it: ``42 s``, ``42 min``, ``5 h``, ``3 d``."""
     for unit_ms, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min")):
         if ms >= 2 * unit_ms:
             return f"{ms // unit_ms} {name}"
@@ -132,7 +132,7 @@ def ago(ms: int) -> str:
 
 
 def names(items: list[str], limit: int = 5) -> str:
-    """Some names in a row, and how many there are beyond."""
+    """Return some names in a row, and how many there are beyond."""
     rest = len(items) - limit
     shown = ", ".join(items[:limit])
     return shown if rest <= 0 else f"{shown} and {rest} more"

@@ -33,7 +33,7 @@ def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Diagnosis
 
 
 def examine_group(look: GroupContext) -> list[Diagnosis]:
-    """What is wrong with one group, without what is wrong with the cluster; by causes."""
+    """Return what is wrong with one group, without what is wrong with the cluster; by causes."""
     found = [
         *examine_whole(look),
         *examine_members(look),

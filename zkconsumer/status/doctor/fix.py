@@ -75,7 +75,7 @@ class Fix:
 
 
 def session_name(session_id: int | None) -> str:
-    """A session, as ZooKeeper's own tools write it."""
+    """Return a session, as ZooKeeper's own tools write it."""
     if session_id is None:
         return "a session that is not known"
     return f"session {session_id & 0xFFFFFFFFFFFFFFFF:#x}" if session_id else "no session"

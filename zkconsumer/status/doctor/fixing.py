@@ -63,7 +63,7 @@ def plan_fix(fix: Fix, nodes: Nodes, children: Mapping[str, Sequence[str] | None
 
 
 def difference(expected: Expected, node: ZNode) -> str | None:
-    """How a node differs from what it was seen to be; None where it does not."""
+    """Return how a node differs from what it was seen to be; None where it does not."""
     if expected.session_id is not None and node.ephemeral_owner != expected.session_id:
         return f"it is now {owned_by(node.ephemeral_owner)}"
     if expected.data is not None and node.data != expected.data:
@@ -74,7 +74,7 @@ def difference(expected: Expected, node: ZNode) -> str | None:
 
 
 def owned_by(session_id: int) -> str:
-    """Whose a node is, in words; sessions as ZooKeeper writes them."""
+    """Return whose a node is, in words; sessions as ZooKeeper writes them."""
     return f"of {session_name(session_id)}" if session_id else "a persistent node"
 
 

@@ -76,7 +76,7 @@ class GroupContext:
         return {one.topic_partition: one for one in self.group.partitions}
 
     def partition_before(self, tp: TopicPartition) -> GroupPartition | None:
-        """How a partition looked so long ago that a group at work has committed since.
+        """Return how a partition looked so long ago that a group at work has committed since.
 
         None where there was no look, or where it is not that long ago.
         """
@@ -153,7 +153,7 @@ class GroupContext:
         return None if thread is None else thread.consumer_id
 
     def dead(self, session_id: int | None) -> bool:
-        """Whether ZooKeeper says what is alive, and this session is not.
+        """Return whether ZooKeeper says what is alive, and this session is not.
 
         It has to be the list of the whole ensemble: one server's connections are not enough.
         """
@@ -161,7 +161,7 @@ class GroupContext:
         return bool(session_id) and alive is not None and session_id not in alive
 
     def threads(self, strategy: Strategy) -> dict[TopicPartition, ConsumerThreadId] | None:
-        """Who should read what by a strategy; None where it can't be applied."""
+        """Return who should read what by a strategy; None where it can't be applied."""
         found = expected_owners(strategy, self.view)
         return None if isinstance(found, CannotAssign) else found
 
@@ -186,10 +186,10 @@ class GroupContext:
 
 
 def is_malformed(member: MemberStatus) -> bool:
-    """Whether its registration is none that members of ZooKeeper groups can read."""
+    """Return whether its registration is none that members of ZooKeeper groups can read."""
     return member.data is not None and isinstance(parse_registration(member.data), Malformed)
 
 
 def is_readable(member: MemberStatus) -> bool:
-    """Whether it is known what the member reads; one that only Scala can't read counts."""
+    """Return whether it is known what the member reads; one that only Scala can't read counts."""
     return not is_malformed(member) and (member.problem is None or bool(member.streams))

@@ -76,7 +76,7 @@ class _Causes:
         self._look = look
 
     def explains(self, cause: Diagnosis, other: Diagnosis) -> bool:
-        """Whether a finding follows from another one."""
+        """Return whether a finding follows from another one."""
         if cause.code is Code.GROUP_ABANDONED:
             return True
         if cause.code is Code.MEMBER_STALE:

@@ -26,7 +26,7 @@ def examine_log_offsets(look: GroupContext) -> list[Diagnosis]:
 
 
 def _is_beyond(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> bool:
-    """Whether the log ended before that offset when it was asked after the commit.
+    """Return whether the log ended before that offset when it was asked after the commit.
 
     A running group can commit more than the log held when it was asked a moment before.
     """
@@ -39,7 +39,7 @@ def _is_beyond(look: GroupContext, partition: GroupPartition, committed: Committ
 
 
 def _seen_ms(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> int:
-    """When the offset was first seen: groups and logs are read side by side, each look."""
+    """Return when the offset was first seen: groups and logs are read side by side, each look."""
     seen_ms = committed.seen_ms
     for earlier in (look.partitions_just_before, look.partitions_earlier):
         before = earlier.get(partition.topic_partition)

@@ -57,7 +57,7 @@ def _split(look: GroupContext) -> list[Diagnosis]:
 
 
 def _differ(look: GroupContext) -> list[Diagnosis]:
-    """One of two places is no longer written."""
+    """Return one of two places is no longer written."""
     evidence = []
     for one in look.group.partitions:
         in_zookeeper, in_kafka = one.committed_in("zookeeper"), one.committed_in("kafka")
@@ -96,7 +96,7 @@ def _left_behind(
     in_zookeeper: CommittedOffset,
     in_kafka: CommittedOffset,
 ) -> str | None:
-    """Which of the two is not written any more; None where both are, or it is not known.
+    """Return which of the two is not written any more; None where both are, or it is not known.
 
     The times of both tell, or else that one moved since the earlier look and the other did not.
     """

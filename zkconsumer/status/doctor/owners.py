@@ -80,7 +80,7 @@ def examine_owners(look: GroupContext) -> list[Diagnosis]:
 
 
 def _is_excused(look: GroupContext, one: MisownedPartition) -> bool:
-    """Whether it only looks wrong to us."""
+    """Return whether it only looks wrong to us."""
     if one.fault is OwnershipFault.DEAD_SESSION:
         # A session that began after the list of sessions was read is not in it.
         return _is_new(look, one)
@@ -176,7 +176,7 @@ def _missing(look: GroupContext) -> list[Diagnosis]:
 
 
 def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[Severity, str]:
-    """One look can't tell a stuck group from a rebalance on its way; a second one can."""
+    """Return one look can't tell a stuck group from a rebalance on its way; a second one can."""
     around = look.around
     before = around.group_before(look.group.key)
     if before is not None and around.elapsed_ms(look.snapshot) >= around.settle_ms:

@@ -34,7 +34,7 @@ class Suspicion:
     standing: tuple[GroupPartition, ...] = ()
 
     def cleared(self, snapshot: ClusterSnapshot) -> bool:
-        """Whether the group has moved by now, or is gone."""
+        """Return whether the group has moved by now, or is gone."""
         group = snapshot.groups.get(self.key)
         if group is None or not group.members:
             return True
@@ -47,7 +47,7 @@ class Suspicion:
 def suspicions(
     snapshot: ClusterSnapshot, keys: Collection[GroupKey], around: Circumstances
 ) -> tuple[Suspicion, ...]:
-    """What may be wrong with these groups, and a second look would tell.
+    """Return what may be wrong with these groups, and a second look would tell.
 
     Args:
         snapshot: the first look.
@@ -77,7 +77,7 @@ def suspicions(
 
 
 def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
-    """Which of these groups have nodes of sessions that are not alive, as ZooKeeper says."""
+    """Return which of these groups have nodes of sessions that are not alive, as ZooKeeper says."""
     alive = snapshot.live_sessions
     if alive is None:
         return frozenset()
@@ -96,7 +96,7 @@ def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozen
 
 
 def beyond_ends(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
-    """Which of these groups have offsets beyond what their logs held when they were asked.
+    """Return which of these groups have offsets beyond what their logs held when they were asked.
 
     Logs are asked before offsets: another look at once tells whether they just grew.
     """

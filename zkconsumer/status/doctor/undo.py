@@ -94,7 +94,7 @@ def _plan_step(step: Undone, node: ZNode | None) -> CreateOp | SetOp | str:
 
 
 def encode_undo(record: UndoRecord) -> str:
-    """The text of the file, a node a line."""
+    """Return the text of the file, a node a line."""
     head = {
         "format": FORMAT,
         "version": VERSION,

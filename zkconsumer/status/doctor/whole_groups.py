@@ -57,7 +57,7 @@ def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
 
 
 def _deserted(look: GroupContext) -> list[Diagnosis]:
-    """A group that nobody is in: stopped a while ago, or abandoned for good."""
+    """Return a group that nobody is in: stopped a while ago, or abandoned for good."""
     group = look.group
     if group.state is GroupState.ABANDONED:
         return [_abandoned(look)]
@@ -112,7 +112,7 @@ def _abandoned(look: GroupContext) -> Diagnosis:
 
 
 def _where(snapshot: ClusterSnapshot) -> str:
-    """The option that names the cluster."""
+    """Return the option that names the cluster."""
     flag = "--zookeeper" if snapshot.brokers_alone is None else "--bootstrap-server"
     return f"{flag} {shlex.quote(snapshot.address)}"
 
@@ -201,7 +201,7 @@ def _coordinator(look: GroupContext) -> list[Diagnosis]:
 
 
 def _endless(look: GroupContext) -> list[Diagnosis]:
-    """A coordinator's group that was rebalancing before, and is now."""
+    """Return a coordinator's group that was rebalancing before, and is now."""
     around, group = look.around, look.group
     before = around.group_before(group.key)
     if look.in_zookeeper or before is None:

@@ -34,7 +34,7 @@ def assemble(
     clock_skew_ms: Seen[int] | None = None,
     abandoned_after_ms: int = ABANDONED_AFTER_MS,
 ) -> ClusterSnapshot:
-    """The snapshot of what is known now.
+    """Return the snapshot of what is known now.
 
     ``through`` is what it was read through: ZooKeeper's connect string, or brokers alone.
 
@@ -74,7 +74,7 @@ def reassemble(
     now_ms: int,
     abandoned_after_ms: int = ABANDONED_AFTER_MS,
 ) -> ClusterSnapshot:
-    """The last snapshot, with what is known now of some groups and of the logs they read."""
+    """Return the last snapshot, with what is known now of some groups and of the logs they read."""
     ids = kept.partition_ids()
     live_sessions = last.live_sessions
     if live_sessions is not None:
@@ -126,7 +126,7 @@ def keep_newer(snapshot: ClusterSnapshot, last: ClusterSnapshot) -> ClusterSnaps
 
 
 def _alive(kept: Kept, sessions: Seen[frozenset[int]] | None) -> frozenset[int] | None:
-    """The sessions that were listed, and those of groups that were read after that."""
+    """Return the sessions that were listed, and those of groups that were read after that."""
     if sessions is None:
         return None
     later = (one for one in kept.zookeeper_groups.values() if one.seen_ms > sessions.at_ms)
@@ -134,7 +134,7 @@ def _alive(kept: Kept, sessions: Seen[frozenset[int]] | None) -> frozenset[int] 
 
 
 def _sessions(group: GroupStatus | None) -> frozenset[int]:
-    """The sessions that a group's nodes belong to."""
+    """Return the sessions that a group's nodes belong to."""
     if group is None:
         return frozenset()
     found = {one.session_id for one in group.members}
@@ -158,7 +158,7 @@ class _Moment(NamedTuple):
         return _state_of(group)
 
     def settle(self, group: GroupStatus, kept: Kept) -> GroupStatus:
-        """The group, with since when it is silent."""
+        """Return the group, with since when it is silent."""
         return with_silence(
             group,
             now_ms=self.now_ms,
@@ -174,7 +174,7 @@ def _group(
     ids: Mapping[str, tuple[int, ...]] | None,
     moment: _Moment,
 ) -> GroupStatus | None:
-    """A group as it is shown; None where it is not there, or is the other kind's."""
+    """Return a group as it is shown; None where it is not there, or is the other kind's."""
     name, group = key.group_id, kept.group(key)
     if group is None:
         return None
@@ -191,7 +191,7 @@ def _group(
 
 
 def _metadata(name: str, kept: Kept) -> Broker | None:
-    """Who keeps the offsets of a ZooKeeper group."""
+    """Return who keeps the offsets of a ZooKeeper group."""
     listed = kept.coordinator_groups.get(name)
     return kept.keepers.get(name) or (listed.coordinator if listed is not None else None)
 
@@ -233,7 +233,7 @@ def _with_log(one: PartitionStatus, span: LogSpan | None, problem: str | None) -
 
 
 def _with_read(group: GroupStatus, ids: Mapping[str, tuple[int, ...]]) -> GroupStatus:
-    """The group with what its members read and nobody has."""
+    """Return the group with what its members read and nobody has."""
     missing = read_partitions(group, ids) - {one.topic_partition for one in group.partitions}
     if not missing:
         return group
@@ -241,7 +241,7 @@ def _with_read(group: GroupStatus, ids: Mapping[str, tuple[int, ...]]) -> GroupS
 
 
 def _with_offsets(group: GroupStatus, in_kafka: GroupOffsets, kept: Kept) -> GroupStatus:
-    """The group with offsets in Kafka, and with the ends of the logs."""
+    """Return the group with offsets in Kafka, and with the ends of the logs."""
     known = {one.topic_partition for one in group.partitions}
     more = [GroupPartition(tp) for tp in in_kafka.keys() - known]
     spans = kept.spans

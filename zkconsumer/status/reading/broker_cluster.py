@@ -35,7 +35,7 @@ class BrokerSource:
     """A ``ClusterSource``. Thread: one at a time; ``close``: any.
 
     Args:
-        client: asks; it knows the brokers to begin with.
+        client: asks; it knows the bootstrap brokers.
         clock: when things were seen.
         end: what to do when this is closed, such as stopping the client.
     """
@@ -54,12 +54,12 @@ class BrokerSource:
     def of(
         cls, dialer: BrokerDialer, bootstrap: Sequence[Broker], timeout_ms: int, clock: Clock
     ) -> Self:
-        """One with a client of its own.
+        """Return one with a client of its own.
 
         Args:
             dialer: the way to the brokers.
             bootstrap: those to begin with.
-            timeout_ms: how long one may take for one answer.
+            timeout_ms: how long one may take for one response.
             clock: when things were seen.
         """
         client = ClusterClient(
@@ -91,10 +91,10 @@ class BrokerSource:
 
 
 def cluster_read(found: Described, now_ms: int) -> ClusterRead:
-    """What a broker said, as a cluster's brokers and topics (pure).
+    """Return what a broker said, as a cluster's brokers and topics (pure).
 
     Args:
-        found: its answer about all that there is.
+        found: its response about all that there is.
         now_ms: when it came.
     """
     no_zookeeper = found.versions.no_zookeeper

@@ -41,7 +41,7 @@ class BrokerRound:
     def request(
         self, lookups: Mapping[Broker, Question[T]], deadline: Deadline
     ) -> dict[Broker, T | Unanswered]:
-        """Ask all of them; an answer for every broker, when all are there or the time is over."""
+        """Ask all of them; a response for every broker, when all are there or the time is over."""
         responses: dict[Broker, T | Unanswered] = {}
         reported: Mailbox[tuple[Broker, T | Unanswered]] = Mailbox()
         waiting: set[Broker] = set()

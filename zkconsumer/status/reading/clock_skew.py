@@ -46,7 +46,7 @@ class ClockSkew:
         self._take(read_ms, _largest(lows), _smallest(highs))
 
     def seen(self) -> Seen[int] | None:
-        """The least difference that explains all that was seen; None where nothing tells."""
+        """Return the least difference that explains all that was seen; None where nothing tells."""
         low = _largest(one for _, one, _ in self._bounds if one is not None)
         high = _smallest(one for _, _, one in self._bounds if one is not None)
         if low is None or (high is None and low <= 0):
@@ -70,7 +70,7 @@ class ClockSkew:
 
 
 def _written(group: GroupStatus) -> dict[TopicPartition, tuple[int, int]]:
-    """When each offset was written, by ZooKeeper's clock, and when it was read, by ours."""
+    """Return when each offset was written, by ZooKeeper's clock, and when it was read, by ours."""
     return {
         one.topic_partition: (entry.committed_ms, entry.seen_ms)
         for one in group.partitions

@@ -19,7 +19,7 @@ class ClusterSource(Protocol):
 
     @property
     def requested(self) -> str:
-        """Who was silent where no answer came in time."""
+        """Who was silent where no response came in time."""
         ...
 
     def read(self, deadline: Deadline) -> ClusterRead:

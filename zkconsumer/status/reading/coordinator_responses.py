@@ -30,7 +30,7 @@ DEAD: Final = "Dead"
 
 
 def is_described(group: ListedGroup) -> bool:
-    """Whether DescribeGroups says more of a group than the list does.
+    """Return whether DescribeGroups says more of a group than the list does.
 
     A group whose coordinator shares out (KIP-848) is as good as dead for it.
     """
@@ -43,7 +43,7 @@ def is_reconciled(group: ListedGroup) -> bool:
 
 
 def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
-    """A group of which no more is known than that it is there."""
+    """Return a group of which no more is known than that it is there."""
     return GroupStatus(
         group_id=group.group_id,
         kind=GroupKind.COORDINATOR,
@@ -58,7 +58,7 @@ def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> Grou
 
 
 def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
-    """A group as its coordinator describes it, without its offsets."""
+    """Return a group as its coordinator describes it, without its offsets."""
     if group.error_code:
         return _undescribed(group.group_id, group.error_code, coordinator, seen_ms)
     foreign = _foreign(group.protocol_type)
@@ -83,7 +83,7 @@ def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -
 
 
 def reconciled_status(group: ReconciledGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
-    """A group whose coordinator shares out, as that describes it, without its offsets.
+    """Return a group whose coordinator shares out, as that describes it, without its offsets.
 
     Who owns what is what members have now, which may be less than they shall have.
     """
@@ -123,7 +123,7 @@ def reconciled_status(group: ReconciledGroup, coordinator: Broker, seen_ms: int)
 
 
 def _undescribed(group_id: str, code: int, coordinator: Broker, seen_ms: int) -> GroupStatus:
-    """A group that its coordinator knows, and does not describe."""
+    """Return a group that its coordinator knows, and does not describe."""
     return GroupStatus(
         group_id=group_id,
         kind=GroupKind.COORDINATOR,
@@ -146,7 +146,7 @@ def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, Commit
 
 
 def read_partitions(group: GroupStatus, topics: Mapping[str, Sequence[int]]) -> set[TopicPartition]:
-    """The partitions that a group's members read, own, or that have an offset."""
+    """Return the partitions that a group's members read, own, or that have an offset."""
     read = {topic for member in group.members for topic in member.streams}
     return {
         *(TopicPartition(topic, number) for topic in read for number in topics.get(topic, ())),
@@ -155,7 +155,7 @@ def read_partitions(group: GroupStatus, topics: Mapping[str, Sequence[int]]) -> 
 
 
 def _unlike(group: ListedGroup) -> tuple[str, ...]:
-    """What is said of a group that is known by the list alone."""
+    """Return what is said of a group that is known by the list alone."""
     if group.type.lower() in _CLASSIC:
         return _foreign(group.protocol_type)
     return (

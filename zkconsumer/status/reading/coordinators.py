@@ -150,7 +150,7 @@ class CoordinatorReader:
     def describe_request(
         self, names: Sequence[str], deadline: Deadline
     ) -> Question[dict[str, GroupStatus | str | None]]:
-        """What to ask who coordinates these; its answer: each, None if it is gone, or why not."""
+        """What to ask who coordinates these; its response: each, None if it is gone, or why not."""
 
         def request(connection: NegotiatedConnection) -> dict[str, GroupStatus | str | None]:
             found: dict[str, GroupStatus | str | None] = {}
@@ -231,7 +231,7 @@ class CoordinatorReader:
     def offsets_request(
         self, groups: Mapping[str, Collection[TopicPartition]], deadline: Deadline
     ) -> Question[dict[str, GroupOffsets | int]]:
-        """What to ask who keeps these groups' offsets; its answer: offsets, or an error code."""
+        """What to ask who keeps these groups' offsets; its response: offsets, or an error code."""
 
         def request(connection: NegotiatedConnection) -> dict[str, GroupOffsets | int]:
             return {
@@ -248,7 +248,7 @@ class CoordinatorReader:
         partitions: Collection[TopicPartition],
         deadline: Deadline,
     ) -> GroupOffsets | int:
-        """What it has committed, or the error code that stands for all of it."""
+        """Return what it has committed, or the error code that stands for all of it."""
         version = connection.version_of(OffsetFetchRequest, at_least=wire.IN_KAFKA_SINCE)
         asks_for_all = version >= wire.ALL_AT_ONCE_SINCE
         if not asks_for_all and not partitions:

@@ -26,7 +26,7 @@ class _Folder:
     nodes_at_ms: int | None = None
 
     def holds(self, stat: ZNodeStat) -> bool:
-        """Whether no child has come or gone."""
+        """Return whether no child has come or gone."""
         return (stat.czxid, stat.child_changes, stat.pzxid) == (
             self.stat.czxid,
             self.stat.child_changes,
@@ -48,7 +48,7 @@ class FolderMemory:
     def names(
         self, batches: NodeBatches, paths: Sequence[str]
     ) -> dict[str, Sequence[str] | Unreadable]:
-        """The names in each folder; nothing for one that does not exist.
+        """Return the names in each folder; nothing for one that does not exist.
 
         Raises:
             RegistryError: ZooKeeper does not answer.

@@ -61,7 +61,7 @@ class GroupNodes:
 def group_status(
     group_id: str, nodes: GroupNodes, topics: Mapping[str, Sequence[int]], seen_ms: int
 ) -> GroupStatus:
-    """The group, its state aside, and without what logs and coordinators know.
+    """Return the group, its state aside, and without what logs and coordinators know.
 
     Args:
         group_id: its id.
@@ -97,7 +97,7 @@ def group_status(
 
 
 def host_of(group_id: str, consumer_id: str) -> str | None:
-    """The host in a consumer id as the original makes them: ``group_host-time-random``."""
+    """Return the host in a consumer id as the original makes them: ``group_host-time-random``."""
     match = _SCALA_ID.fullmatch(consumer_id.removeprefix(f"{group_id}_"))
     return match["host"] if match and consumer_id.startswith(f"{group_id}_") else None
 

@@ -199,7 +199,7 @@ class _CollectedGroups:
         self._logs |= response.logs
 
     def take_zookeeper(self, names: Collection[str], response: _InZookeeper | Unanswered) -> None:
-        """ZooKeeper answered, or did not; an answer can be to an earlier question."""
+        """ZooKeeper answered, or did not; a response can be to an earlier question."""
         if isinstance(response, Unanswered):
             self._fail(names, response.reason)
             return
@@ -209,7 +209,7 @@ class _CollectedGroups:
         self._fail(late, "ZooKeeper has only now answered the question before")
 
     def on_snapshot(self) -> GroupReads:
-        """All of it."""
+        """Return all of it."""
         return GroupReads(
             groups=self._groups, offsets=self._offsets, logs=self._logs, failures=self._failures
         )

@@ -78,7 +78,7 @@ class Failures:
         self._by_kind = {**self._by_kind, kind: found}
 
     def all(self) -> tuple[PartFailure, ...]:
-        """All of them, those first that have lasted longest."""
+        """Return all of them, those first that have lasted longest."""
         found = [one for of_kind in self._by_kind.values() for one in of_kind.values()]
         return tuple(sorted(found, key=lambda one: (one.since_ms, one.part)))
 
@@ -124,7 +124,7 @@ class Kept:
         self.brokers, self.topics = read.brokers, read.topics
         self.no_brokers, self.no_zookeeper = read.no_brokers, read.no_zookeeper
         there = {one.topic_partition for topic in read.topics for one in topic.partitions}
-        # Who makes a topic anew under the old name gets a new log: what is older is not its.
+        # Who makes a topic again under the old name gets a new log: what is older is not its.
         self.spans = {tp: span for tp, span in self.spans.items() if tp in there}
         self.log_problems = {tp: why for tp, why in self.log_problems.items() if tp in there}
         self.failures.note(self._cluster_part, {}, now_ms)
@@ -249,7 +249,7 @@ class Kept:
             self.failures.note(LOOK_PART, {}, now_ms)
 
     def group(self, key: GroupKey) -> GroupStatus | None:
-        """What is known of a group."""
+        """Return what is known of a group."""
         kinds = {
             GroupKind.ZOOKEEPER: self.zookeeper_groups,
             GroupKind.COORDINATOR: self.coordinator_groups,
@@ -266,7 +266,7 @@ class Kept:
         }
 
     def leaders(self, addresses: Mapping[int, Broker]) -> dict[TopicPartition, Broker]:
-        """Who leads each partition that has a leader whose address is known."""
+        """Return who leads each partition that has a leader whose address is known."""
         return {
             one.topic_partition: addresses[one.leader]
             for topic in self.topics or ()
@@ -275,7 +275,7 @@ class Kept:
         }
 
     def unasked(self, addresses: Mapping[int, Broker]) -> dict[TopicPartition, str]:
-        """Why the leader of a partition that has one can't be asked, of the others."""
+        """Return why the leader of a partition that has one can't be asked, of the others."""
         problems = {one.broker.id: one.problem for one in self.brokers}
         return {
             one.topic_partition: (
@@ -292,7 +292,7 @@ class Kept:
 def _newer_offsets(
     read: Mapping[str, GroupOffsets], known: Mapping[str, GroupOffsets], began_ms: int
 ) -> dict[str, GroupOffsets]:
-    """What was read, but for groups whose offsets were looked at since that began.
+    """Return what was read, but for groups whose offsets were looked at since that began.
 
     An offset that seemed to go back would be taken for a rewind.
     """

@@ -61,7 +61,7 @@ class LogReader:
     def lookup(
         self, partitions: Sequence[TopicPartition], deadline: Deadline
     ) -> Question[dict[TopicPartition, LogSpan | str]]:
-        """What to ask the leader of these; its answer: each log's span, or why not."""
+        """Return what to ask the leader of these; its response: each log's span, or why not."""
 
         def request(connection: NegotiatedConnection) -> dict[TopicPartition, LogSpan | str]:
             starts = _request(connection, partitions, EARLIEST, deadline)

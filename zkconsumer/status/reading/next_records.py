@@ -31,7 +31,7 @@ Placed: TypeAlias = tuple[TopicPartition, int]
 
 
 def partitions_of(group: GroupStatus) -> Iterator[Placed]:
-    """Where a group has something to read next that the log still has (pure)."""
+    """Yield where a group has something to read next that the log still has (pure)."""
     for one in group.partitions:
         offset = _next_offset(group.kind, one)
         if offset is not None:
@@ -76,7 +76,7 @@ class TimesMemory:
     def learn(
         self, requested: Collection[Placed], reported: Mapping[Placed, int], now_ms: int
     ) -> None:
-        """Note what was asked about, and what came of it: when each record was written."""
+        """Note what was requested about, and what came of it: when each record was written."""
         with self._lock:
             self._written_ms.update(reported)
             for placed in requested:

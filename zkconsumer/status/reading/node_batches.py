@@ -23,7 +23,7 @@ T = TypeVar("T")
 class NodeBatches:
     """Reads, for one part of a snapshot, within its time. Thread: one.
 
-    All calls give one answer for each path, in their order.
+    All calls give one response for each path, in their order.
 
     Raises:
         RegistryError: ZooKeeper does not answer, or the time is over.
@@ -34,15 +34,15 @@ class NodeBatches:
         self._deadline = deadline
 
     def get(self, paths: Sequence[str]) -> list[Read[ZNode]]:
-        """The nodes."""
+        """Return the nodes."""
         return self._read(self._store.get_many, paths)
 
     def children(self, paths: Sequence[str], *, as_listed: bool = False) -> list[Read[list[str]]]:
-        """The names of the nodes below, see ``ZkStore.children_many``."""
+        """Return the names of the nodes below, see ``ZkStore.children_many``."""
         return self._read(partial(self._store.children_many, as_listed=as_listed), paths)
 
     def stat(self, paths: Sequence[str]) -> list[Read[ZNodeStat]]:
-        """What is known about the nodes, without their data."""
+        """Return what is known about the nodes, without their data."""
         return self._read(self._store.exists_many, paths)
 
     def _read(

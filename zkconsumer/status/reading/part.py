@@ -47,7 +47,7 @@ class Part(Generic[T]):
         self._scope.spawn(self._name, run, stop=lambda: None, on_error=died)
 
     def result(self, deadline: Deadline) -> T | Unanswered:
-        """What came of it, or that nothing has come of it yet."""
+        """Return what came of it, or that nothing has come of it yet."""
         reported = self._reported.get(deadline.left_ms)
         if reported is None:
             return Unanswered(f"{self._requested} gave no answer within {deadline.limit_ms} ms")

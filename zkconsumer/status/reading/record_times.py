@@ -28,7 +28,7 @@ _FIRST_WITH_TIMES: Final = 2
 """The first version of Fetch whose records can have a timestamp."""
 _AT_ONCE: Final = 500
 _AT_ONCE_BYTES: Final = 4 * 1024 * 1024
-"""How much an answer may have, save for one large entry: many partitions come in several."""
+"""How much a response may have, save for one large entry: many partitions come in several."""
 _FIRST_BYTES: Final = 4 * 1024
 """Enough for a small record; of a larger entry, old brokers then give the beginning."""
 _NEXT_BYTES: Final = 32 * 1024
@@ -66,7 +66,7 @@ class RecordTimes:
         *,
         timeout_ms: int,
     ) -> dict[TopicPartition, int]:
-        """When the records at these offsets were written, in ms since the epoch.
+        """Return when the records at these offsets were written, in ms since the epoch.
 
         What has no time, or could not be read in time, is missing.
 
@@ -121,7 +121,7 @@ def _lookup(
 def _parts(
     waiting: Mapping[TopicPartition, RecordTimeFetch],
 ) -> Iterator[dict[TopicPartition, RecordTimeFetch]]:
-    """So many at a time that an answer fits into memory: large pieces come alone."""
+    """So many at a time that a response fits into memory: large pieces come alone."""
     part: dict[TopicPartition, RecordTimeFetch] = {}
     size = 0
     for tp, one in waiting.items():
@@ -169,7 +169,7 @@ def _fetch(
 
 
 def time_at(response: FetchedPartition, requested: RecordTimeFetch) -> int | RecordTimeFetch | None:
-    """The timestamp of the first record from an offset on; or what to ask next to learn it.
+    """Return the timestamp of the first record from an offset on; or what to ask next to learn it.
 
     None where there is no record, or it has no timestamp, or can't be read.
     """
@@ -199,7 +199,7 @@ def time_at(response: FetchedPartition, requested: RecordTimeFetch) -> int | Rec
 
 
 def _larger(requested: RecordTimeFetch) -> RecordTimeFetch | None:
-    """What to ask where something is there, but it did not fit.
+    """Return what to ask where something is there, but it did not fit.
 
     From 0.10.1 on a broker leaves out what does not fit, but for the first entry of the first
     partition: whoever is asked about alone gets it, however large it is (KIP-74).

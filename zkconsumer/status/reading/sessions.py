@@ -31,7 +31,7 @@ _SIGN: Final = 1 << 63
 
 
 def parse_dump(text: str) -> frozenset[int] | None:
-    """The sessions in the answer to ``dump``; None where it is no list of all of them (pure)."""
+    """The sessions in the response to ``dump``; None where it is no list of all of them (pure)."""
     start = _LISTED.search(text)
     if start is None:
         return None
@@ -81,7 +81,7 @@ class EnsembleSessions:
         return None
 
     def _dump(self, server: tuple[str, int], deadline: Deadline) -> str:
-        """What it answers, as far as it comes in time; nothing where it can't be reached."""
+        """Return what it answers, as far as it comes in time; nothing where it can't be reached."""
         received = bytearray()
         with contextlib.suppress(TransportError):
             transport = self._connector.connect(*server, timeout_ms=max(1, deadline.left_ms))

@@ -90,7 +90,7 @@ class SnapshotReader:
             its brokers alone, and what only ZooKeeper could tell is not known.
         dialer: the way to the brokers, with whatever security they want; the same.
         zookeeper_connect: as the snapshot shows it; None without a store.
-        bootstrap: the brokers to begin with where there is no store.
+        bootstrap: the bootstrap brokers where there is no store.
         limits: how long reading may take.
         addresses: where to reach the brokers; by default, where they registered to be, which is
             their plain-text listener.
@@ -236,7 +236,7 @@ class SnapshotReader:
             deadline = Deadline(self._clock, self._limits.times_ms)
             self._next_read.request(on_snapshot, leaders, deadline, keys)
         with self._lock:
-            # Meanwhile all of it may have been read anew.
+            # Meanwhile all of it may have been read again.
             self._last = self._memory.filled(self._last, keys)
             return self._last
 
@@ -363,7 +363,7 @@ class SnapshotReader:
             )
 
     def _due(self, now_ms: int) -> Collection[str]:
-        """The groups whose offsets in Kafka are to be asked for now."""
+        """Return the groups whose offsets in Kafka are to be asked for now."""
         quiet_ms = self._limits.quiet_ms
         resting = {
             name

@@ -78,7 +78,7 @@ class ZookeeperSource:
 def read_brokers(
     nodes: NodeBatches, now_ms: int, protocol: SecurityProtocol = "PLAINTEXT"
 ) -> tuple[BrokerStatus, ...]:
-    """The registered brokers, ascending by id; what is no broker's node is passed over.
+    """Return the registered brokers, ascending by id; what is no broker's node is ignored.
 
     Raises:
         RegistryError: they could not be listed.
@@ -164,7 +164,7 @@ def _broker(
 
 
 def _replicas(node: ZNode | Unreadable) -> Mapping[int, tuple[int, ...]] | str:
-    """The replicas of each partition, or what is wrong."""
+    """Return the replicas of each partition, or what is wrong."""
     if isinstance(node, Unreadable):
         return node.reason
     found = parse_replicas(node.data)

@@ -138,7 +138,7 @@ class _Wave:
         self._not_listed: set[str] = set()
 
     def read(self, names: Sequence[str]) -> dict[str, GroupNodes]:
-        """What each group's nodes hold."""
+        """Return what each group's nodes hold."""
         self._problems = {name: [] for name in names}
         ids = self._below(names, lambda paths: paths.ids)
         members = self._members(names, ids)
@@ -195,7 +195,7 @@ class _Wave:
     def _offsets(
         self, folders: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
-        """The same of nodes that are written again and again."""
+        """Return the same of nodes that are written again and again."""
         names = self._names(folders)
         nodes = iter(
             self._batches.get([f"{path}/{one}" for path, below in names.items() for one in below])

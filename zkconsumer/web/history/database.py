@@ -18,7 +18,7 @@ _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file itself is broken, so that trying again can't help."""
+    """Return whether the file itself is broken, so that trying again can't help."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in _DAMAGED
 
@@ -62,7 +62,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """A connection that writes, each statement by itself unless a transaction is begun.
+    """Return a connection that writes, each statement by itself unless a transaction is begun.
 
     Raises:
         sqlite3.Error: it can't be opened.
@@ -97,7 +97,7 @@ def set_aside(path: Path, now_ms: int) -> Path:
 
 
 def size_of(connection: sqlite3.Connection) -> int:
-    """How many bytes of the file are in use."""
+    """Return how many bytes of the file are in use."""
     pages, free, page_size = (
         connection.execute(f"PRAGMA {what}").fetchone()[0]
         for what in ("page_count", "freelist_count", "page_size")

@@ -42,7 +42,7 @@ class RecordedPast:
         return self._recorder.problem
 
     def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
-        """The lag of a group between two instants, at most so many moments of it (about)."""
+        """Return the lag of a group between two instants, at most so many moments of it (about)."""
         try:
             rows = _rows(self._recorder.path, key, since_ms, until_ms, points)
             series = series_of(rows)
@@ -129,7 +129,7 @@ def _rows(
 
 
 def _width(connection: sqlite3.Connection, series: int) -> int:
-    """How many partitions the group had at last."""
+    """Return how many partitions the group had at last."""
     found = connection.execute(sql.GET_LAST_LAYOUT, (series,)).fetchone()
     return 0 if found is None else len(parse_layout(found[0]))
 

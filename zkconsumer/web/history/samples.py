@@ -50,7 +50,7 @@ class StoredSample(NamedTuple):
 
 
 def sample_of(group: GroupStatus, lag: GroupLag, stale_ms: int) -> GroupSample:
-    """What to keep of a group.
+    """Return what to keep of a group.
 
     Args:
         group: as it was seen.
@@ -86,7 +86,7 @@ def layout_text(partitions: Iterable[TopicPartition]) -> str:
 
 
 def parse_layout(text: str) -> tuple[TopicPartition, ...]:
-    """The partitions of ``layout_text``."""
+    """Return the partitions of ``layout_text``."""
     return tuple(
         TopicPartition(topic, one) for topic, numbers in json.loads(text) for one in numbers
     )

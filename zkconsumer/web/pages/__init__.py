@@ -1,6 +1,6 @@
 """Pages as values: what each shows of a ``ClusterState``. Pure; the app renders what comes out.
 
-Every function takes the state, what was asked for, and the name of what the page is about:
+Every function takes the state, what was requested for, and the name of what the page is about:
 
 - ``cluster.cluster_page(state, page_request)``
 - ``topics.topics_page(state, page_request)``, ``topic.topic_page(state, page_request, name)``

@@ -55,7 +55,7 @@ class Totals:
 
 
 def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
-    """The first page; all findings with ``findings=all``."""
+    """Return the first page; all findings with ``findings=all``."""
     snapshot = state.snapshot
     groups = [group_row(state, key) for key in snapshot.groups]
     findings, left_out = _findings(state, groups)
@@ -93,7 +93,7 @@ def _is_behind(row: GroupRow) -> bool:
 
 
 def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Diagnosis], int]:
-    """What is worse than a note, the worst first; and in how many groups nobody looked.
+    """Return what is worse than a note, the worst first; and in how many groups nobody looked.
 
     The groups that Burrow or their state speaks against are looked at first.
     """
@@ -124,7 +124,7 @@ def _outcome(
     groups: list[GroupRow],
     left_out: int,
 ) -> tuple[str, Tone]:
-    """One sentence, and how it is shown. What is old, or was not looked at, is no health."""
+    """Return one sentence, and how it is shown. What is old, or was not looked at, is no health."""
     stopped = _stopped(findings, groups)
     errors = sum(one.severity is Severity.ERROR for one in findings)
     numbers = (
@@ -150,7 +150,7 @@ def _outcome(
 
 
 def _stopped(findings: list[Diagnosis], groups: list[GroupRow]) -> int:
-    """The groups that Burrow calls an error, and of which no finding says so."""
+    """Return the groups that Burrow calls an error, and of which no finding says so."""
     reported = {one.group for one in findings if one.severity is Severity.ERROR}
     return sum(row.burrow_tone is Tone.BAD and row.key not in reported for row in groups)
 

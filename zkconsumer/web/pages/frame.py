@@ -40,7 +40,7 @@ class Frame:
 
 
 def frame_of(state: ClusterState, page_request: PageRequest) -> Frame:
-    """The frame around a page."""
+    """Return the frame around a page."""
     snapshot = state.snapshot
     return Frame(
         address=snapshot.address,
@@ -57,5 +57,5 @@ def frame_of(state: ClusterState, page_request: PageRequest) -> Frame:
 
 
 def old_after_ms(state: ClusterState) -> int:
-    """From which age on a value is old: when two readings in a row have not brought it anew."""
+    """From which age on a value is old: when two readings in a row have not brought it again."""
     return max(_LEAST_OLD_MS, 3 * (state.interval_ms + state.read_duration_ms))

@@ -22,7 +22,7 @@ def group_page(
     key: GroupKey,
     past: Sequence[PastRebalance] = (),
 ) -> View:
-    """The page of a group.
+    """Return the page of a group.
 
     Args:
         state: the cluster.
@@ -78,14 +78,14 @@ def absent_text(state: ClusterState, key: GroupKey) -> str:
 
 
 def _lag_at_ms(group: GroupStatus) -> int:
-    """When the oldest of what its lag is counted from was seen."""
+    """Return when the oldest of what its lag is counted from was seen."""
     ends = [one.log_at_ms for one in group.partitions if one.log_at_ms is not None]
     commits = [it.seen_ms for one in group.partitions if (it := one.effective(group.kind))]
     return min([group.seen_ms, *ends, *commits])
 
 
 def _watched(complete: float, windows: Sequence[float]) -> str:
-    """How much Burrow's word rests on."""
+    """Return how much Burrow's word rests on."""
     if not any(windows):
         return "No commit was seen yet, so nothing speaks against it."
     if complete >= 1:
@@ -95,7 +95,7 @@ def _watched(complete: float, windows: Sequence[float]) -> str:
 
 
 def _sharing(key: GroupKey, verification: Verification) -> str:
-    """Who would have shared the partitions out as they are."""
+    """Return who would have shared the partitions out as they are."""
     if key.kind is not GroupKind.ZOOKEEPER or not verification.expectations:
         return ""
     met = verification.strategies

@@ -123,7 +123,7 @@ def columns_of(key: GroupKey, columns: Sequence[OwnerColumn]) -> tuple[GridColum
 
 
 def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) -> GroupGrid:
-    """The rows that were asked for by ``topic``, ``show`` (behind, faults) and ``page``."""
+    """Return the rows that were asked for by ``topic``, ``show`` (behind, faults) and ``page``."""
     grid = state.grid(key)
     all_columns = columns_of(key, grid.columns)
     found = [row for row in grid.rows if _wanted(row, page_request)]

@@ -86,7 +86,7 @@ class DiagnosisCount:
 
 
 def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
-    """A group of the snapshot at a glance; only what is made before a state is published."""
+    """Return a group of the snapshot at a glance; only what is made before a state is published."""
     group, lag, outcome = state.snapshot.groups[key], state.lag(key), state.outcome(key)
     worst = lag.worst_time
     return GroupRow(

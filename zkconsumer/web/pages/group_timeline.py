@@ -70,7 +70,7 @@ class Mark:
 def events_of(
     state: ClusterState, key: GroupKey, past: Sequence[PastRebalance], now_ms: int
 ) -> list[Event]:
-    """All rebalances, the latest first.
+    """Return all rebalances, the latest first.
 
     Args:
         state: which tells those since the start.
@@ -88,7 +88,7 @@ def events_of(
 
 
 def ribbon(events: Sequence[Event], now_ms: int) -> list[Mark]:
-    """The rebalances of the last hour.
+    """Return the rebalances of the last hour.
 
     Args:
         events: any.
@@ -107,7 +107,7 @@ def ribbon(events: Sequence[Event], now_ms: int) -> list[Mark]:
 
 
 def owner_label(key: GroupKey, owner: str | None) -> str:
-    """A short name of an owner: without the group's id, with the stream's number."""
+    """Return a short name of an owner: without the group's id, with the stream's number."""
     if owner is None:
         return ""
     thread = ConsumerThreadId.parse(owner) if key.kind == "zookeeper" else None
@@ -117,7 +117,7 @@ def owner_label(key: GroupKey, owner: str | None) -> str:
 
 
 def bare_id(key: GroupKey, member_id: str) -> str:
-    """The id of a member without the group's id, which all have in front."""
+    """Return the id of a member without the group's id, which all have in front."""
     return member_id.removeprefix(f"{key.group_id}_") or member_id
 
 
@@ -167,7 +167,7 @@ def _reason(reason: Reason, key: GroupKey) -> str:
 
 
 def _shortened(reason: str, key: GroupKey) -> str:
-    """A reason that was written down with whole ids."""
+    """Return a reason that was written down with whole ids."""
     return re.sub(r"[^ ()]+", lambda word: member_label(key, word[0]), reason)
 
 

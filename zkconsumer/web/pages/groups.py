@@ -55,7 +55,7 @@ Trends = Callable[[Sequence[GroupKey]], Mapping[GroupKey, Sequence[int | None]]]
 def groups_page(
     state: ClusterState, page_request: PageRequest, trends: Trends = lambda _keys: {}
 ) -> View:
-    """The list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``.
+    """Return the list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``.
 
     Groups that are abandoned come last; ``abandoned=hide`` leaves them out.
 

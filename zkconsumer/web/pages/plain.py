@@ -4,7 +4,7 @@ from zkconsumer.web.pages.view import View
 
 
 def login_page(*, refused: str | None = None, onward: str = "/") -> View:
-    """A form that asks for the token.
+    """Return a form that asks for the token.
 
     Args:
         refused: why the last try was none.
@@ -20,7 +20,7 @@ def login_page(*, refused: str | None = None, onward: str = "/") -> View:
 
 
 def sorry_page(status: int, sentence: str) -> View:
-    """What can't be shown, and why; where it turns up later, the page shows it then."""
+    """Return what can't be shown, and why; where it turns up later, the page shows it then."""
     return View(
         template="sorry.html",
         title="Not there" if status == 404 else "Not shown",

@@ -84,9 +84,9 @@ def table_of(
     total: int | None = None,
     page_rows: int = PAGE_ROWS,
 ) -> Table[R]:
-    """The page of a table that was asked for by ``sort`` and ``page``.
+    """Return the page of a table that was asked for by ``sort`` and ``page``.
 
-    What makes no sense in an address counts as not said.
+    What is invalid in an address counts as not said.
 
     Args:
         rows: all that were found, as they are to be sorted where nothing else is asked for.
@@ -115,13 +115,13 @@ def table_of(
 
 
 def number_in(query: Mapping[str, str], name: str, default: int) -> int:
-    """A number of an address; the default where it is none."""
+    """Return a number of an address; the default where it is none."""
     text = query.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
 
 
 def matching(rows: Iterable[R], name_of: Callable[[R], str], wanted: str) -> list[R]:
-    """The rows whose name contains all words that are wanted, in any case."""
+    """Return the rows whose name contains all words that are wanted, in any case."""
     words = wanted.lower().split()
     return [row for row in rows if all(word in name_of(row).lower() for word in words)]
 

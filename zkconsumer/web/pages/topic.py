@@ -30,7 +30,7 @@ _COLUMNS: Final[tuple[SortableColumn[PartitionStatus], ...]] = (
 
 
 def topic_page(state: ClusterState, page_request: PageRequest, name: str) -> View:
-    """A topic's partitions, settings and readers."""
+    """Return a topic's partitions, settings and readers."""
     topic = state.topic(name)
     if topic is None:
         return sorry_page(404, f"There is no topic {name} in this cluster.")

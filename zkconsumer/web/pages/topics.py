@@ -72,7 +72,7 @@ _COLUMNS: Final[tuple[SortableColumn[TopicRow], ...]] = (
 
 
 def topic_row(state: ClusterState, topic: TopicStatus) -> TopicRow:
-    """A topic of the snapshot at a glance."""
+    """Return a topic of the snapshot at a glance."""
     partitions = topic.partitions
     held = [one for one in map(held_by, partitions) if one is not None]
     return TopicRow(
@@ -94,7 +94,7 @@ def held_by(partition: PartitionStatus) -> int | None:
 
 
 def topics_page(state: ClusterState, page_request: PageRequest) -> View:
-    """The list of topics, narrowed by ``q`` (words of the name) and ``only=sick``."""
+    """Return the list of topics, narrowed by ``q`` (words of the name) and ``only=sick``."""
     topics = state.snapshot.topics
     found = matching(topics, lambda one: one.name, page_request.query.get("q", ""))
     rows = [topic_row(state, one) for one in found]

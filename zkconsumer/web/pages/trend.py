@@ -28,7 +28,7 @@ class Trend:
 
 
 def trend_of(lags: Sequence[int | None]) -> Trend | None:
-    """The line of these values, which are equally far apart; None where nothing was seen.
+    """Return the line of these values, which are equally far apart; None where nothing was seen.
 
     Each line has a scale of its own: it tells where a group goes, not how it stands to others.
     """

@@ -24,7 +24,7 @@ class PageRequest:
     token_in_use: bool = False
 
     def at(self, **changes: str | int | None) -> str:
-        """The address of this page with other parameters; None takes one away."""
+        """Return the address of this page with other parameters; None takes one away."""
         query: dict[str, str | int] = {**self.query}
         for name, value in changes.items():
             query.pop(name, None)
@@ -55,10 +55,10 @@ class View:
 
 
 def group_address(key: GroupKey) -> str:
-    """The page of a group."""
+    """Return the page of a group."""
     return f"/groups/{key.kind}/{quote(key.group_id, safe='')}"
 
 
 def topic_address(topic: str) -> str:
-    """The page of a topic."""
+    """Return the page of a topic."""
     return f"/topics/{quote(topic, safe='')}"

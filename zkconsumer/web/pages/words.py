@@ -107,7 +107,7 @@ def _two_units(ms: int, large: int, name: str, small: int, part: str) -> str:
 
 
 def age(at_ms: int | None, now_ms: int) -> str:
-    """How long ago, in one unit: ``now``, ``4 s``, ``3 min``, ``2 h``, ``5 d``.
+    """Return how long ago, in one unit: ``now``, ``4 s``, ``3 min``, ``2 h``, ``5 d``.
 
     The page's script counts on in the same words.
     """
@@ -123,7 +123,7 @@ def age(at_ms: int | None, now_ms: int) -> str:
 
 
 def time_lag(lag: TimeLag | None) -> str:
-    """How far behind in time; a tilde before what is a guess."""
+    """Return how far behind in time; a tilde before what is a guess."""
     if lag is None:
         return NOT_KNOWN
     if lag.ms == 0:
@@ -137,7 +137,7 @@ def moment(at_ms: int | None) -> str:
 
 
 def clock(at_ms: int | None) -> str:
-    """The time of day in UTC."""
+    """Return the time of day in UTC."""
     return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%H:%M:%S")
 
 
@@ -147,7 +147,7 @@ def iso(at_ms: int) -> str:
 
 
 def segment(text: str) -> str:
-    """A text as one segment of an address."""
+    """Return a text as one segment of an address."""
     return quote(text, safe="")
 
 

@@ -9,7 +9,7 @@ from zkconsumer.zk.paths import GroupPaths
 
 
 def znodes_page(page_request: PageRequest, key: GroupKey, nodes: Sequence[ZnodeView]) -> View:
-    """A node and those below it.
+    """Return a node and those below it.
 
     Args:
         page_request: for the addresses of others: ``?path=`` names a node.

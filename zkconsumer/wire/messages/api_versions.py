@@ -1,6 +1,6 @@
 """ApiVersions: which versions of which APIs a broker serves (from 0.10 on).
 
-The only API that may be asked of a broker in a version that it lacks: the answer then has error
+The only API that may be asked of a broker in a version that it lacks: the response then has error
 ``UNSUPPORTED_VERSION`` and is in version 0; brokers from 2.4 on name the versions of ApiVersions in
 it, older ones nothing. Brokers before 0.10 close the connection. Source: KIP-35, KIP-511.
 """

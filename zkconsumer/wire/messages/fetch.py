@@ -192,7 +192,7 @@ class FetchRequest(Request[FetchResponse]):
     """Asks the leader of all these partitions.
 
     In a session (KIP-227) ``topics`` holds what is new or changed, ``forgotten_topics`` what is no
-    longer wanted. ``max_bytes`` bounds the whole answer, save its first batch.
+    longer wanted. ``max_bytes`` bounds the whole response, save its first batch.
     """
 
     API: ClassVar[Api] = FETCH

@@ -1,6 +1,6 @@
 """FindCoordinator: which broker keeps a group (from 0.8.2 on, as ConsumerMetadata).
 
-Asking creates the offsets topic where there is none: the answer is ``COORDINATOR_NOT_AVAILABLE``
+Asking creates the offsets topic where there is none: the response is ``COORDINATOR_NOT_AVAILABLE``
 until it has leaders. Version 4, which asks for many groups at once, is of no use to one consumer.
 Source: Kafka 0.8.2.2 ``ConsumerMetadataRequest``, Kafka 3.9 ``FindCoordinatorRequest``.
 """

@@ -1,4 +1,4 @@
-"""Heartbeat: a member lives; the answer says whether its group rebalances (from 0.9 on).
+"""Heartbeat: a member lives; the response says whether its group rebalances (from 0.9 on).
 
 Source: Kafka 0.9.0.1 and 3.9 ``HeartbeatRequest``, ``HeartbeatResponse``; KIP-345.
 """

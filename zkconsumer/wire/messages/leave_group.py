@@ -57,7 +57,7 @@ class LeaveGroupRequest(Request[LeaveGroupResponse]):
 def leave_request(
     group_id: str, member_id: str, *, version: int, reason: str | None = None
 ) -> LeaveGroupRequest:
-    """The request of one member that goes, in the form that the version has."""
+    """Return the request of one member that goes, in the form that the version has."""
     if version < 3:
         return LeaveGroupRequest(group_id=group_id, member_id=member_id)
     member = LeavingMember(member_id=member_id, reason=reason)

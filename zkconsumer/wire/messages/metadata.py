@@ -118,5 +118,5 @@ class MetadataRequest(Request[MetadataResponse]):
 
 
 def all_topics(version: int) -> tuple[str, ...] | None:
-    """The ``topics`` of a request for every topic, in that version."""
+    """Return the ``topics`` of a request for every topic, in that version."""
     return () if version == 0 else None

@@ -68,7 +68,7 @@ class OffsetFetchResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchRequest(Request[OffsetFetchResponse]):
-    """Asks for positions; no topics give no answers. From version 2 on a null asks for all.
+    """Asks for positions; no topics give no responses. From version 2 on a null asks for all.
 
     ``require_stable``: partitions with offsets in open transactions answer with error
     ``UNSTABLE_OFFSET_COMMIT``; older versions answer with the last stable one.

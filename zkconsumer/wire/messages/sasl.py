@@ -2,7 +2,7 @@
 
 After a handshake of version 0 the mechanism's own bytes follow, each behind a length of four bytes,
 without any header; after one of version 1 they travel in SaslAuthenticate requests (KIP-152). From
-version 1 on the answer to the last of these says when to authenticate anew (KIP-368). Brokers 0.9
+version 1 on the answer to the last of these says when to authenticate again (KIP-368). Brokers 0.9
 know GSSAPI alone, without handshake. Source: Kafka 0.10.2.2, 3.9 ``SaslHandshakeRequest``.
 """
 
