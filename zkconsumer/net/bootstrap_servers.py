@@ -1,4 +1,4 @@
-"""bootstrap brokers, as people write them down. Pure."""
+"""Parse lists of bootstrap servers. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -16,18 +16,18 @@ _SERVER: Final = re.compile(
 
 
 def parse_bootstrap(setting: str, servers: str | Iterable[str]) -> tuple[Broker, ...]:
-    """Take ``host1:port1,host2:port2`` apart; each once, in the order given.
+    """Parse ``host1:port1,host2:port2``; duplicates are dropped, the order is kept.
 
     Args:
-        setting: where it was given, for errors.
-        servers: one text, or a list of servers. The port is 9092 where none is given, addresses of
-            IPv6 stand in brackets, a protocol and ``://`` in front are ignored.
+        setting: the setting's name, for errors.
+        servers: one text, or a list of servers. The port defaults to 9092, IPv6 addresses stand in
+            brackets, a protocol and ``://`` in front are ignored.
 
     Returns:
-        What is known of them is the address, so their ids are below 0.
+        Brokers known by their address only, so their ids are negative.
 
     Raises:
-        ConfigError: names the setting, and the part that is wrong.
+        ConfigError: names the setting and the part that is wrong.
 
     Example:
         >>> parse_bootstrap("bootstrap.servers", "kafka1,[::1]:9093")

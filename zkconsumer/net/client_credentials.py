@@ -1,4 +1,4 @@
-"""Who asks for tokens of OAuth 2, and where (KIP-768). Pure."""
+"""OAuth 2 client credentials and the endpoint that exchanges them for tokens (KIP-768). Pure."""
 
 import urllib.parse
 from dataclasses import dataclass, field
@@ -11,16 +11,16 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCredentials:
-    """Who asks which endpoint for tokens; ``repr`` hides the secret.
+    """Client credentials and their token endpoint; ``repr`` hides the secret.
 
     Attributes:
-        endpoint_url: where tokens are given, ``https://...``.
-        client_id: who we are there.
-        client_secret: what proves it.
-        scope: what for; None: what the endpoint gives without.
+        endpoint_url: the token endpoint, ``https://...``.
+        client_id: our id at the endpoint.
+        client_secret: the secret that belongs to ``client_id``.
+        scope: the scope to request; None: the endpoint's default.
 
     Raises:
-        ConfigError: the address is no URL of HTTP, or a part is missing; names the setting.
+        ConfigError: the URL is not an HTTP one, or a part is missing; names the setting.
     """
 
     endpoint_url: str
@@ -43,6 +43,6 @@ class ClientCredentials:
 
     @property
     def is_readable_on_its_way(self) -> bool:
-        """Whether the secret crosses a network as it is."""
+        """Whether the secret crosses a network unencrypted."""
         parts = urllib.parse.urlsplit(self.endpoint_url)
         return parts.scheme == "http" and parts.hostname not in _LOOPBACK

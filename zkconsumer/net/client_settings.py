@@ -1,4 +1,4 @@
-"""What every client of brokers is told, whatever it is for: a value that tasks can be sent. Pure.
+"""The settings that every client of brokers has: a plain value that can be sent to tasks. Pure.
 
 Source: Kafka ``CommonClientConfigs``.
 """
@@ -18,14 +18,14 @@ BOOTSTRAP: Final = "bootstrap.servers"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """Where brokers are, how they are met, and how long they may take.
+    """The brokers' addresses, security and time limits of one client.
 
     Attributes:
         client_id: sent with every request.
-        timeout_ms: how long connecting, and each response, may take.
-        bootstrap: bootstrap brokers; empty: none were given.
+        timeout_ms: time limit of connecting, and of each response.
+        bootstrap: bootstrap brokers; empty if none were given.
         security: TLS and SASL.
-        max_response_bytes: the largest response that a connection takes.
+        max_response_bytes: the largest response that a connection accepts.
     """
 
     client_id: str
@@ -42,17 +42,18 @@ def read_client_settings(
     timeout_ms: int,
     servers: str | None = None,
 ) -> ClientSettings:
-    """Read them out of a file that other clients may share; all else in it is ignored.
+    """Read client settings from a file shared with other clients; other keys are ignored.
 
     Args:
         given: settings by their keys with dots, security in Kafka's or kafka-python's spelling.
         client_id: sent with every request.
-        timeout_ms: how long connecting, and each response, may take.
-        servers: bootstrap brokers, instead of those that are given there.
+        timeout_ms: time limit of connecting, and of each response.
+        servers: bootstrap servers that take the place of those in ``given``; None: those in
+            ``given``.
 
     Raises:
-        ConfigError: a setting is invalid, or one of security is not known: passed over, it
-            might leave open what somebody meant to close.
+        ConfigError: a setting is invalid, or a security setting is unknown: ignoring it might leave
+            open what it was meant to close.
     """
     for key in given:
         require_known(key, f"setting {key}")

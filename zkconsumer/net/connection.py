@@ -1,8 +1,8 @@
 """A connection to one broker: requests out, their responses in, in the same order.
 
-Any failure closes it: half a response, or a late one, must never be taken for the next one.
-A request may be sent before its response is waited for (``begin``, ``finish``), so that the broker
-works while we do. One is in flight at most, unless ``begin`` is told otherwise.
+Any failure closes it: a partial or late response must never be taken for the next one. ``begin``
+sends a request and ``finish`` waits for its response, so that the broker works meanwhile. At most
+one request is in flight, unless ``begin`` allows more.
 """
 
 import contextlib
@@ -31,17 +31,17 @@ __all__ = ["BrokerConnection", "InFlight", "RawStream", "Received"]
 R = TypeVar("R")
 
 _READ_BYTES = 1 << 23
-"""The room that is made for a response on its word; for more, as it comes."""
+"""How much memory a response gets by its announced length; the buffer grows with what arrives."""
 
 MAX_EXCHANGED_BYTES = 1 << 20
-"""Enough for what brokers say before requests can be sent."""
+"""The largest frame before requests can be sent (SASL tokens, ApiVersions)."""
 
 _TLS_ALERT = b"\x15\x03"
-"""How an alert of TLS begins; as a length it would be far above the bound."""
+"""The first bytes of a TLS alert; read as a length they would be far above the bound."""
 
 
 class _Incoming:
-    """Bytes that are on their way, in a buffer that grows with what really comes."""
+    """A frame that is being received, in a buffer that grows with the bytes that arrive."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -50,11 +50,11 @@ class _Incoming:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it has come."""
+        """Whether the whole frame has arrived."""
         return self._filled >= self._size
 
     def receive(self, transport: Transport) -> int:
-        """Take what comes next; how many bytes, 0 at the end of the stream."""
+        """Receive the next bytes and return their number, 0 at the end of the stream."""
         if self._filled == len(self._buffer):
             self._buffer.extend(bytes(min(self._size - self._filled, len(self._buffer))))
         with memoryview(self._buffer) as view:
@@ -63,22 +63,24 @@ class _Incoming:
         return count
 
     def data(self) -> memoryview:
-        """Return all of it."""
+        """Return the buffer with the whole frame."""
         return memoryview(self._buffer)
 
 
 class BrokerConnection:
-    """Thread: one at a time, but for ``close``.
+    """Sends requests to a broker and receives their responses.
+
+    Thread: one at a time, except ``close``.
 
     Args:
         broker: for messages.
         transport: connected; this object owns it.
         client_id: sent with every request.
-        max_response_bytes: a larger answer is refused before any of it is kept, whatever was asked;
-            each request has a bound of its own besides (``wire.response_bounds``).
-        max_entry_bytes: how large a single entry of a log may be.
+        max_response_bytes: a larger response is refused before any of it is kept; each request has
+            a bound of its own besides (``wire.response_bounds``).
+        max_entry_bytes: the largest possible entry of a log.
         clock: for deadlines.
-        traffic: hears of each request.
+        traffic: notified of each request and response.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line
@@ -94,7 +96,7 @@ class BrokerConnection:
     ) -> None:
         self.broker = broker
         self._transport = transport
-        # Found out once: a pump is lent the descriptor many times a second.
+        # Determined once: the descriptor is delegated to a pump many times a second.
         self._lendable = transport if isinstance(transport, HasDescriptor) else None
         self._client_id = client_id
         self._max_response_bytes = max_response_bytes
@@ -110,17 +112,17 @@ class BrokerConnection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it can take a request: open, as far as we know, and with nothing in flight."""
+        """Whether it can take a request: open, as far as is known, and with nothing in flight."""
         return not self._closed and not self._in_flight
 
     def request(self, request: Request[R], *, version: int, timeout_ms: int) -> R:
-        """Send a request and wait for its response.
+        """Send a request and return its response.
 
         Raises:
             AuthenticationFailed: as ``exchange``, to the first request of a connection.
             LocalProtocolError: the request can't be encoded in that version.
-            DecodeError: the response is not one; the connection is closed.
-            TransportError: no response in time, or none at all; the connection is closed.
+            DecodeError: the response cannot be decoded; the connection is closed.
+            TransportError: no response, or none in time; the connection is closed.
         """
         deadline_ms = self._clock.now_ms() + timeout_ms
         in_flight = self.begin(request, version=version, timeout_ms=timeout_ms)
@@ -129,13 +131,13 @@ class BrokerConnection:
     def begin(
         self, request: Request[R], *, version: int, timeout_ms: int, most_in_flight: int = 1
     ) -> InFlight[R]:
-        """Send a request; ``finish`` gives its response.
+        """Send a request whose response ``finish`` returns.
 
         Args:
-            request: one that the broker answers.
-            version: in which to send it.
-            timeout_ms: for the sending.
-            most_in_flight: how many requests may be in flight then, this one among them.
+            request: a request that the broker responds to.
+            version: the API version to encode it in.
+            timeout_ms: time limit of sending.
+            most_in_flight: the maximum number of requests in flight, this one included.
 
         Raises:
             LocalProtocolError: the request can't be encoded in that version, or too many others are
@@ -148,32 +150,32 @@ class BrokerConnection:
         return in_flight
 
     def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
-        """Wait for the response to a request that was sent with ``begin``.
+        """Wait for the response to a request that was sent with ``begin``, and return it.
 
         Args:
-            in_flight: what ``begin`` gave.
-            timeout_ms: counted from this call: who sends early may come late for the response.
+            in_flight: the return value of ``begin``.
+            timeout_ms: counted from this call, not from ``begin``.
 
         Raises:
             AuthenticationFailed: as ``exchange``, to the first request of a connection.
             LocalProtocolError: that request is not the first one in flight.
-            DecodeError: the response is not one; the connection is closed.
-            TransportError: no response in time, or none at all; the connection is closed.
+            DecodeError: the response cannot be decoded; the connection is closed.
+            TransportError: no response, or none in time; the connection is closed.
         """
         return self._take_response(in_flight, self._clock.now_ms() + timeout_ms)
 
     def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
-        """Read on in the response to what ``begin`` sent, as far as it comes within a time.
+        """Receive more of the response to a request that was sent with ``begin``.
 
-        What came is kept: ``receive`` goes on after it, and so does ``finish``. That nothing came
-        is no failure.
+        Received bytes are kept: ``receive`` and ``finish`` continue after them. Receiving nothing
+        in time is no failure.
 
         Args:
-            in_flight: what ``begin`` gave.
+            in_flight: the return value of ``begin``.
             timeout_ms: how long to wait for the next bytes.
 
         Returns:
-            Whether anything came; ``ALL`` when ``finish`` need not wait.
+            Whether anything arrived; ``ALL`` when ``finish`` need not wait.
 
         Raises:
             AuthenticationFailed: as ``exchange``, to the first request of a connection.
@@ -194,21 +196,21 @@ class BrokerConnection:
         return Received.ALL if self._frame is not None and self._frame.is_whole else Received.PART
 
     def send_only(self, request: Request[R], *, version: int, timeout_ms: int) -> None:
-        """Send a request that the broker does not answer (Produce with acks 0)."""
+        """Send a request that has no response (Produce with acks 0)."""
         self._send(request, version, timeout_ms)
 
     def exchange(
         self, data: bytes, *, timeout_ms: int, max_bytes: int = MAX_EXCHANGED_BYTES
     ) -> memoryview:
-        """Send bytes as they are, and read one frame as it is: for what has no header, or none yet.
+        """Send raw bytes and return one raw frame: for exchanges without a request header.
 
         Args:
-            data: with their length in front; may be empty, to read one frame more.
-            timeout_ms: for both.
-            max_bytes: no larger frame is taken.
+            data: length-prefixed; empty to read another frame without sending.
+            timeout_ms: time limit of sending and receiving together.
+            max_bytes: the largest frame that is accepted.
 
         Raises:
-            AuthenticationFailed: the port wants TLS; the connection is closed.
+            AuthenticationFailed: the port expects TLS; the connection is closed.
             LocalProtocolError: a request is in flight; nothing was sent.
             DecodeError: the length of the frame is invalid; the connection is closed.
             TransportError: as ``request``; the connection is closed.
@@ -228,7 +230,7 @@ class BrokerConnection:
             raise
 
     def send_bytes(self, data: bytes, *, timeout_ms: int) -> None:
-        """Send bytes as they are, to which there is no response.
+        """Send raw bytes that have no response.
 
         Raises:
             LocalProtocolError: a request is in flight; nothing was sent.
@@ -244,18 +246,17 @@ class BrokerConnection:
 
     @property
     def has_descriptor(self) -> bool:
-        """Whether it can be lent."""
+        """Whether the transport has a descriptor that can be delegated."""
         return self._lendable is not None
 
     @contextlib.contextmanager
     def delegate(self) -> Iterator[RawStream]:
-        """Lend the connection out, between two requests; only where it ``has_descriptor``.
+        """Delegate the socket to native code between two requests; requires ``has_descriptor``.
 
-        Whoever borrowed it gives it back with nothing in flight, or closes it. Thread: as
-        ``request``.
+        The borrower must leave nothing in flight, or close the connection. Thread: as ``request``.
 
         Raises:
-            ConnectionLost: it is closed.
+            ConnectionLost: the connection is closed.
         """
         assert self._lendable is not None
         with self._lendable.delegate() as descriptor:
@@ -336,7 +337,7 @@ class BrokerConnection:
         return min(bound, self._max_response_bytes)
 
     def _receive_next(self, in_flight: InFlight[Any], deadline_ms: int) -> None:
-        """Receive some more of the frame that responses, whose length comes first."""
+        """Receive more of the response frame, its length first."""
         frame = self._frame
         self._receive(self._length if frame is None else frame, deadline_ms)
         if frame is None and self._length.is_whole:
@@ -346,7 +347,7 @@ class BrokerConnection:
             self._frame = _Incoming(size)
 
     def _check_no_alert(self, prefix: memoryview) -> None:
-        """Raise ``AuthenticationFailed`` where a first response begins as an alert of TLS does."""
+        """Raise ``AuthenticationFailed`` if the first response begins like a TLS alert."""
         if bytes(prefix[:2]) == _TLS_ALERT:
             raise AuthenticationFailed(
                 f"{self.broker}: answers in TLS: its port wants that (security_protocol)"

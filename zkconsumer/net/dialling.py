@@ -1,4 +1,4 @@
-"""The way to brokers, out of a client's settings."""
+"""Assembles the dialer of a client from its settings."""
 
 from zkconsumer.clock import Clock
 from zkconsumer.net.client_settings import ClientSettings
@@ -15,16 +15,16 @@ def dialer_of(
     clock: Clock | None = None,
     assumed: BrokerVersions | None = None,
 ) -> BrokerDialer:
-    """Make the dialer of a client; whoever made it stops it.
+    """Return a dialer for a client; the caller stops it.
 
     Args:
-        client: who it is, and how it gets in.
+        client: addresses, security and time limits.
         connector: makes the transports; None: TCP.
         clock: for deadlines.
         assumed: see ``BrokerDialer``.
 
     Raises:
-        ConfigError: a file of its security settings can't be used.
+        ConfigError: a file of the security settings can't be used.
     """
     return BrokerDialer(
         connector or TcpConnector(),

@@ -1,7 +1,7 @@
-"""The door to GSSAPI: who we are by tickets of Kerberos (RFC 4752). Alone in importing ``gssapi``.
+"""GSSAPI authentication with Kerberos tickets (RFC 4752); the only importer of ``gssapi``.
 
-The library speaks with the KDC by itself, as ``krb5.conf`` tells it; how long that may take is told
-there, too (it can't be broken off).
+The library talks to the KDC by itself, as ``krb5.conf`` configures it; its time limits are set
+there, too (the calls can't be interrupted).
 """
 
 import itertools
@@ -17,18 +17,18 @@ from zkconsumer.net.mechanism import Mechanism
 from zkconsumer.printable import printable
 
 _RENEWED_AT: Final = 0.2
-"""The share of a ticket's life that must be left for a new connection."""
+"""A ticket with less than this share of its lifetime left is renewed for a new connection."""
 _SHOWN_CHARS: Final = 300
 
-# Numbers of MIT Kerberos' table of errors, as GSSAPI hands them on.
+# Error codes of MIT Kerberos, as GSSAPI passes them on.
 _TABLE: Final = 2_529_638_912
 _UNKNOWN_CLIENT, _UNKNOWN_SERVICE, _WRONG_KEY = _TABLE + 6, _TABLE + 7, _TABLE + 31
 _EXPIRED: Final = _TABLE + 32
 _UNREACHABLE: Final = frozenset({_TABLE + 29, _TABLE + 156})
-"""A KDC that is busy, and none that responses."""
+"""A busy KDC, and an unreachable one."""
 _ROUTINE_ERROR: Final = 0xFF << 16
 _CREDENTIALS_EXPIRED: Final = 11 << 16
-"""Of RFC 2744, section 3.9.1."""
+"""GSS_S_CREDENTIALS_EXPIRED of RFC 2744, section 3.9.1."""
 
 _MISSING: Final = (
     "sasl_mechanism=GSSAPI needs the Python package gssapi: pip install 'zkconsumer[kerberos]'. It "
@@ -39,14 +39,14 @@ _caches = itertools.count(1)
 
 
 class KerberosLogin:
-    """Who we are, kept from connection to connection. Thread: any.
+    """Our Kerberos credentials, shared by all connections. Thread: any.
 
-    A keytab's ticket is asked for when it is first needed, and again for a connection that is made
-    when little of its life is left. Without a keytab the cache of ``kinit`` is read again for each
-    connection.
+    With a keytab, a ticket is requested when first needed, and again for a new connection when
+    little of its lifetime is left. Without a keytab, the ticket cache of ``kinit`` is read again
+    for each connection.
 
     Args:
-        settings: who we are, and what brokers are called.
+        settings: our principal and the brokers' service name.
 
     Raises:
         ConfigError: the library is not installed, or the keytab can't be used; names the setting.
@@ -66,11 +66,11 @@ class KerberosLogin:
         self._lifetime_s = 0
 
     def conversation_with(self, host: str) -> Mechanism:
-        """Say who we are to the broker at a host.
+        """Begin a GSSAPI conversation with the broker at ``host``.
 
         Raises:
-            AuthenticationFailed: there is no ticket to be had.
-            ConnectFailed: no KDC answers; one may later.
+            AuthenticationFailed: no ticket can be obtained.
+            ConnectFailed: no KDC responds; a later attempt may succeed.
         """
         credentials = self._current()
         return _Gssapi(self._library, credentials, self._settings, host)
@@ -80,7 +80,7 @@ class KerberosLogin:
             return self._acquired({})
         with self._lock:
             if self._credentials is None or self._left_s() <= self._lifetime_s * _RENEWED_AT:
-                # Not the cache of before: others may be reading it.
+                # Not the previous cache: other threads may be reading it.
                 cache = f"MEMORY:zkconsumer-{os.getpid()}-{next(_caches)}"
                 keytab = f"FILE:{self._settings.keytab}"
                 self._credentials = self._acquired({"client_keytab": keytab, "ccache": cache})
@@ -100,7 +100,7 @@ class KerberosLogin:
             if settings.principal is not None:
                 name = library.Name(settings.principal, library.NameType.kerberos_principal)
             credentials = library.Credentials(usage="initiate", name=name, store=store or None)
-            # The library asks nobody before this.
+            # The library contacts no KDC before this.
             if _seconds_of(credentials) <= 0:
                 raise AuthenticationFailed(_advised("the ticket expired", _EXPIRED, settings, ""))
         except library.exceptions.GSSError as error:
@@ -109,7 +109,7 @@ class KerberosLogin:
 
 
 class _Gssapi:
-    """One conversation: tickets until both sides believe, then the offer of layers."""
+    """One conversation: tokens until both sides are authenticated, then the offer of layers."""
 
     def __init__(
         self, library: Any, credentials: Any, settings: KerberosSettings, host: str
@@ -169,7 +169,7 @@ class _Gssapi:
 
 
 def check_keytab(path: str, principal: str | None) -> None:
-    """See to it that a file holds keys, and those of a principal.
+    """Check that a keytab holds keys, and keys of the principal if one is given.
 
     Raises:
         ConfigError: it does not; names the setting.
@@ -191,10 +191,10 @@ def check_keytab(path: str, principal: str | None) -> None:
 
 
 def _library() -> Any:
-    """Return the package, whose types are none of ours.
+    """Import ``gssapi``, whose types are not declared.
 
     Raises:
-        ConfigError: it is not there.
+        ConfigError: it is not installed.
     """
     try:
         return import_module("gssapi")
@@ -203,14 +203,14 @@ def _library() -> Any:
 
 
 def _seconds_of(credentials: Any) -> int:
-    """Return how long they are good for; a day where they know no end."""
+    """Return the remaining lifetime; a day if the credentials do not expire."""
     left_s: int | None = credentials.lifetime
     return 86_400 if left_s is None else left_s
 
 
 def _message(error: Any, settings: KerberosSettings, service: str) -> Exception:
-    """Return one line of what the library says, with the setting that helps."""
-    # Of an expired ticket the table says nothing; or, as of all that is well, "Success".
+    """Return an error with the library's message on one line and the setting that helps."""
+    # The table has no text for an expired ticket, or "Success".
     is_expired = error.maj_code & _ROUTINE_ERROR == _CREDENTIALS_EXPIRED
     code = error.maj_code if is_expired else error.min_code
     try:

@@ -1,10 +1,10 @@
-"""Hedged requests: what nobody answers is asked once more over another connection.
+"""Hedged requests: send a request again over another connection when the broker is silent.
 
-A broker, or what lies between, may lose one response and give all others. Waiting for it as long as
-a request may take costs that time in silence, though the next one would be answered at once. But a
-long silence is no proof: a broker that throttles (before 2.0) keeps its response back for seconds,
-and a disk may be slow. So nothing is given up: the first request stays under way, and whichever
-answer begins first counts. Bytes that keep coming are a sign of life however long the whole takes.
+A broker, or the network, may lose one response and deliver all others. Waiting for the request
+timeout wastes that time, though a second request would be answered at once. But a long silence is
+no proof of loss: a throttling broker (before 2.0) delays its responses by seconds, and disks may be
+slow. So nothing is given up: the first request stays in flight, and whichever response begins first
+counts. Bytes that keep arriving are a sign of life however long the whole response takes.
 
 Source: Dean and Barroso, "The Tail at Scale"; gRPC's A6 (request hedging). See
 docs/decisions/0043.
@@ -20,24 +20,23 @@ from zkconsumer.net.in_flight import InFlight, Received
 R = TypeVar("R")
 
 FIRST_QUIET_MS = 2_000
-"""How long silence lasts before a request is hedged, where it may take half a minute."""
+"""How long a silence lasts before a request is hedged, at a request timeout of 30 s."""
 
 _LEAST_QUIET_MS = 50
 _LEAST_TURN_MS = 10
 _LONGEST_TURN_MS = 100
-"""Two connections are listened to in turns so long, shorter at the beginning."""
+"""The longest wait on one of two connections before the other is polled; shorter at first."""
 
 
 class HedgePace:
-    """How long a broker may be silent before it is asked again: pure. Thread: one.
+    """Decides how long a broker may be silent before a request is hedged. Pure. Thread: one.
 
-    A hedge that was in vain doubles that time, up to none at all, so that a broker that is slow
-    rather than deaf is not given twice the work for long. One that was answered first, or an answer
-    without a hedge, brings it back.
+    A hedge in vain doubles that time, up to the request timeout, so that a slow broker is not given
+    twice the work for long. A hedge that was answered first, or a response without one, resets it.
 
     Args:
-        request_timeout_ms: how long a request may take; a fifteenth of it is the first time, at
-            most ``FIRST_QUIET_MS``.
+        request_timeout_ms: the request timeout; a fifteenth of it is the initial time, at most
+            ``FIRST_QUIET_MS``.
     """
 
     def __init__(self, request_timeout_ms: int) -> None:
@@ -46,32 +45,32 @@ class HedgePace:
         self.quiet_ms = self._first_ms
 
     def won(self) -> None:
-        """Note that the second request was answered first."""
+        """Record that the hedged request was answered first."""
         self.quiet_ms = self._first_ms
 
     def lost(self) -> None:
-        """Note that the first one was answered all the same."""
+        """Record that the original request was answered first."""
         self.quiet_ms = min(self.quiet_ms * 2, self._most_ms)
 
     def on_response(self) -> None:
-        """Note a response that needed no second request."""
+        """Record a response that needed no hedge."""
         self.quiet_ms = max(self._first_ms, self.quiet_ms // 2)
 
 
 class PendingRequest(Protocol):
-    """A request under way."""
+    """A request in flight."""
 
     def receive(self, timeout_ms: int) -> Received:
-        """Read on in its response; see ``BrokerConnection.receive``."""
+        """Receive more of its response; see ``BrokerConnection.receive``."""
         ...
 
     def close(self) -> None:
-        """Give it up: close its connection."""
+        """Abandon it: close its connection."""
         ...
 
 
 class HedgedConnection(Protocol):
-    """A connection that a request can be sent on ahead of waiting: either kind of this package."""
+    """A connection with separate send and receive: either connection class of this package."""
 
     def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
         """See ``BrokerConnection.receive``."""
@@ -93,8 +92,8 @@ class Sent(Generic[C, R]):
     """A request that was sent on a connection: a ``PendingRequest``.
 
     Args:
-        connection: which nobody else uses meanwhile.
-        in_flight: what its ``begin`` gave.
+        connection: used by nobody else meanwhile.
+        in_flight: the return value of its ``begin``.
     """
 
     def __init__(self, connection: C, in_flight: InFlight[R]) -> None:
@@ -106,10 +105,10 @@ class Sent(Generic[C, R]):
         return self.connection.receive(self.in_flight, timeout_ms=timeout_ms)
 
     def response(self) -> R:
-        """Return the response that has come.
+        """Return the response, which has arrived.
 
         Raises:
-            DecodeError: it is none; the connection is closed.
+            DecodeError: it cannot be decoded; the connection is closed.
         """
         return self.connection.finish(self.in_flight, timeout_ms=0)
 
@@ -130,34 +129,34 @@ def first_response(
     clock: Clock,
     whom: object,
 ) -> A:
-    """Wait for the first of several requests that is answered; the others are closed.
+    """Return the first of several requests that is answered; close the others.
 
-    Thread: one; whoever closes the connections that are in use ends it.
+    Thread: one; closing the connections in use from another thread ends it.
 
     Args:
-        first: is under way; None: ``start_next`` gives it.
-        start_next: sends another request, once all that are under way have been silent for
-            ``quiet_ms``, or have failed; then it is told how the last one did. None: there is none.
-            It should not wait longer than ``quiet_ms``, since nobody listens meanwhile.
-        quiet_ms: see there.
-        timeout_ms: for all together, from now on.
+        first: a request in flight; None: ``start_next`` sends the first.
+        start_next: sends another request once all in flight have been silent for ``quiet_ms``, or
+            have failed; its argument is the last failure. Returns None if there is nothing more to
+            send. It should not block longer than ``quiet_ms``, since nothing is received meanwhile.
+        quiet_ms: see ``start_next``.
+        timeout_ms: time limit of all requests together, from now.
         clock: for deadlines.
-        whom: is asked, for the error.
+        whom: the addressee, for the error message.
 
     Returns:
-        The one whose response is there as a whole.
+        The request whose response has arrived completely.
 
     Raises:
-        TransportError: all of them failed, or nothing was answered in time: the last failure.
-        ProtocolError: that was a response that is none.
-        ZkConsumerError: what ``start_next`` raises where nothing else is under way.
+        TransportError: all failed, or none was answered in time: the last failure.
+        ProtocolError: the last failure was an invalid response.
+        ZkConsumerError: raised by ``start_next`` when nothing else is in flight.
     """
     race: _Race[A] = _Race(start_next, quiet_ms, clock.now_ms() + timeout_ms, clock, whom)
     return race.run(first)
 
 
 class _Race(Generic[A]):
-    """Requests that are under way at the same time."""
+    """Several requests in flight that compete for the first response."""
 
     def __init__(
         self,
@@ -189,7 +188,7 @@ class _Race(Generic[A]):
             self._close_but(responder)
 
     def _start(self) -> None:
-        """Send another request if it is time to."""
+        """Send another request if it is due."""
         now_ms = self._clock.now_ms()
         if now_ms >= self._deadline_ms:
             if not self._running and self._failure is not None:
@@ -205,7 +204,7 @@ class _Race(Generic[A]):
         except ZkConsumerError as error:
             if not self._running:
                 raise
-            # The one that is under way may be answered still; there will be no other.
+            # A request in flight may still be answered; no other will be sent.
             self._failure = error
         if started is None:
             self._has_more = False
@@ -214,7 +213,7 @@ class _Race(Generic[A]):
         self._last_response_ms = self._clock.now_ms()
 
     def _listen(self) -> A | None:
-        """Listen to each for a moment; give one that is answered."""
+        """Poll each request for a moment; return one that is answered."""
         if not self._running:
             if not self._has_more:
                 raise self._failure or RequestTimedOut(f"{self._whom}: nobody can be asked")
@@ -230,7 +229,7 @@ class _Race(Generic[A]):
             if received is Received.ALL:
                 return runner
             if received is Received.PART:
-                # It is alive: the others would only share the way with it.
+                # This one is alive: the others would only compete for bandwidth.
                 self._last_response_ms = self._clock.now_ms()
                 self._close_but(runner)
                 self._running = [runner]

@@ -1,4 +1,4 @@
-"""What is said of a request that is under way, or of a connection that somebody else works with."""
+"""The state of a request in flight, and of a connection that is delegated to native code."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -11,14 +11,14 @@ R = TypeVar("R")
 
 @dataclass(slots=True, eq=False)
 class RawStream:
-    """A connection in the hands of somebody who writes and reads the bytes himself.
+    """A connection whose bytes are written and read by native code.
 
     Attributes:
-        descriptor: the socket's.
-        correlation_id: of the next request; to be moved on with every one.
+        descriptor: the socket's file descriptor.
+        correlation_id: of the next request; the borrower increments it with each request.
         client_id: sent with every request, as UTF-8.
-        max_response_bytes: no larger response is to be taken, whatever was requested.
-        max_entry_bytes: how much a fetch may bring beyond what was asked; see ``response_bounds``.
+        max_response_bytes: the largest response to accept.
+        max_entry_bytes: by how much a fetch response may exceed its limit; see ``response_bounds``.
     """
 
     descriptor: int
@@ -30,7 +30,7 @@ class RawStream:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InFlight(Generic[R]):
-    """A request that was sent, and whose response was not read yet."""
+    """A request that was sent, and whose response has not been read."""
 
     request: Request[R]
     version: int
@@ -39,7 +39,7 @@ class InFlight(Generic[R]):
 
 
 class Received(Enum):
-    """What came of a response within some time."""
+    """How much of a response has arrived."""
 
     NOTHING = "nothing"
     PART = "part"

@@ -1,4 +1,4 @@
-"""Kerberos without its library: what is set, what a keytab holds, what follows the tickets. Pure.
+"""Kerberos settings, keytabs and the negotiation of security layers, without the library. Pure.
 
 Source: RFC 4752 (SASL's GSSAPI), MIT Kerberos' description of the keytab format, Kafka's KIP-12.
 """
@@ -10,7 +10,7 @@ from typing import Final
 from zkconsumer.errors import AuthenticationFailed, ConfigError
 
 NO_LAYER: Final = 1
-"""The bit of RFC 4752 for what Kafka does: the bytes that follow are as they are."""
+"""The bit of RFC 4752 for no security layer, the only one that Kafka supports."""
 
 _OFFER_BYTES: Final = 4
 _KEYTAB_MAGIC: Final = b"\x05\x02"
@@ -19,17 +19,17 @@ _MOST_PARTS: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KerberosSettings:
-    """Who we are in a realm, and what brokers are called there.
+    """Our principal, and the brokers' service name.
 
     Attributes:
-        service_name: the first part of the brokers' principal.
-        domain_name: the host in it; None: the one that the broker is connected to by, which is the
-            one it advertises.
-        keytab: the file with our key; None: the tickets of ``kinit``, from the default cache.
-        principal: who we are; None: the first one of the keytab, or whoever the cache is of.
+        service_name: the primary of the brokers' principal.
+        domain_name: the host in the brokers' principal; None: the host that is connected to, which
+            the broker advertises.
+        keytab: the file with our key; None: the default ticket cache, as of ``kinit``.
+        principal: our principal; None: the first of the keytab, or the owner of the cache.
 
     Raises:
-        ConfigError: a name is empty, or holds what would make it another one.
+        ConfigError: a name is empty, or holds a character that would make it another name.
     """
 
     service_name: str = "kafka"
@@ -54,17 +54,17 @@ class KerberosSettings:
                 raise ConfigError(f"{option}={name!r}: it is no name")
 
     def service_at(self, host: str) -> str:
-        """The host-based name of a broker's service (RFC 2743), such as ``kafka@broker-1``."""
+        """Return the host-based service name of a broker (RFC 2743), e.g. ``kafka@broker-1``."""
         return f"{self.service_name}@{self.domain_name or host}"
 
 
 @dataclass(frozen=True, slots=True)
 class KeytabEntry:
-    """One key of a keytab.
+    """One entry of a keytab.
 
     Attributes:
-        principal: whose it is, with the realm.
-        record: its bytes in the file, the length in front.
+        principal: the owner of the key, with the realm.
+        record: its bytes in the file, length-prefixed.
     """
 
     principal: str
@@ -72,10 +72,10 @@ class KeytabEntry:
 
 
 def read_keytab(data: bytes) -> tuple[KeytabEntry, ...]:
-    """Parse a keytab; deleted entries are left out.
+    """Parse a keytab; deleted entries are skipped.
 
     Raises:
-        ValueError: it is none of format 5.2, which all Kerberos libraries of today write.
+        ValueError: not a keytab of format 5.2, which all current Kerberos libraries write.
     """
     if data[:2] != _KEYTAB_MAGIC:
         raise ValueError("it is no keytab")
@@ -87,7 +87,7 @@ def read_keytab(data: bytes) -> tuple[KeytabEntry, ...]:
         (size,) = struct.unpack_from(">i", data, at)
         end = at + 4 + abs(size)
         if size == 0:
-            break  # what follows was never written
+            break  #  the rest was never written
         if end > len(data):
             raise ValueError("it ends within an entry")
         if size > 0:
@@ -97,7 +97,7 @@ def read_keytab(data: bytes) -> tuple[KeytabEntry, ...]:
 
 
 def write_keytab(entries: tuple[KeytabEntry, ...]) -> bytes:
-    """Make a keytab of the entries of another one."""
+    """Serialize a keytab of parsed entries."""
     return _KEYTAB_MAGIC + b"".join(entry.record for entry in entries)
 
 
@@ -120,19 +120,19 @@ def _principal(entry: bytes) -> str:
 
 
 def is_of(principal: str, wanted: str) -> bool:
-    """Whether a principal, with its realm, is the one that is wanted, with or without one."""
+    """Return whether a principal matches ``wanted``, which may lack the realm."""
     return wanted in (principal, principal.rpartition("@")[0])
 
 
 def layer_response(offer: bytes, authorization_id: str) -> bytes:
-    """Return what to say to the broker's offer of security layers: none, and as whom we act.
+    """Return the reply to the broker's offer of security layers: none, and the authorization id.
 
     Args:
-        offer: what it said, unwrapped: which layers it has, and how much it can take.
-        authorization_id: whom we want to act as.
+        offer: unwrapped: a bit mask of layers, and the largest message that it accepts.
+        authorization_id: the principal to act as.
 
     Raises:
-        AuthenticationFailed: it is no offer, or the broker insists on a layer.
+        AuthenticationFailed: the offer is malformed, or the broker requires a layer.
     """
     if len(offer) != _OFFER_BYTES:
         raise AuthenticationFailed(f"the broker offers no security layers, but {len(offer)} bytes")

@@ -1,7 +1,7 @@
-"""What was found out about brokers, for as long as a connection proves that they are the same.
+"""Caches the versions that brokers support, for as long as a connection to them proves it.
 
-A broker may be back as another version: what was proved holds while connections to it live, and
-the first of them that is lost ends it, as the last does that is closed.
+A broker may return as another version: what is cached holds while connections to it live. The first
+connection that is lost, or the last one that is closed, ends it.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ Address = tuple[str, int]
 
 @dataclass(slots=True, eq=False)
 class KnownBroker:
-    """What is known of the broker at one address.
+    """The cached knowledge of the broker at one address.
 
     Attributes:
-        fact: what an old broker serves; or the question that a newer one responses at once.
+        fact: the versions of an old broker; or the probe that a newer one answers at once.
     """
 
     address: Address
@@ -26,20 +26,20 @@ class KnownBroker:
 
 
 class KnownVersions:
-    """Thread: any."""
+    """A cache of broker versions by address. Thread: any."""
 
     def __init__(self) -> None:
         self._lock = ForkedLock()
         self._findings: dict[Address, KnownBroker] = {}
 
     def of(self, address: Address) -> BrokerVersions | Probe | None:
-        """Return what is known; None where nothing is."""
+        """Return what is known of a broker; None if nothing is."""
         with self._lock:
             finding = self._findings.get(address)
             return None if finding is None else finding.fact
 
     def use(self, address: Address, fact: BrokerVersions | Probe) -> KnownBroker:
-        """Return a connection came to be by this fact; ``release`` what this gives when it ends."""
+        """Record that a connection was made by this fact; ``release`` the result when it ends."""
         with self._lock:
             finding = self._findings.get(address)
             if finding is None or finding.fact != fact:
@@ -48,13 +48,13 @@ class KnownVersions:
             return finding
 
     def release(self, finding: KnownBroker, *, lost: bool) -> None:
-        """A connection ended; ``lost``: not by our will, so that the broker may be another one."""
+        """Record the end of a connection; ``lost``: not by us, so the broker may have changed."""
         with self._lock:
             finding.users -= 1
             if (lost or not finding.users) and self._findings.get(finding.address) is finding:
                 del self._findings[finding.address]
 
     def forget(self, address: Address) -> None:
-        """A connection could not be made: nothing is sure any more."""
+        """Forget a broker: a connection to it could not be made."""
         with self._lock:
             self._findings.pop(address, None)

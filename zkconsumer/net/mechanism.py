@@ -1,33 +1,33 @@
-"""What every mechanism of SASL does. Pure."""
+"""The interface of a SASL mechanism. Pure."""
 
 from typing import Protocol
 
 
 class Mechanism(Protocol):
-    """One conversation with one broker."""
+    """One SASL conversation with one broker."""
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether the broker has nothing to say to the last bytes, where they travel bare.
+        """Whether the broker sends no reply to the last bytes when they travel unframed.
 
-        In requests it always answers.
+        In requests there is always a response.
         """
         ...
 
     def first(self) -> bytes:
-        """Return what to send first.
+        """Return the first bytes to send.
 
         Raises:
-            AuthenticationFailed: we can't say who we are.
-            TransportError: not now.
+            AuthenticationFailed: we have no credentials.
+            TransportError: they cannot be obtained now; a retry may help.
         """
         ...
 
     def response(self, challenge: bytes) -> bytes | None:
-        """Return what to send next; None when all is said.
+        """Return the next bytes to send; None when the conversation is complete.
 
         Raises:
-            AuthenticationFailed: the broker is not to be trusted, or breaks the rules.
-            TransportError: what has to be asked for it can't be reached now.
+            AuthenticationFailed: the broker is not to be trusted, or violates the protocol.
+            TransportError: a server needed for the response can't be reached now.
         """
         ...

@@ -1,4 +1,4 @@
-"""Opens connections to brokers of any version: TCP, TLS, who we are, what the broker serves."""
+"""Opens connections to brokers of any version: TCP, TLS, SASL, version negotiation."""
 
 import weakref
 from collections.abc import Callable
@@ -37,7 +37,7 @@ __all__ = ["BrokerDialer", "Dial", "NegotiatedConnection"]
 
 
 class Dial(Protocol):
-    """Connects to a broker; ``BrokerDialer.dial`` is one."""
+    """Connect to a broker; ``BrokerDialer.dial`` is one."""
 
     def __call__(self, broker: Broker, /, *, timeout_ms: int | None = None) -> NegotiatedConnection:
         """See ``BrokerDialer.dial``."""
@@ -45,26 +45,27 @@ class Dial(Protocol):
 
 
 Assumed: TypeAlias = BrokerVersions | Callable[[Broker], BrokerVersions | None] | None
-"""What brokers are known to serve without being asked."""
+"""The versions that brokers are known to serve without asking them."""
 
 
 class BrokerDialer:
-    """Thread: any; several may dial at a time.
+    """Opens negotiated connections to brokers. Thread: any; several may dial at a time.
 
     Args:
-        connector: makes the transports; ``stop`` stops it, too, where it can be;
-            so it serves this dialer alone.
+        connector: makes the transports; it serves this dialer alone, and ``stop`` stops it if it
+            can be stopped.
         client_id: sent with every request.
         security: TLS and SASL.
-        connect_timeout_ms: how long one connect may take.
-        request_timeout_ms: how long each later step may wait: TLS, versions, SASL. All of dialling
-            takes no longer than both together.
-        max_response_bytes: the largest response that a connection takes, whatever was requested.
-        max_entry_bytes: how large a single entry of a log may be.
+        connect_timeout_ms: time limit of one TCP connect.
+        request_timeout_ms: time limit of each later step: TLS, versions, SASL. Dialling takes no
+            longer than both limits together.
+        max_response_bytes: the largest response that a connection accepts.
+        max_entry_bytes: the largest possible entry of a log.
         clock: for deadlines.
-        traffic: hears of each connection and request.
-        assumed: what every broker is known to serve, at least, or says so of each: then it is not
-            asked, unless it wants SASL, whose exchange depends on what it is. None: it is asked.
+        traffic: notified of each connection and request.
+        assumed: the versions that every broker is known to serve at least, or a function that
+            returns them: then the broker is not asked, unless SASL is used, which depends on its
+            version. None: ask.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -95,7 +96,7 @@ class BrokerDialer:
         self._begin(connector)
 
     def _begin(self, connector: Connector) -> None:
-        """Nothing is under way."""
+        """Reset the state of connections and stops; none are open."""
         self._connector = connector
         self._lock = ForkedLock()
         self._dialling: set[BrokerConnection] = set()
@@ -104,22 +105,22 @@ class BrokerDialer:
 
     @property
     def protocol(self) -> SecurityProtocol:
-        """What it speaks, which a broker has a listener for."""
+        """The security protocol, by which a broker's listener is chosen."""
         return self._security.protocol
 
     def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
-        """Connect, and find out what the broker serves.
+        """Connect, authenticate, and negotiate versions.
 
         Args:
-            broker: whom to call; one that is only known by its address has an id below 0.
-            timeout_ms: bounds all of it, where that is less than what the settings allow.
+            broker: the broker to connect to; a bootstrap broker has a negative id.
+            timeout_ms: time limit of the whole, if it is less than the settings allow.
 
         Raises:
-            TransportError: no connection came to be, or ``stop`` was called; it may work later.
-            AuthenticationFailed: TLS or SASL failed; it will not work later.
-            UnsupportedVersion: the broker is none that can be spoken with.
-            BrokerError: it refuses to say what it serves.
-            RemoteProtocolError: what answers is no broker.
+            TransportError: no connection was made, or ``stop`` was called; a retry may succeed.
+            AuthenticationFailed: TLS or SASL failed; a retry will fail, too.
+            UnsupportedVersion: no version of the broker is supported.
+            BrokerError: it refuses to report its versions.
+            RemoteProtocolError: the peer is no Kafka broker.
         """
         limit_ms = self._connect_timeout_ms + self._request_timeout_ms
         deadline_ms = self._clock.now_ms() + min(
@@ -143,9 +144,9 @@ class BrokerDialer:
         return connection
 
     def stop(self) -> None:
-        """Wake whoever is in ``dial``, and let no later one connect; what is open lives on.
+        """Interrupt all calls of ``dial`` and let later ones fail; open connections live on.
 
-        (The system's resolution of host names can't be broken off.) Idempotent. Thread: any.
+        (The system's resolution of host names can't be interrupted.) Idempotent. Thread: any.
         """
         self._stopped = True
         if isinstance(self._connector, StoppableConnector):
@@ -158,14 +159,14 @@ class BrokerDialer:
             twin.stop()
 
     def twin(self) -> "BrokerDialer":
-        """Return another one that shares what is known of brokers, and what files of security held.
+        """Return another dialer that shares the known versions and the loaded security files.
 
-        Its ``stop`` leaves this one alone; this one's stops it, too.
+        Its ``stop`` leaves this dialer alone; this dialer's stops it, too.
         """
         twin = copy(self)
         connector = self._connector
         own = connector.twin() if isinstance(connector, StoppableConnector) else connector
-        twin._begin(own)  # noqa: SLF001 - it is of our class
+        twin._begin(own)  # noqa: SLF001 - an instance of this class
         with self._lock:
             self._twins.add(twin)
         if self._stopped:
@@ -187,7 +188,7 @@ class BrokerDialer:
         try:
             session = self._authenticated(connection, found, deadline_ms)
         except ClosedUnbelieved:
-            # Once more, so that a broker that happens to stop is not taken for one that refuses.
+            # Once more, so that a broker that is just stopping is not taken for one that refuses.
             self._check_running(broker)
             found = self._find(broker, deadline_ms, connect)
             connection = found.connection or connect()
@@ -250,13 +251,13 @@ class BrokerDialer:
         connect: Callable[[], BrokerConnection],
         closed: ClosedBeforeSasl,
     ) -> NegotiatedVersions:
-        """Find out whether it is a 0.9, which takes whatever comes first for a token of GSSAPI.
+        """Find out whether it is a 0.9, which takes the first bytes for a GSSAPI token.
 
-        So it is given one, and asked behind it. Newer brokers take that for one, too: they then
-        say what they are.
+        So a token is sent first, and the probe after it. Newer brokers take the probe for a token,
+        too, and then report their versions.
 
         Raises:
-            ConnectFailed: it is not let in that way either.
+            ConnectFailed: the broker closes the connection this way, too.
         """
         old = of_generation(BrokerGeneration.V0_9)
 
@@ -290,7 +291,7 @@ class BrokerDialer:
         )
 
     def _open(self, broker: Broker, deadline_ms: int) -> BrokerConnection:
-        """Connect, and agree on keys where TLS is wanted."""
+        """Connect, and do the TLS handshake if TLS is used."""
         self._check_running(broker)
         left_ms = deadline_ms - self._clock.now_ms()
         if left_ms <= 0:
@@ -319,12 +320,12 @@ class BrokerDialer:
     def _check_no_plain_port(self, broker: Broker, deadline_ms: int, closed: ConnectFailed) -> None:
         """Find out why a broker closed the connection in the TLS handshake.
 
-        One that stops does so, or what stands before one that is down, and so does a port without
-        TLS. Only the last answers a question in the clear, and nothing else counts as a proof. The
-        question says nothing of us.
+        A stopping broker does so, a proxy in front of one that is down, and a port without TLS.
+        Only the last responds to a request in the clear; nothing else is a proof. The request
+        reveals no credentials.
 
         Raises:
-            AuthenticationFailed: the port speaks no TLS.
+            AuthenticationFailed: the port does not use TLS.
         """
         opened: list[BrokerConnection] = []
 
@@ -338,7 +339,7 @@ class BrokerDialer:
             return opened[-1]
 
         try:
-            # A port with SASL answers what may come before that only; a 0.9 never answers that.
+            # A SASL port responds only to what may precede SASL; a 0.9 never responds to that.
             is_plain = any(
                 self._responses(
                     VersionSearch(
@@ -376,7 +377,7 @@ class BrokerDialer:
         return True
 
     def _held(self, broker: Broker, transport: Transport) -> BrokerConnection:
-        """Return a connection where ``stop`` sees it."""
+        """Wrap a transport in a connection and register it, so that ``stop`` closes it."""
         connection = BrokerConnection(
             broker,
             transport,
@@ -407,12 +408,12 @@ def _tls_context(security: SecuritySettings) -> "ssl.SSLContext | None":
 
 
 def _with_objects(security: SecuritySettings, timeout_ms: int) -> SecuritySettings:
-    """Return the same, with what fetches tokens, or tickets, in place of who may.
+    """Return settings with the objects that fetch tokens or tickets instead of their credentials.
 
     Raises:
-        ConfigError: the keytab or the library of Kerberos can't be used.
+        ConfigError: the keytab or the Kerberos library can't be used.
     """
-    # What each of them loads is a third of what loading a consumer costs; few need it.
+    # Loading these takes a third of a consumer's loading time, and few need them.
     if security.client_credentials is not None:
         from zkconsumer.net.oauth import FetchedTokens  # noqa: PLC0415
 

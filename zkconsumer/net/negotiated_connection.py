@@ -1,4 +1,4 @@
-"""A connection that knows its broker: requests go out in the newest version that both know."""
+"""A connection with negotiated versions: requests go out in the newest version that both know."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -21,36 +21,38 @@ R = TypeVar("R")
 
 
 class Renewal(Protocol):
-    """Says again who we are, on a connection whose authentication may have an end (KIP-368)."""
+    """Re-authenticates a connection whose SASL session may expire (KIP-368)."""
 
     @property
     def is_to_come(self) -> bool:
-        """Whether it ever has to be said again."""
+        """Whether the session ever expires."""
         ...
 
     def is_due(self, now_ms: int) -> bool:
-        """Return whether it has to be said before the next request."""
+        """Whether to re-authenticate before the next request."""
         ...
 
     def renew(self, connection: BrokerConnection, *, timeout_ms: int) -> None:
-        """Say it.
+        """Authenticate again.
 
         Raises:
-            AuthenticationFailed: the broker does not believe it any more.
+            AuthenticationFailed: the broker no longer accepts our credentials.
             TransportError: no response.
         """
         ...
 
 
 class NegotiatedConnection:
-    """What a ``BrokerDialer`` gives. Thread: one at a time, but for ``close``.
+    """A connection with negotiated versions, made by a ``BrokerDialer``.
 
-    Whoever dialled it closes it. As with ``BrokerConnection``, every failure of the network closes
-    it, and one request is in flight at most, unless ``begin`` is told otherwise.
+    Thread: one at a time, except ``close``.
+
+    The caller of ``dial`` closes it. As with ``BrokerConnection``, every network failure closes it,
+    and at most one request is in flight, unless ``begin`` allows more.
 
     Attributes:
-        broker: whom it leads to.
-        versions: what the broker serves.
+        broker: the broker at the other end.
+        versions: the versions that it serves.
     """
 
     def __init__(
@@ -71,26 +73,27 @@ class NegotiatedConnection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it can take a request: open, as far as we know, and with nothing in flight."""
+        """Whether it can take a request: open, as far as is known, and with nothing in flight."""
         return self._connection.is_idle
 
     def call(
         self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
     ) -> R:
-        """Send a request and wait for its response.
+        """Send a request and return its response.
 
         Args:
-            request: what to ask.
-            timeout_ms: for all of it.
-            at_least: the first version that does what is needed.
-            at_most: the last one, for APIs whose versions differ in meaning.
+            request: the request to send.
+            timeout_ms: time limit of the whole call.
+            at_least: the lowest version with the needed feature.
+            at_most: the highest usable version, for APIs whose versions differ in meaning; None:
+                any.
 
         Raises:
             UnsupportedVersion: the broker has no such version; nothing was sent.
             LocalProtocolError: the request can't be encoded in that version; nothing was sent.
-            RemoteProtocolError: the response is not one; the connection is closed.
-            TransportError: no response in time, or none at all; the connection is closed.
-            AuthenticationFailed: the broker does not believe any more who we are.
+            RemoteProtocolError: the response is invalid; the connection is closed.
+            TransportError: no response, or none in time; the connection is closed.
+            AuthenticationFailed: the broker no longer accepts our credentials.
         """
         version = self.version_of(request, at_least=at_least, at_most=at_most)
         deadline_ms = self._clock.now_ms() + timeout_ms
@@ -108,13 +111,13 @@ class NegotiatedConnection:
         at_most: int | None = None,
         most_in_flight: int = 1,
     ) -> InFlight[R]:
-        """Send a request; ``finish`` gives its response, to each in the order of their sending.
+        """Send a request; ``finish`` returns the responses in the order of sending.
 
-        ``most_in_flight``: how many may be in flight then. While something is in flight, nothing
-        but this may be called that sends. An authentication is renewed only where nothing is in
-        flight: where ``is_renewal_due``, send no more until all responses have come.
+        ``most_in_flight``: the maximum number of requests in flight. While anything is in flight,
+            only this method may send. Authentication is renewed only when nothing is in flight:
+            once ``is_renewal_due``, wait for all responses before sending more.
 
-        Raises as ``call``; what it gives names the version that was chosen.
+        Raises as ``call``; the result names the chosen version.
         """
         version = self.version_of(request, at_least=at_least, at_most=at_most)
         with self._watched():
@@ -126,11 +129,11 @@ class NegotiatedConnection:
 
     @property
     def is_renewal_due(self) -> bool:
-        """Whether we have to say again who we are, for which nothing may be in flight."""
+        """Whether the connection must be re-authenticated, with nothing in flight."""
         return self._renewal is not None and self._renewal.is_due(self._clock.now_ms())
 
     def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
-        """Wait for the response to what ``begin`` sent, ``timeout_ms`` from now on at most.
+        """Wait up to ``timeout_ms`` from now for the response to a request sent by ``begin``.
 
         Raises as ``call``.
         """
@@ -138,12 +141,12 @@ class NegotiatedConnection:
             return self._connection.finish(in_flight, timeout_ms=timeout_ms)
 
     def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
-        """Read on in the response to what ``begin`` sent; see ``BrokerConnection.receive``."""
+        """Receive more of a response to ``begin``; see ``BrokerConnection.receive``."""
         with self._watched():
             return self._connection.receive(in_flight, timeout_ms=timeout_ms)
 
     def send_only(self, request: Request[R], *, timeout_ms: int, at_least: int = 0) -> None:
-        """Send a request that the broker does not answer (Produce with acks 0).
+        """Send a request that has no response (Produce with acks 0).
 
         Raises as ``call``.
         """
@@ -154,19 +157,19 @@ class NegotiatedConnection:
 
     @property
     def has_descriptor(self) -> bool:
-        """Whether it can be lent: what is sent is what goes over the wire, and all we ever say."""
+        """Whether it can be delegated: it is not encrypted and never has to re-authenticate."""
         if self._renewal is not None and self._renewal.is_to_come:
             return False
         return self._connection.has_descriptor
 
     @contextlib.contextmanager
     def delegate(self) -> Iterator[RawStream]:
-        """Lend the connection out, between two requests; see ``BrokerConnection.delegate``.
+        """Delegate the socket between two requests; see ``BrokerConnection.delegate``.
 
-        A failure of the network that is raised inside counts as one of this connection.
+        A network failure raised inside counts as a failure of this connection.
 
         Raises:
-            ConnectionLost: it is closed.
+            ConnectionLost: the connection is closed.
         """
         with self._watched(), self._connection.delegate() as line:
             yield line
@@ -178,10 +181,10 @@ class NegotiatedConnection:
         at_least: int = 0,
         at_most: int | None = None,
     ) -> int:
-        """Return the version in which such a request would go out.
+        """Return the version in which such a request would be sent.
 
         Raises:
-            UnsupportedVersion: there is none; names the broker.
+            UnsupportedVersion: there is no common version; names the broker.
         """
         try:
             return self.versions.version_for(request.API.key, at_least=at_least, at_most=at_most)
@@ -190,7 +193,7 @@ class NegotiatedConnection:
 
     def close(self) -> None:
         """Close; a thread that waits for a response wakes. Idempotent. Thread: any."""
-        # Before the waiting thread wakes: what it meets then is not the broker's doing.
+        # Before the waiting thread wakes: its failure is our doing, not the broker's.
         self._end(lost=False)
         self._connection.close()
 
@@ -202,7 +205,7 @@ class NegotiatedConnection:
                 self.close()
                 raise
             except TransportError:
-                # Also where it was a KDC, say, that did not answer: the broker waits for more.
+                # Also if, say, a KDC did not respond: the broker still expects the rest.
                 self._connection.close()
                 raise
 
@@ -215,7 +218,7 @@ class NegotiatedConnection:
             raise
 
     def _end(self, *, lost: bool) -> None:
-        # Taking it is one step, so that only one of two threads gets it, and there is no lock that
-        # a signal handler could meet.
+        # Popping is atomic, so that only one of two threads gets it, without a lock that a signal
+        # handler could deadlock on.
         with contextlib.suppress(IndexError):
             self._on_end.pop()(lost)

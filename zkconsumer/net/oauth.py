@@ -1,4 +1,4 @@
-"""Tokens of OAuth 2 by the client-credentials grant, fetched when they are needed (KIP-768).
+"""Fetches OAuth 2 tokens with the client-credentials grant when they are needed (KIP-768).
 
 Source: Kafka 3.9 ``HttpAccessTokenRetriever``, RFC 6749 section 4.4.
 """
@@ -23,19 +23,19 @@ log = logging.getLogger(__name__)
 
 _MOST_BYTES: Final = 256 << 10
 _USED_FOR: Final = 0.8
-"""The share of a token's life after which another one is fetched."""
+"""The share of a token's lifetime after which another one is fetched."""
 _SHOWN_CHARS: Final = 200
 _REFUSALS: Final = frozenset({400, 401, 403})
 
 
 class FetchedTokens:
-    """Gives tokens of an endpoint, each as long as it is good. Thread: any.
+    """Fetches and caches tokens of an endpoint. Thread: any.
 
     Args:
-        credentials: who asks whom.
-        ssl_context: checks the endpoint; None: by the machine's authorities.
-        timeout_ms: how long the endpoint may take.
-        clock: for how long a token is good.
+        credentials: our client id, its secret and the endpoint.
+        ssl_context: verifies the endpoint; None: with the system's CAs.
+        timeout_ms: time limit of a request to the endpoint.
+        clock: for the tokens' expiry.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class FetchedTokens:
             )
 
     def token(self) -> str:
-        """Give a token that is good for a while.
+        """Return a token that is valid for a while.
 
         Raises:
-            AuthenticationFailed: the endpoint refuses us, or gives no token.
-            ConnectFailed: it does not answer; it may later.
+            AuthenticationFailed: the endpoint refuses our credentials, or returns no token.
+            ConnectFailed: the endpoint does not respond; it may later.
         """
         with self._lock:
             if not self._token or self._clock.now_ms() >= self._until_ms:
@@ -95,7 +95,7 @@ class FetchedTokens:
             with opener.open(request, timeout=self._timeout_ms / 1000) as response:
                 data: bytes = response.read(_MOST_BYTES + 1)
                 if response.length and len(data) <= _MOST_BYTES:
-                    # Of a response that breaks off nothing is said where a size is given.
+                    # ``read`` with a size does not report a truncated response.
                     raise http.client.IncompleteRead(data, response.length)
         except urllib.error.HTTPError as error:
             message = printable(_beginning(error))
@@ -128,7 +128,7 @@ class FetchedTokens:
 
 
 def _beginning(error: urllib.error.HTTPError) -> str:
-    """Return what a refusal says; nothing where that breaks off."""
+    """Return the start of an error response; empty if it is truncated."""
     with error:
         try:
             return error.read(_SHOWN_CHARS).decode("utf-8", "replace")
@@ -137,7 +137,7 @@ def _beginning(error: urllib.error.HTTPError) -> str:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """The secret is for the endpoint alone."""
+    """Refuses redirects: the secret is for the endpoint alone."""
 
     def redirect_request(self, *_: object) -> None:
-        """Follow none: it becomes an error of its code."""
+        """Follow no redirect: it is raised as an HTTP error."""

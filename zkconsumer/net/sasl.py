@@ -1,8 +1,8 @@
-"""Says to a broker who we are.
+"""Authenticates a connection by SASL.
 
-The bytes of the mechanism travel in requests from 1.0 on. Before, they follow the handshake bare,
-and a broker that does not believe them closes the connection without a word. In 0.9, which knows
-GSSAPI alone, there is no handshake either.
+From 1.0 on, the tokens travel in requests. Before, they follow the handshake unframed, and a broker
+that refuses them closes the connection without a word. 0.9, which supports GSSAPI alone, has no
+handshake either.
 Source: Kafka 0.10.2.2, 3.9 ``SaslClientAuthenticator``; KIP-43, KIP-152, KIP-368.
 """
 
@@ -32,23 +32,23 @@ from zkconsumer.wire.versions import BrokerGeneration
 
 _NONCE_BYTES = 24
 _RENEWED_AFTER = 0.85
-"""The share of a session's lifetime, as Kafka's own clients have it at the earliest."""
+"""The earliest share of a session's lifetime at which Kafka's own clients re-authenticate."""
 _SOONEST_MS = 1_100
-"""Brokers refuse a second time within a second."""
+"""Brokers refuse a second authentication within a second."""
 
 
 class ClosedUnbelieved(ConnectionLost):
-    """An old broker closed the connection on our bytes: most likely, it does not believe them."""
+    """An old broker closed the connection on our token: most likely, it refuses our credentials."""
 
 
 @dataclass(slots=True)
 class SaslSession:
-    """Who we are to one broker, on one connection. Thread: one at a time.
+    """The SASL session of one connection. Thread: one at a time.
 
     Attributes:
-        security: mechanism, name and password, or what is instead.
-        versions: what the broker serves.
-        clock: for deadlines, and for when to say it again.
+        security: mechanism and credentials.
+        versions: the versions that the broker serves.
+        clock: for deadlines, and for when to re-authenticate.
     """
 
     security: SecuritySettings
@@ -70,11 +70,11 @@ class SaslSession:
         self.authenticate(connection, deadline_ms=self.clock.now_ms() + timeout_ms)
 
     def authenticate(self, connection: BrokerConnection, *, deadline_ms: int) -> None:
-        """Say who we are.
+        """Authenticate the connection.
 
         Raises:
-            AuthenticationFailed: the broker does not believe it, or is not to be believed itself.
-            ClosedUnbelieved: it closed the connection where it had to answer with that.
+            AuthenticationFailed: the broker refuses our credentials, or fails to prove its own.
+            ClosedUnbelieved: it closed the connection instead of a refusal.
             TransportError: no response, or none in time.
         """
 
@@ -101,7 +101,7 @@ class SaslSession:
         self._due_ms = said_ms + _renewed_after_ms(lifetime_ms) if lifetime_ms > 0 else None
 
     def _begun(self, connection: BrokerConnection) -> tuple[Mechanism, bytes | None]:
-        """Return the mechanism, and what it says first."""
+        """Return the mechanism and its first token."""
         from secrets import token_urlsafe  # noqa: PLC0415 - few need it
 
         try:
@@ -115,12 +115,12 @@ class SaslSession:
             raise self._failed(connection, str(error)) from error
 
     def _needs_handshake(self) -> bool:
-        """Return whether the broker is one that wants to hear which mechanism comes."""
+        """Whether the broker expects a handshake that names the mechanism."""
         old = self.versions.generation is BrokerGeneration.V0_9
         return not (old and self.security.sasl_mechanism == GSSAPI)
 
     def _handshake(self, connection: BrokerConnection, left_ms: Callable[[], int]) -> bool:
-        """Agree on the mechanism; whether its bytes are to travel in requests."""
+        """Agree on the mechanism; return whether tokens travel in requests."""
         in_requests = self.versions.has(ApiKey.SASL_HANDSHAKE, at_least=1) and self.versions.has(
             ApiKey.SASL_AUTHENTICATE
         )
@@ -191,6 +191,6 @@ def _framed(token: bytes) -> bytes:
 
 
 def _renewed_after_ms(lifetime_ms: int) -> int:
-    """When to say it again: not within a second of the last time, if the session lives so long."""
+    """Return the delay until re-authentication: at least a second, if the session lives so long."""
     due_ms = int(lifetime_ms * _RENEWED_AFTER)
     return _SOONEST_MS if due_ms < _SOONEST_MS < lifetime_ms else due_ms

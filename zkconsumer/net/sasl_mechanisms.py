@@ -1,4 +1,4 @@
-"""The mechanisms of SASL: bytes to send, by the bytes that come. Pure.
+"""The SASL mechanisms: tokens to send, by the tokens received. Pure.
 
 Source: RFC 4616 (PLAIN), RFC 5802 (SCRAM), RFC 7628 (OAUTHBEARER).
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Plain:
-    """Name and password as they are: for encrypted connections."""
+    """User name and password in the clear: for encrypted connections."""
 
     is_unanswered = False
 
@@ -32,7 +32,7 @@ class Plain:
 
 
 class Scram:
-    """Proofs instead of the password (see ``scram``)."""
+    """Proofs in place of the password (see ``scram``)."""
 
     is_unanswered = False
 
@@ -54,13 +54,13 @@ class Scram:
 
 
 class OAuthBearer:
-    """A token that somebody else gave us.
+    """A token from a token source.
 
     Args:
-        token: as the broker is to see it.
+        token: as sent to the broker.
 
     Raises:
-        AuthenticationFailed: it is none that can be sent.
+        AuthenticationFailed: the token has characters that can't be sent.
     """
 
     is_unanswered = False
@@ -85,16 +85,16 @@ _SHOWN_BYTES = 200
 
 
 def mechanism_of(security: SecuritySettings, *, host: str, nonce: str) -> Mechanism:
-    """Return the mechanism that the settings name.
+    """Return a mechanism as the settings name it.
 
     Args:
-        security: with SASL, so that mechanism, name and password are there, or what is instead.
-        host: where the broker was connected to.
-        nonce: printable and without commas, never used before.
+        security: with SASL, a mechanism and its credentials.
+        host: the host that is connected to.
+        nonce: printable, without commas, never used before.
 
     Raises:
-        AuthenticationFailed: no token can be had.
-        TransportError: not now.
+        AuthenticationFailed: no token can be obtained.
+        TransportError: not now; a retry may help.
     """
     if security.sasl_mechanism == GSSAPI:
         assert security.kerberos is not None

@@ -1,4 +1,4 @@
-"""SCRAM: proves that one knows a password without sending it, and has the broker prove it, too.
+"""SCRAM: proves knowledge of a password without sending it, and has the broker prove it, too.
 
 Three messages: our name and a nonce; the broker's nonce, a salt and a count; our proof. The answer
 to that is the broker's proof. Pure: the nonce is passed in.
@@ -15,24 +15,24 @@ from typing import Final
 from zkconsumer.errors import AuthenticationFailed
 
 HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-"""The hash of each mechanism."""
+"""The hash function of each mechanism."""
 
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 1_000_000
-"""More would keep us busy for seconds: no broker stores such passwords (Kafka's limit: 16384)."""
+"""More would take seconds of CPU; no broker stores such passwords (Kafka's limit: 16384)."""
 
 _GS2_HEADER = "n,,"
 _CHANNEL_BINDING = base64.b64encode(_GS2_HEADER.encode()).decode()
 
 
 class ScramConversation:
-    """One conversation, each step once and in this order: ``first``, ``proof``, ``check``.
+    """One conversation; call each step once, in this order: ``first``, ``proof``, ``check``.
 
     Args:
         mechanism: one of ``HASHES``.
-        username: who we are.
-        password: what is to be proved.
-        nonce: printable and without commas, never used before.
+        username: our user name.
+        password: proved, never sent.
+        nonce: printable, without commas, never used before.
     """
 
     def __init__(self, mechanism: str, username: str, password: str, *, nonce: str) -> None:
@@ -44,14 +44,14 @@ class ScramConversation:
         self._server_signature = b""
 
     def first(self) -> bytes:
-        """Return what to send first."""
+        """Return the client-first message."""
         return (_GS2_HEADER + self._first_bare).encode()
 
     def proof(self, server_first: bytes) -> bytes:
-        """Return what to send on the broker's first message.
+        """Return the client-final message for the server-first message.
 
         Raises:
-            AuthenticationFailed: it breaks the rules.
+            AuthenticationFailed: the message violates the protocol.
         """
         fields = _fields(server_first)
         nonce = _required(fields, "r")
@@ -68,10 +68,10 @@ class ScramConversation:
         return f"{without_proof},p={base64.b64encode(proof).decode()}".encode()
 
     def check(self, server_final: bytes) -> None:
-        """Take the broker's last message.
+        """Verify the server-final message.
 
         Raises:
-            AuthenticationFailed: the broker refuses us, or can't prove that it knows us.
+            AuthenticationFailed: the broker refuses us, or can't prove that it knows our password.
         """
         fields = _fields(server_final)
         if "e" in fields:

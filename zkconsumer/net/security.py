@@ -1,4 +1,4 @@
-"""How to make oneself known to brokers, and their names to oneself. Pure."""
+"""Security settings: TLS and SASL, in the spelling of Kafka or of kafka-python. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,27 +24,27 @@ GSSAPI: Final = "GSSAPI"
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, GSSAPI)
 
 TokenSource = Callable[[], str]
-"""Gives a token that is good now; asked at each connection, on whichever thread opens it."""
+"""Returns a valid token; called for each connection, on the thread that opens it."""
 
 KerberosSource = Callable[[str], Mechanism]
-"""Begins a conversation with the broker at a host; asked as a ``TokenSource`` is."""
+"""Begins a conversation with the broker at a host; called like a ``TokenSource``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSettings:
-    """Which files TLS is made of, all PEM; ``repr`` hides the password.
+    """The PEM files and options of TLS; ``repr`` hides the password.
 
     Attributes:
-        cafile: the authorities that are trusted; None: those of the machine.
-        certfile: our own certificate; None: we have none.
+        cafile: the trusted CAs; None: those of the system.
+        certfile: our certificate; None: we have none.
         keyfile: its private key; None: it is in ``certfile``.
-        password: that the key is encrypted with; None: it is not.
-        check_hostname: whether a broker's certificate has to be for the host that is called.
-        ciphers: those allowed, as OpenSSL lists them; None: Python's own choice.
-        crlfile: certificates that were revoked; None: none are looked for.
+        password: of the encrypted key; None: it is not encrypted.
+        check_hostname: whether a broker's certificate must match the host that is connected to.
+        ciphers: the allowed ciphers, as an OpenSSL list; None: Python's default.
+        crlfile: the revoked certificates; None: revocation is not checked.
 
     Raises:
-        ConfigError: a file is a store of Java's, by its name.
+        ConfigError: a file name is one of a Java key store.
     """
 
     cafile: str | Path | None = None
@@ -64,25 +64,25 @@ class TlsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecuritySettings:
-    """TLS and SASL, by the names that Kafka gives them; ``repr`` hides what is secret.
+    """TLS and SASL settings, by Kafka's names; ``repr`` hides secrets.
 
-    Without ``ssl_context`` and ``token_source`` it is plain values, which may be sent to another
-    process.
+    Without ``ssl_context`` and ``token_source`` it consists of plain values, which can be sent to
+    another process.
 
     Attributes:
-        protocol: what the port speaks that is connected to.
-        tls: files to check brokers by, and to be checked by them.
-        ssl_context: takes the place of these.
+        protocol: the security protocol of the brokers' port.
+        tls: the files for TLS.
+        ssl_context: takes the place of ``tls``.
         sasl_mechanism: one of ``MECHANISMS``.
-        sasl_username: who we are.
-        sasl_password: what proves it.
-        token_source: with ``OAUTHBEARER``, instead of the two.
-        client_credentials: or who fetches tokens, and where.
-        tickets: with ``GSSAPI``, instead of the two: who we are in a realm.
-        kerberos: or what begins conversations (``gssapi.KerberosLogin``, which the dialer makes).
+        sasl_username: our user name.
+        sasl_password: its password.
+        token_source: with ``OAUTHBEARER``, instead of name and password.
+        client_credentials: or credentials to fetch tokens with.
+        tickets: with ``GSSAPI``, instead of name and password: the Kerberos settings.
+        kerberos: or a source of conversations (``gssapi.KerberosLogin``, which the dialer makes).
 
     Raises:
-        ConfigError: parts are missing, or of no use with this protocol.
+        ConfigError: settings are missing, or do not apply to this protocol.
     """
 
     protocol: SecurityProtocol = "PLAINTEXT"
@@ -111,7 +111,7 @@ class SecuritySettings:
 
     @property
     def uses_sasl(self) -> bool:
-        """Whether brokers are told who we are, by a mechanism of SASL."""
+        """Whether connections are authenticated by SASL."""
         return self.protocol.startswith("SASL")
 
     def _check_sasl(self) -> None:
@@ -182,26 +182,26 @@ PLAINTEXT: Final = SecuritySettings()
 
 
 def read_security(given: Mapping[str, object]) -> SecuritySettings:
-    """Read them out of settings, in Kafka's or in kafka-python's spelling; others are ignored.
+    """Read security settings in Kafka's or in kafka-python's spelling; other keys are ignored.
 
     Args:
         given: settings by their keys with dots.
 
     Raises:
-        ConfigError: one is invalid, or parts are missing; names it.
+        ConfigError: a setting is invalid or missing; names it.
     """
     return security_in(read_values(given))
 
 
 def security_in(values: Mapping[str, Value], **objects: Any) -> SecuritySettings:
-    """Read them out of the values of ``config_security.SECURITY_KEYS``.
+    """Read security settings from the values of ``config_security.SECURITY_KEYS``.
 
     Args:
         values: by their keys with dots.
         **objects: ``ssl_context`` and ``token_source``, see ``SecuritySettings``.
 
     Raises:
-        ConfigError: parts are missing, or of no use together; names them.
+        ConfigError: settings are missing or contradict each other; names them.
     """
 
     def text(key: str) -> str | None:
@@ -232,7 +232,7 @@ def security_in(values: Mapping[str, Value], **objects: Any) -> SecuritySettings
 
 
 def _credentials(text: Callable[[str], str | None], protocol: str) -> ClientCredentials | None:
-    """Return who fetches tokens; None where nobody does."""
+    """Return the OAuth client credentials; None if none are set."""
     url = text("sasl.oauthbearer.token.endpoint.url")
     if url is None or not protocol.startswith("SASL"):
         return None
@@ -245,7 +245,7 @@ def _credentials(text: Callable[[str], str | None], protocol: str) -> ClientCred
 
 
 def _tickets(text: Callable[[str], str | None], protocol: str) -> KerberosSettings | None:
-    """Return who we are in a realm; None where nothing asks for it."""
+    """Return the Kerberos settings; None if none are set."""
     keytab, principal = text("sasl.kerberos.keytab"), text("sasl.kerberos.principal")
     is_reported = keytab is not None or principal is not None
     if not protocol.startswith("SASL") or not (text("sasl.mechanism") == GSSAPI or is_reported):

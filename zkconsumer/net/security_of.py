@@ -1,4 +1,4 @@
-"""The security of a configuration, with what a program gives as objects."""
+"""Reads the security settings of a configuration, with objects that a program passes."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 def security_of(
     config: object, *, ssl_context: "ssl.SSLContext | None" = None, token_provider: object = None
 ) -> SecuritySettings:
-    """Read how to make oneself known to brokers.
+    """Return the security settings of a configuration.
 
     Args:
-        config: with an attribute for each of ``SECURITY_KEYS``: of streams, or of polls.
-        ssl_context: takes the place of all settings of TLS.
-        token_provider: a function that gives tokens, or an object with ``token()``.
+        config: an object with an attribute for each of ``SECURITY_KEYS``.
+        ssl_context: takes the place of all TLS settings.
+        token_provider: a function that returns tokens, or an object with ``token()``.
 
     Raises:
-        ConfigError: parts are missing, or of no use together; names them.
+        ConfigError: settings are missing or contradict each other; names them.
     """
     source = None
     if token_provider is not None:
@@ -41,7 +41,7 @@ def security_of(
 
 
 def _provided(give: Callable[[], object]) -> TokenSource:
-    """Return what the caller's function gives, checked; what it raises is told as what it is."""
+    """Wrap the caller's token function: check its result and map its errors."""
 
     def token() -> str:
         try:

@@ -1,4 +1,4 @@
-"""TCP, the transport of real brokers. The errors of the operating system end here.
+"""TCP, the transport to real brokers; maps the errors of the operating system.
 
 Socket options as the original sets them (Kafka 0.8.2.2 ``BlockingChannel``): no delay, keep-alive,
 and a receive buffer of ``socket.receive.buffer.bytes`` for fetchers.
@@ -19,9 +19,9 @@ from zkconsumer.printable import printable
 class TcpTransport:
     """A connected socket.
 
-    One thread uses it, any may close it. The descriptor is closed by whoever is the last one in:
-    closed under a thread that is just about to wait on it, its number could belong to another
-    connection by then, and that thread would wait on a stranger, or read from it.
+    One thread uses it, any may close it. The last user closes the descriptor: closed under a thread
+    that is about to wait on it, its number could by then belong to another connection, and that
+    thread would read from a stranger.
     """
 
     def __init__(self, connected: socket.socket, address: str) -> None:
@@ -52,19 +52,19 @@ class TcpTransport:
         with self._use():
             count = self._socket.recv_into(buffer)
             if not count and self._closed:
-                # Our own shutdown looks like the end of the stream to a receive that it woke.
+                # Our own shutdown looks like the end of the stream to the receive that it wakes.
                 raise ConnectionLost(f"{self._address}: closed by us")
             return count
 
     @contextlib.contextmanager
     def delegate(self) -> Iterator[int]:
-        """Lend the descriptor to somebody who works with it without blocking in it.
+        """Delegate the descriptor to non-blocking native code.
 
         It counts as in use meanwhile: ``close`` shuts the socket down, which the borrower sees as
-        its end, but the number stays what it is until the borrower has let go of it.
+        the end of the stream, but the number stays reserved until the borrower has released it.
 
         Raises:
-            ConnectionLost: it is closed already.
+            ConnectionLost: the socket is closed.
         """
         with self._use():
             yield self._socket.fileno()
@@ -108,7 +108,7 @@ class TcpConnector:
     """Connects over TCP.
 
     Args:
-        receive_buffer_bytes: SO_RCVBUF; None, 0 or -1 leaves the system's own.
+        receive_buffer_bytes: SO_RCVBUF; None, 0 or -1 keeps the system's default.
     """
 
     def __init__(self, receive_buffer_bytes: int | None = None) -> None:
@@ -117,10 +117,9 @@ class TcpConnector:
         self._stopped = False
 
     def stop(self) -> None:
-        """Break off connecting, and connect no more; what is connected lives on. Thread: any.
+        """Interrupt connecting, and refuse later calls; open connections live on. Thread: any.
 
-        A machine that is gone answers nothing: without this its silence would have to be waited
-        for.
+        A machine that is gone never responds: without this, callers would wait for the time-out.
         """
         self._stopped = True
         for unconnected in list(self._connecting):
@@ -128,7 +127,7 @@ class TcpConnector:
                 unconnected.shutdown(socket.SHUT_RDWR)
 
     def twin(self) -> "TcpConnector":
-        """Return another one of the same settings, that is stopped apart."""
+        """Return another connector with the same settings, stopped separately."""
         return TcpConnector(self._receive_buffer_bytes)
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> TcpTransport:
@@ -157,7 +156,7 @@ class TcpConnector:
             unconnected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             unconnected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if self._receive_buffer_bytes > 0:
-                # Before connecting: the window that both sides agree on depends on it.
+                # Before connecting: the negotiated window depends on it.
                 unconnected.setsockopt(
                     socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes
                 )

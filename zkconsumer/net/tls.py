@@ -1,6 +1,6 @@
-"""TLS over any transport: the encryption is ``ssl``'s, the waiting is the transport's.
+"""TLS over any transport: ``ssl`` encrypts, the transport waits.
 
-So it is closed from another thread, woken and timed out just as what lies below.
+So it is closed from another thread, woken and timed out just as the transport below it.
 """
 
 import contextlib
@@ -29,11 +29,11 @@ _NOT_TLS: Final = (
     "UNKNOWN_PROTOCOL",
 )
 _OF_CERTIFICATES: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
-"""In the alerts of a peer that does not take our certificate, or misses one."""
+"""Substrings of the alerts of a peer that refuses our certificate, or misses one."""
 
 
 class FileSettings(NamedTuple):
-    """What the settings are called that name the files of a context, for errors."""
+    """The names of the settings of a context's files, for errors."""
 
     authorities: str = "ssl_cafile"
     certificate: str = "ssl_certfile"
@@ -45,14 +45,14 @@ def context_of(
     *,
     names: FileSettings = FileSettings(),  # noqa: B008 - it never changes
 ) -> ssl.SSLContext:
-    """Make what checks servers, and holds our own certificate.
+    """Return an SSL context that verifies servers and presents our certificate.
 
     Args:
-        files: what it is made of.
-        names: of the settings, for errors.
+        files: the PEM files and options.
+        names: the settings' names, for errors.
 
     Raises:
-        ConfigError: a file can't be read, or is not what it should be; names it.
+        ConfigError: a file can't be read, or is of the wrong kind; names it.
     """
     cafile, certfile, keyfile = files.cafile, files.certfile, files.keyfile
     try:
@@ -62,7 +62,7 @@ def context_of(
     context.check_hostname = files.check_hostname
     if certfile is not None:
         try:
-            # A key that wants a password must not ask the terminal for one.
+            # An encrypted key must not make OpenSSL prompt on the terminal.
             context.load_cert_chain(certfile, keyfile, files.password or "")
         except (OSError, ssl.SSLError) as error:
             reported = f"{names.certificate}={str(certfile)!r}"
@@ -77,10 +77,10 @@ def context_of(
 
 
 def context_for(security: SecuritySettings) -> ssl.SSLContext | None:
-    """Return what TLS with brokers is made of; None where none is wanted.
+    """Return the SSL context for connections to brokers; None without TLS.
 
     Raises:
-        ConfigError: a file can't be read, or is not what it should be; names it.
+        ConfigError: a file can't be read, or is of the wrong kind; names it.
     """
     if not security.uses_tls or security.ssl_context is not None:
         return security.ssl_context
@@ -99,7 +99,7 @@ def _restrict(context: ssl.SSLContext, files: TlsSettings) -> None:
             context.load_verify_locations(crlfile)
         except (OSError, ssl.SSLError) as error:
             raise ConfigError(f"ssl_crlfile={str(crlfile)!r}: {error}") from error
-        # As kafka-python: of the broker's own certificate, not of the authorities above it.
+        # As kafka-python: checks the broker's own certificate, not the CAs above it.
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
 
@@ -108,9 +108,9 @@ class TlsTransport:
 
     Args:
         inner: connected; this object owns it.
-        context: checks the peer.
-        host: the peer's name, which its certificate must bear.
-        clock: for time-outs: many pieces may make up one record.
+        context: verifies the peer.
+        host: the peer's name, which its certificate must match.
+        clock: for time-outs: a TLS record may arrive in many pieces.
     """
 
     def __init__(
@@ -136,12 +136,12 @@ class TlsTransport:
         return self._inner.address
 
     def handshake(self, *, timeout_ms: int) -> None:
-        """Agree on keys, and check who the peer is.
+        """Agree on keys, and verify the peer.
 
         Raises:
-            AuthenticationFailed: one does not trust the other, or the peer speaks no TLS.
-            ConnectFailed: it closed the connection.
-            RequestTimedOut: it did not finish in time.
+            AuthenticationFailed: one side does not trust the other, or the peer does not use TLS.
+            ConnectFailed: the peer closed the connection.
+            RequestTimedOut: the peer did not finish in time.
         """
         self._timeout_ms = timeout_ms
         deadline_ms = self._clock.now_ms() + timeout_ms
@@ -157,7 +157,7 @@ class TlsTransport:
                 "does so, too (security_protocol)"
             ) from error
         except ssl.SSLError as error:
-            # The peer is told why, too.
+            # Send the peer an alert with the reason.
             with contextlib.suppress(TransportError):
                 self._flush()
             raise self._distrust(error) from error
@@ -186,7 +186,7 @@ class TlsTransport:
             self._require_open()
             with self._mapped():
                 try:
-                    # The number of bytes, where there is a buffer.
+                    # With a buffer, ``read`` returns the number of bytes.
                     return self._tls.read(len(buffer), buffer)  # type: ignore[return-value]
                 except ssl.SSLWantReadError:
                     pass
@@ -224,14 +224,14 @@ class TlsTransport:
             self._inner.send(self._outgoing.read())
 
     def _failure_reason(self) -> None:
-        """Let a peer that refuses us say so, if that is what it said before it closed."""
+        """Read the peer's alert, if it sent one before it closed the connection, and raise it."""
         with contextlib.suppress(TransportError), self._mapped():
             self._receive_more(self._clock.now_ms() + _LAST_WORD_MS)
             with contextlib.suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError, ssl.SSLEOFError):
                 self._tls.read(1)
 
     def _require_open(self) -> None:
-        # What was decrypted already would still be there.
+        # Decrypted bytes could still be read.
         if self._closed:
             raise ConnectionLost(f"{self.address}: closed by us")
 
@@ -240,7 +240,7 @@ class TlsTransport:
         try:
             yield
         except ssl.SSLError as error:
-            # In TLS 1.3 a peer refuses our certificate behind the handshake only.
+            # In TLS 1.3 a peer refuses our certificate only after the handshake.
             if any(word in (error.reason or "") for word in _OF_CERTIFICATES):
                 raise self._distrust(error) from error
             raise ConnectionLost(f"{self.address}: TLS broke: {error}") from error
@@ -254,7 +254,7 @@ class TlsTransport:
         elif error.reason in _NOT_TLS:
             reason = "it speaks no TLS (security_protocol)"
         else:
-            # The words for the peer's alert, or for what some brokers send instead of one.
+            # The text of the peer's alert, or of what some brokers send in its place.
             words = (error.reason or str(error)).lower().replace("_", " ")
             reason = (
                 f"it refuses us: {words} (if it wants to know who we are, give a certificate that "

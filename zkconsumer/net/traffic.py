@@ -1,4 +1,4 @@
-"""What a connection tells of its traffic, to whoever counts it: once a request, never a byte."""
+"""The interface by which a connection reports its traffic: once a request, never a byte."""
 
 from typing import Protocol
 
@@ -7,37 +7,37 @@ from zkconsumer.wire.api import ApiKey
 
 
 class Traffic(Protocol):
-    """Hears of connections and requests, and may neither wait nor raise. Thread: any."""
+    """Is notified of connections and requests; must neither block nor raise. Thread: any."""
 
     def opened(self, broker: Broker) -> None:
-        """A connection is there."""
+        """Record an opened connection."""
         ...
 
     def closed(self, broker: Broker) -> None:
-        """It is not any more."""
+        """Record a closed connection."""
         ...
 
     def sent(self, broker: Broker, size_bytes: int) -> None:
-        """A request was sent, of so many bytes."""
+        """Record a sent request of ``size_bytes``."""
         ...
 
     def on_response(
         self, broker: Broker, api: ApiKey, size_bytes: int, took_ms: int, throttle_ms: int
     ) -> None:
-        """Its response came, of so many bytes.
+        """Record a response.
 
         Args:
-            broker: whose.
-            api: what was requested.
-            size_bytes: of the response.
-            took_ms: from the sending to the whole response.
-            throttle_ms: how long the broker asks to pause (quotas).
+            broker: its sender.
+            api: the API of the request.
+            size_bytes: its size.
+            took_ms: from sending the request to the whole response.
+            throttle_ms: how long the broker asks us to pause (quotas).
         """
         ...
 
 
 class NoTraffic:
-    """Counts nothing."""
+    """Discards all reports."""
 
     def opened(self, broker: Broker) -> None:
         """See ``Traffic``."""

@@ -1,4 +1,4 @@
-"""The whole of the network as the rest sees it: connect, send, receive, close."""
+"""The network as the rest of the package sees it: connect, send, receive, close."""
 
 from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
@@ -8,7 +8,7 @@ class Transport(Protocol):
     """A byte stream to one address.
 
     Every method but ``close`` raises ``ConnectionLost`` when the peer is gone and
-    ``RequestTimedOut`` when it does not move within the time-out, both naming the address.
+    ``RequestTimedOut`` when it makes no progress within the time-out, both naming the address.
     """
 
     @property
@@ -17,15 +17,15 @@ class Transport(Protocol):
         ...
 
     def set_timeout_ms(self, timeout_ms: int) -> None:
-        """How long the following sends and receives may stand still each."""
+        """Set how long each following send and receive may wait for progress."""
         ...
 
     def send(self, data: bytes) -> None:
-        """Send all of it."""
+        """Send all of ``data``."""
         ...
 
     def receive_into(self, buffer: memoryview) -> int:
-        """Fill a part of ``buffer`` (not empty); how many bytes came, 0 at the end of stream."""
+        """Fill a part of ``buffer`` (not empty); return the number of bytes, 0 at end of stream."""
         ...
 
     def close(self) -> None:
@@ -35,10 +35,10 @@ class Transport(Protocol):
 
 @runtime_checkable
 class HasDescriptor(Protocol):
-    """A transport with a descriptor that it can lend; ``TcpTransport`` is one."""
+    """A transport whose descriptor can be delegated; ``TcpTransport`` is one."""
 
     def delegate(self) -> AbstractContextManager[int]:
-        """Return the descriptor, for as long as the context lasts."""
+        """Return a context that yields the descriptor and keeps it valid."""
         ...
 
 
@@ -59,9 +59,9 @@ class StoppableConnector(Connector, Protocol):
     """A connector that can be stopped; ``TcpConnector`` is one."""
 
     def stop(self) -> None:
-        """Break off connecting, and connect no more; what is connected lives on. Thread: any."""
+        """Interrupt connecting, and refuse later calls; open connections live on. Thread: any."""
         ...
 
     def twin(self) -> "StoppableConnector":
-        """Return another one of the same settings, that is stopped apart."""
+        """Return another connector with the same settings, stopped separately."""
         ...

@@ -1,8 +1,8 @@
-"""Finds out which versions to speak with a broker, over connections (see ``wire.negotiation``).
+"""Finds the API versions that a broker serves, over connections (see ``wire.negotiation``).
 
-A broker of 0.10 or later is asked on the very connection that is then used. A Heartbeat goes out
-with the question (it tells a 0.9), and its response is waited for, too: a port that wants SASL
-answers ApiVersions like any other, and closes the connection on everything else.
+A broker of 0.10 or later is asked on the connection that is then used. A Heartbeat follows the
+ApiVersions request (it identifies a 0.9), and its response is awaited, too: a port that requires
+SASL responds to ApiVersions like any other, and closes the connection on everything else.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ from zkconsumer.wire.negotiation import (
 
 
 class ClosedBeforeSasl(ConnectFailed):
-    """A port closes the connection when asked what it serves, before it knows who asks."""
+    """A SASL port closes the connection on ApiVersions, before authentication."""
 
 
 _QUESTION_ID = 1
@@ -49,12 +49,12 @@ _ANOTHER_HEARTBEAT = encode_request(
 
 @dataclass(frozen=True, slots=True)
 class NegotiatedVersions:
-    """The response.
+    """The result of a version search.
 
     Attributes:
-        versions: what the broker serves.
-        fact: what spares others the search.
-        connection: on which it was found, if more can be asked on it.
+        versions: the versions that the broker serves.
+        fact: spares later connections the search.
+        connection: the connection that found it, if it can be used further.
     """
 
     versions: BrokerVersions
@@ -64,18 +64,19 @@ class NegotiatedVersions:
 
 @dataclass(slots=True, kw_only=True)
 class VersionSearch:
-    """One search. Thread: one.
+    """A search for the versions of one broker. Thread: one.
 
     Attributes:
         broker: for messages.
         connect: opens a connection, within the remaining time.
-        client_id: sent with every question.
-        before_sasl: whether the connection is to be authenticated behind this.
-        in_tls: whether the connection is encrypted. A port of 0.10 that wants SASL in TLS does not
-            look at what came with the question before more comes: so more is sent.
-        deadline_ms: by the clock, when the search is over.
-        answer_ms: how long one response may take.
-        stopped: whether somebody ended it: then a closed connection says nothing of the broker.
+        client_id: sent with every request.
+        before_sasl: whether the connection is to be authenticated after the search.
+        in_tls: whether the connection is encrypted. A 0.10 port with SASL over TLS does not process
+            buffered bytes before more arrive: so another request is sent.
+        deadline_ms: the end of the search, by the clock.
+        answer_ms: time limit of one response.
+        stopped: whether the search was stopped: then a closed connection says nothing of the
+            broker.
         clock: for the deadline.
     """
 
@@ -90,18 +91,18 @@ class VersionSearch:
     clock: Clock
 
     def run(self, start: Probe = FIRST_PROBE) -> NegotiatedVersions:
-        """Ask until it is known.
+        """Probe the broker until its versions are known.
 
         Args:
-            start: the question to begin with.
+            start: the probe to begin with.
 
         Raises:
             TransportError: the broker can't be reached, closes every connection, or does not
-                answer in time.
-            UnsupportedVersion: it does not serve what the search needs.
-            BrokerError: it refuses to say what it serves.
-            AuthenticationFailed: it takes no requests without SASL.
-            RemoteProtocolError: what comes is no response.
+                respond in time.
+            UnsupportedVersion: the broker does not serve what the search needs.
+            BrokerError: the broker refuses to report its versions.
+            AuthenticationFailed: the broker accepts no requests without SASL.
+            RemoteProtocolError: the response is invalid.
         """
         found: NegotiatedVersions | Probe = start
         silent = 0
@@ -132,7 +133,7 @@ class VersionSearch:
         if isinstance(response, Probe):
             return response
         if response.generation is not None:
-            # A 0.9 proves itself by what it answers; the others only by closing connections.
+            # A 0.9 is identified by its response; other brokers only by closing connections.
             found = NegotiatedVersions(response, response, None)
             return found if probe.proves is None else self._confirmed(found)
         if not self.before_sasl and not self._is_open_behind(connection, response):
@@ -140,7 +141,7 @@ class VersionSearch:
         return NegotiatedVersions(response, probe, connection)
 
     def _is_open_behind(self, connection: BrokerConnection, versions: BrokerVersions) -> bool:
-        """Return whether the Heartbeat is answered, too."""
+        """Return whether the broker responds to the Heartbeat, too."""
         heartbeat = versions.common.get(ApiKey.HEARTBEAT)
         if heartbeat is None or heartbeat.first > 0:
             raise UnsupportedVersion(
@@ -158,7 +159,7 @@ class VersionSearch:
     def _lookup(self, probe: Probe) -> bytes:
         if not self.before_sasl:
             return request_bytes(probe, client_id=self.client_id)
-        # Nothing else may come before the handshake.
+        # Nothing else may precede the SASL handshake.
         return encode_request(
             probe.request,
             version=probe.version,
@@ -176,7 +177,7 @@ class VersionSearch:
         try:
             return after_close(probe)
         except UnsupportedVersion as error:
-            # Not for good: what forwards to a broker that is down does so, too.
+            # May pass: a proxy whose broker is down does so, too.
             wants = (
                 "SASL (security_protocol) or to know who we are (ssl_certfile)"
                 if self.in_tls
@@ -188,9 +189,9 @@ class VersionSearch:
             ) from error
 
     def _confirmed(self, found: NegotiatedVersions) -> NegotiatedVersions:
-        """Ask an old broker once more to name its versions, which such a one can't.
+        """Send an old broker another ApiVersions request, which it can't answer.
 
-        A newer one that was stopping when it was asked, and is back since, can.
+        A newer broker that was stopping before, and is back since, can.
         """
         probe = PROBES[1]
         connection = self.connect()
@@ -223,4 +224,4 @@ class VersionSearch:
 
 
 class _ClosedBehind(Exception):
-    """The question was answered, and the connection closed on what followed it."""
+    """The broker responded to the probe, and closed the connection on the next request."""
