@@ -1,1 +1,1 @@
-"""Bytes to messages and back: pure, described as data, compiled once per message and version."""
+"""Encodes and decodes messages: pure, described as data, compiled once per message and version."""

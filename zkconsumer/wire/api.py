@@ -1,4 +1,4 @@
-"""Which APIs there are, and what ties a request to its response.
+"""The APIs, and the types that tie a request to its response.
 
 A message class names its ``Api`` (key and versions); a request class also names its response, both
 for the type checker (``Request[FetchResponse]``) and for the codec (``RESPONSE``).
@@ -12,7 +12,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class ApiKey(IntEnum):
-    """The number that tells a broker which API a request is for."""
+    """The number of an API in a request header."""
 
     PRODUCE = 0
     FETCH = 1
@@ -21,7 +21,7 @@ class ApiKey(IntEnum):
     OFFSET_COMMIT = 8
     OFFSET_FETCH = 9
     CONSUMER_METADATA = 10
-    FIND_COORDINATOR = 10  # the same one: its name since 0.11
+    FIND_COORDINATOR = 10  # called ConsumerMetadata before 0.11
     JOIN_GROUP = 11
     HEARTBEAT = 12
     LEAVE_GROUP = 13
@@ -40,10 +40,10 @@ class ApiKey(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """An API and the versions of it that the codec knows: a new version raises ``last``.
+    """An API and the versions that the codec supports: a new version raises ``last``.
 
-    ``flexible`` is the first version with compact lengths and tagged fields (KIP-482), None where
-    no version that the codec knows has them.
+    ``flexible`` is the first version with compact lengths and tagged fields (KIP-482), None if no
+    supported version has them.
     """
 
     key: ApiKey
@@ -57,14 +57,14 @@ class Api:
 
 
 class Response:
-    """What a broker answers; every response class says of which API."""
+    """The base of response classes; each names its API."""
 
     __slots__ = ()
     API: ClassVar[Api]
 
 
 class Request(Generic[R_co]):
-    """What a broker is asked; ``Request[FetchResponse]`` is answered with a ``FetchResponse``."""
+    """Base of request classes; ``Request[FetchResponse]`` is answered by a ``FetchResponse``."""
 
     __slots__ = ()
     API: ClassVar[Api]

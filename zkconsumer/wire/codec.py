@@ -1,9 +1,9 @@
-"""Whole frames to messages and back: the only door of this package for those who send and receive.
+"""Encodes and decodes whole frames: the entry point of this package.
 
-Theory: message classes are data (``schema``); ``reader`` and ``writer`` compile each of them once
-per version. Here the headers, the lengths and the errors are added. Covers what consumers of
-Kafka 0.8.0 to 4.x need. The headers of flexible versions end with tagged fields (KIP-482), save in
-answers to ApiVersions: they must be readable before anything is known of the broker (KIP-511).
+Message classes are data (``schema``); ``reader`` and ``writer`` compile each of them once per
+version. This module adds headers, lengths and errors. Covers what consumers of Kafka 0.8.0 to 4.x
+need. The headers of flexible versions end with tagged fields (KIP-482), except in responses to
+ApiVersions, which must be readable before the broker's versions are known (KIP-511).
 """
 
 import struct
@@ -84,12 +84,12 @@ REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
         ConsumerGroupDescribeRequest,
     )
 }
-"""Every request class that the codec knows."""
+"""Every request class that the codec supports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestFrame:
-    """A request as a broker gets it."""
+    """A request as a broker decodes it."""
 
     api_key: ApiKey
     version: int
@@ -101,7 +101,7 @@ class RequestFrame:
 def encode_request(
     request: Request[object], *, version: int, correlation_id: int, client_id: str
 ) -> bytes:
-    """Return the whole frame of a request, its length in front included.
+    """Return the whole frame of a request, its length prefix included.
 
     Raises:
         LocalProtocolError: the version or a value can't be sent; names the field.
@@ -118,7 +118,7 @@ def encode_request(
 
 
 def encode_response(response: Response, *, version: int, correlation_id: int) -> bytes:
-    """Return the whole frame of a response, its length in front included: for fakes.
+    """Return the whole frame of a response, its length prefix included: for fakes.
 
     Raises:
         LocalProtocolError: the version or a value can't be sent; names the field.
@@ -135,15 +135,15 @@ def decode_response(
     """Return the correlation id and the response in a frame.
 
     Args:
-        request: what the frame answers, or its class.
+        request: the request that is answered, or its class.
         version: the version in which the request was sent.
-        frame: without its length. Message sets stay views into it.
+        frame: without its length prefix. Record sets stay views into it.
 
-    A broker that lacks the version of an ApiVersions request answers in version 0, with error
-    ``UNSUPPORTED_VERSION``: such a response is read so (KIP-511).
+    A broker that lacks the version of an ApiVersions request responds in version 0, with error
+    ``UNSUPPORTED_VERSION``: such a response is decoded as version 0 (KIP-511).
 
     Raises:
-        DecodeError: it is no such response; names message, field and position.
+        DecodeError: the frame is malformed; names message, field and position.
         LocalProtocolError: there is no such version.
     """
     response_type = request.RESPONSE
@@ -160,10 +160,10 @@ def decode_response(
 
 
 def decode_request(frame: bytes | bytearray | memoryview) -> RequestFrame:
-    """Return the request in a frame (without its length): for fakes.
+    """Return the request in a frame without its length prefix: for fakes.
 
     Raises:
-        DecodeError: it is no request that the codec knows; names message, field and position.
+        DecodeError: malformed, or an unknown request; names message, field and position.
     """
     buffer = memoryview(frame).cast("B")
     header, position = _read_header("RequestHeader", RequestHeader, buffer)
@@ -224,7 +224,7 @@ def _frame(
     return b"".join(pieces)
 
 
-# The readers' values are as untyped as the schema they are compiled from.
+# The readers' values are as untyped as the schema that they are compiled from.
 def _read(
     name: str, message: type[Any], version: int, buffer: memoryview, position: int
 ) -> tuple[Any, int]:

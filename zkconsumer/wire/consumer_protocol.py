@@ -1,8 +1,8 @@
-"""The embedded protocol of consumer groups: what members and leader tell each other.
+"""The embedded protocol of consumer groups: subscriptions of members, assignments by the leader.
 
 The coordinator passes these bytes on without reading them. Both kinds start with their version, and
-the rule for readers is: a version that is not known reads as the newest that is, and bytes behind
-what is known are skipped. So members of all ages share a group. Never flexible.
+readers must read an unknown version as the newest known one and skip trailing bytes. So members of
+all ages share a group. Never flexible.
 Source: Kafka 0.9.0.1 and 3.9 ``ConsumerProtocol``; KIP-429, KIP-792, KIP-881.
 """
 
@@ -20,10 +20,10 @@ SUBSCRIPTION_VERSION: Final = 3
 """The newest version of a subscription."""
 
 ASSIGNMENT_VERSION: Final = 3
-"""The newest version of an assignment: all have the same bytes."""
+"""The newest version of an assignment: all have the same layout."""
 
 NO_GENERATION: Final = -1
-"""The generation of a member that had none, or does not say."""
+"""The generation of a member that had none, or does not report it."""
 
 _VERSION = struct.Struct(">h")
 M = TypeVar("M")
@@ -39,14 +39,14 @@ class TopicPartitions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerSubscription:
-    """What a member reads, as it tells the leader.
+    """A member's subscription, as sent to the leader.
 
     Attributes:
         topics: the topics, in no particular order.
-        user_data: the assignment strategy's own bytes.
-        owned_partitions: what it has now (cooperative strategies).
-        generation_id: in which generation it got them, -1 for none.
-        rack_id: where it runs, None where it does not say.
+        user_data: opaque bytes of the assignment strategy.
+        owned_partitions: the partitions that it has now (cooperative strategies).
+        generation_id: the generation that assigned them, -1 for none.
+        rack_id: the rack of the member; None if not reported.
     """
 
     topics: tuple[String, ...]
@@ -56,7 +56,7 @@ class ConsumerSubscription:
     rack_id: Annotated[NullableString, Since(3), Hint()] = None
 
     def least_version(self) -> int:
-        """Return the oldest version that carries all that it says."""
+        """Return the oldest version that has all fields that are set."""
         if self.rack_id is not None:
             return 3
         if self.generation_id != NO_GENERATION:
@@ -66,7 +66,7 @@ class ConsumerSubscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerAssignment:
-    """What a member gets, as the leader tells it."""
+    """A member's assignment, as the leader computed it."""
 
     assigned_partitions: tuple[TopicPartitions, ...]
     user_data: NullableBytes = None
@@ -76,8 +76,9 @@ def encode_subscription(subscription: ConsumerSubscription, *, version: int | No
     """Return the bytes of a subscription: metadata of a JoinGroup protocol.
 
     Args:
-        subscription: what to tell. What the version lacks is left out.
-        version: by default the oldest that carries all: some clients read no newer ones.
+        subscription: the subscription; fields that the version lacks are omitted.
+        version: None: the oldest with all fields that are set, since some clients read no newer
+            ones.
 
     Raises:
         LocalProtocolError: a value can't be sent, or there is no such version; names the field.
@@ -96,22 +97,22 @@ def encode_assignment(assignment: ConsumerAssignment, *, version: int = 0) -> by
 
 
 def decode_subscription(data: bytes | memoryview) -> tuple[int, ConsumerSubscription]:
-    """A subscription, and the version in which its member wrote it, which may be a newer one.
+    """Return a subscription, and the version that its member wrote, which may be unknown.
 
     Raises:
-        DecodeError: it is none; names field and position.
+        DecodeError: malformed; names field and position.
     """
     return _decode(ConsumerSubscription, data, SUBSCRIPTION_VERSION)
 
 
 def decode_assignment(data: bytes | memoryview) -> tuple[int, ConsumerAssignment]:
-    """Return an assignment, and the version in which the leader wrote it, which may be a newer one.
+    """Return an assignment, and the version that the leader wrote, which may be unknown.
 
-    No bytes are what a coordinator gives to members of whom the leader said nothing: they are
-    an empty assignment of version 0.
+    A coordinator sends no bytes to members that the leader assigned nothing: they decode to an
+    empty assignment of version 0.
 
     Raises:
-        DecodeError: it is none; names field and position.
+        DecodeError: malformed; names field and position.
     """
     if not data:
         return 0, ConsumerAssignment(assigned_partitions=())
@@ -139,8 +140,8 @@ def _decode(kind: type[M], data: bytes | memoryview, newest: int) -> tuple[int, 
     if version < 0:
         raise DecodeError(kind.__name__, "version", 0, f"there is no version {version}")
     try:
-        # At most the newest: a reader is compiled once for each version, and strangers send any.
-        # The readers' values are as untyped as the schema they are compiled from.
+        # At most the newest: a reader is compiled once per version, and peers may send any number.
+        # The readers' values are as untyped as the schema that they are compiled from.
         message: Any = reader_of(kind, min(version, newest))(buffer, _VERSION.size)[0]
     except Fault as fault:
         name = f"{kind.__name__} v{version}"

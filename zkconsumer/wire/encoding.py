@@ -1,8 +1,8 @@
-"""How lengths and counts are written: the part of the format that a protocol version can change.
+"""The encoding of lengths and counts: the part of the format that depends on the version.
 
-Up to Kafka 2.3 there is one way: a signed big-endian number, -1 for null. The "flexible" versions
-that followed (KIP-482) write length + 1 as a varint instead, 0 for null, and end every struct with
-a section of tagged fields. Which version of an API is which stands in its ``Api``.
+Up to Kafka 2.3 they are signed big-endian numbers, -1 for null. The flexible versions that followed
+(KIP-482) write length + 1 as a varint instead, 0 for null, and end every struct with a section of
+tagged fields. The ``Api`` tells which versions are flexible.
 """
 
 import struct
@@ -17,14 +17,14 @@ _UVARINT_BYTES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefix:
-    """A length or count in front of what it measures.
+    """The encoding of a length or count.
 
     Attributes:
-        read: from a buffer and a position, the length (-1 for null) and the position behind it;
-            raises ``struct.error`` where the buffer ends too early, ``Fault`` for no number.
-        write: the bytes for a length, -1 for null.
-        min_bytes: how many bytes it takes at least.
-        limit: the largest length it can say.
+        read: returns the length (-1 for null) at a position of a buffer, and the position after it;
+            raises ``struct.error`` if the buffer ends too early, ``Fault`` for an invalid number.
+        write: returns the bytes of a length, -1 for null.
+        min_bytes: its minimum size.
+        limit: the largest length that it can encode.
     """
 
     read: Callable[[memoryview, int], tuple[int, int]]
@@ -35,7 +35,7 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding:
-    """The prefixes of everything that has one, and whether structs end with tagged fields."""
+    """The prefixes of text, bytes and arrays, and whether structs end with tagged fields."""
 
     text: Prefix
     blob: Prefix
@@ -55,7 +55,7 @@ def _fixed(code: str) -> Prefix:
 
 
 def read_uvarint(buffer: memoryview, position: int) -> tuple[int, int]:
-    """Return an unsigned varint of up to 32 bits, and the position behind it.
+    """Return an unsigned varint of up to 32 bits, and the position after it.
 
     Raises:
         struct.error: the buffer ends within it.
@@ -95,7 +95,7 @@ def _write_compact(length: int) -> bytes:
 
 
 CLASSIC = Encoding(text=_fixed("h"), blob=_fixed("i"), array=_fixed("i"))
-"""Lengths of text in two bytes, all others in four."""
+"""Two-byte lengths for text, four-byte ones for all else."""
 
 _COMPACT = Prefix(read=_read_compact, write=_write_compact, min_bytes=1, limit=(1 << 31) - 2)
 

@@ -1,15 +1,15 @@
-"""What goes wrong inside a message, on its way up to whoever knows the message's name."""
+"""The error of a message's field, before the message's name is known."""
 
 from collections.abc import Iterable
 
 
 class Fault(Exception):
-    """A field that can't be read or written; every level it passes puts itself in front.
+    """A field that can't be read or written; every enclosing level prepends its name.
 
     Attributes:
-        reason: what is wrong.
-        position: the byte of the frame; 0 while writing.
-        steps: the way to the field, the innermost step first.
+        reason: the error message.
+        position: the byte offset in the frame; 0 while writing.
+        steps: the path to the field, the innermost step first.
     """
 
     def __init__(self, reason: str, *, position: int = 0, steps: Iterable[str] = ()) -> None:
@@ -20,5 +20,5 @@ class Fault(Exception):
 
     @property
     def path(self) -> str:
-        """The way to the field, such as ``topics[0].partitions[3].error_code``."""
+        """The path to the field, such as ``topics[0].partitions[3].error_code``."""
         return ".".join(reversed(self.steps)).replace(".[", "[")

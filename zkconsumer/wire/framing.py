@@ -1,7 +1,7 @@
-"""Bytes as they come in, cut into frames.
+"""Splits a byte stream into frames.
 
-Every frame starts with its length. The rule: a length is checked before it is believed, and memory
-is only taken for bytes that have arrived.
+Every frame starts with its length, which is validated first; memory is allocated only for bytes
+that have arrived.
 """
 
 import struct
@@ -11,7 +11,7 @@ from zkconsumer.errors import DecodeError
 _LENGTH = struct.Struct(">i")
 LENGTH_BYTES = _LENGTH.size
 MIN_FRAME_BYTES = 4
-"""No frame is shorter than a correlation id."""
+"""A frame holds at least a correlation id."""
 
 
 def checked_length(
@@ -19,7 +19,7 @@ def checked_length(
     max_frame_bytes: int,
     min_frame_bytes: int = MIN_FRAME_BYTES,
 ) -> int:
-    """Return the length of the frame that these bytes, four or more, announce.
+    """Return the frame length in a prefix of four bytes or more.
 
     Raises:
         DecodeError: it is negative, too small, or above the bound.
@@ -37,9 +37,9 @@ def checked_length(
 
 
 class FrameReader:
-    """Takes bytes in pieces of any size, gives whole frames.
+    """Splits bytes that arrive in pieces of any size into frames.
 
-    After an error it is of no more use: where the next frame starts is unknown.
+    Unusable after an error: where the next frame starts is unknown.
     """
 
     def __init__(self, max_frame_bytes: int) -> None:
@@ -49,23 +49,23 @@ class FrameReader:
 
     @property
     def missing_bytes(self) -> int:
-        """How many bytes the next frame still needs, as far as known; 0 if it may be there."""
+        """How many bytes the next frame still needs, as far as known; 0 if it may be complete."""
         return max(0, self._needed - len(self._buffer))
 
     @property
     def is_empty(self) -> bool:
-        """Whether it stands between two frames, with nothing left over."""
+        """Whether the stream is between two frames."""
         return not self._buffer
 
     def receive(self, data: bytes | memoryview) -> None:
-        """Take what came."""
+        """Append received bytes."""
         self._buffer += data
 
     def next_frame(self) -> memoryview | None:
-        """Return the next frame without its length, or None until all of it is there.
+        """Return the next frame without its length, or None until it is complete.
 
         Returns:
-            A view that stays valid: the reader goes on with a buffer of its own.
+            A view that stays valid: the reader continues with a new buffer.
 
         Raises:
             DecodeError: the length is negative, too small, or above the bound.

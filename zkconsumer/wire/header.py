@@ -1,4 +1,4 @@
-"""What stands in front of every request and response."""
+"""The headers of requests and responses."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from zkconsumer.wire.schema import Int16, Int32, NullableString
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestHeader:
-    """Says which API and version follows, and whose request it is."""
+    """API, version, correlation id and client id of a request."""
 
     api_key: Int16
     api_version: Int16
@@ -17,6 +17,6 @@ class RequestHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseHeader:
-    """Repeats the request's correlation id."""
+    """The correlation id of the request."""
 
     correlation_id: Int32

@@ -1,21 +1,21 @@
-"""Which versions to speak with a broker, found out by asking it: no setting, no guess.
+"""Determines the API versions of a broker by probing it: no setting, no guess.
 
-From 0.10 on a broker names what it serves. An older one can't, and is told by what it does with
-questions; each goes out on a new connection:
+From 0.10 on a broker lists its versions. An older one can't, and is identified by how it reacts to
+probes; each is sent on a new connection:
 
-- 0.8 closes the connection on what it does not know. So it is asked for something that came with
+- 0.8 closes the connection on an unknown request. So it is probed with a request that came with
   each release, the newest first. ApiVersions must fail twice before that, so that a broker that
-  happens to stop is not taken for an old one.
-- 0.9 neither answers what it does not know nor closes, but answers what comes behind it
-  (KAFKA-3547). So a Heartbeat goes out with ApiVersions, in one piece: if its response comes first,
-  that is a 0.9.
+  is just stopping is not taken for an old one.
+- 0.9 neither answers an unknown request nor closes, but answers what follows it (KAFKA-3547). So
+  a Heartbeat is sent with ApiVersions, in one piece: if its response comes first, the broker is
+  a 0.9.
   Waiting for a time-out instead, as others do, takes seconds, and can't tell it from a slow broker.
   Such a broker may also lose what other clients sent in the same instant: so it is asked once.
 
-Every question is harmless: none creates a topic, and the responses are short. What was proved holds
-for one broker until its connections end: it may be back as another.
+Probes are harmless: none creates a topic, and the responses are short. A result holds for one
+broker until its connections end: it may return as another version.
 
-Here are the questions and what follows from the responses; connections are the caller's.
+This module holds the probes and the conclusions; connections are the caller's.
 Source: Kafka 0.8.0 to 0.9.0.1 ``RequestKeys``, ``ApiKeys``, ``SocketServer``; KIP-35, KIP-511.
 """
 
@@ -39,21 +39,21 @@ from zkconsumer.wire.releases import Release, keeps_no_zookeeper, release_of
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
 
 PROBE_GROUP: Final = "zkconsumer-probe"
-"""The group that questions name which need one; it never comes to be."""
+"""The group id in probes that need one; the group is never created."""
 
 NO_OFFSETS: Final = OffsetFetchRequest(group_id=PROBE_GROUP, topics=())
-"""Asks for nothing: the response is empty, from whoever keeps offsets or carries them."""
+"""Requests no offsets: the response is empty, whether offsets are in ZooKeeper or Kafka."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerVersions:
-    """What a broker and the codec both know.
+    """The API versions that a broker and the codec have in common.
 
     Attributes:
-        common: the versions of each API; one that is not there can't be used.
-        release: which Kafka it is taken for, for those who ask; nothing is sent by it.
-        generation: what the broker is, where it can't say what it serves; else None.
-        no_zookeeper: whether its cluster has none (KRaft).
+        common: the common versions of each API; APIs without any are missing.
+        release: the Kafka release that it is taken for; informational, nothing is sent by it.
+        generation: the generation of a broker that can't list its versions; else None.
+        no_zookeeper: whether its cluster runs without ZooKeeper (KRaft).
     """
 
     common: Mapping[ApiKey, VersionRange]
@@ -69,9 +69,9 @@ class BrokerVersions:
         """Return the newest version to send.
 
         Args:
-            api: what to ask.
-            at_least: the first version that does what is needed.
-            at_most: for APIs whose versions differ in meaning, as ``versions.version_for`` says.
+            api: the API to send.
+            at_least: the lowest version with the needed feature.
+            at_most: for APIs whose versions differ in meaning, see ``versions.version_for``.
 
         Raises:
             UnsupportedVersion: there is none within these bounds.
@@ -96,12 +96,12 @@ class BrokerVersions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A question to a broker of which nothing is known.
+    """A request to a broker of unknown version.
 
     Attributes:
-        request: what to send on a new connection: ``request_bytes`` gives it.
-        version: in which version.
-        proves: what a response says of the broker; None where it says it itself (ApiVersions).
+        request: the request to send on a new connection; ``request_bytes`` encodes it.
+        version: its version.
+        proves: the generation that a response proves; None for ApiVersions, which lists versions.
     """
 
     request: Request[Response]
@@ -122,19 +122,19 @@ PROBES: Final = (
     Probe(request=_API_VERSIONS, version=ApiVersionsRequest.API.last),
     Probe(request=_API_VERSIONS, version=0),
     Probe(request=ListGroupsRequest(), version=0, proves=BrokerGeneration.V0_9),
-    # 0.8.2 lists this API and answers it with an error; the one it serves, ConsumerMetadata, would
-    # create the topic of offsets, which a cluster whose groups use ZooKeeper does without.
+    # 0.8.2 lists this API and answers it with an error; the one that it serves, ConsumerMetadata,
+    # would create the offsets topic, which a cluster whose groups use ZooKeeper does not need.
     Probe(request=_HEARTBEAT, version=0, proves=BrokerGeneration.V0_8_2),
     Probe(request=NO_OFFSETS, version=0, proves=BrokerGeneration.V0_8_1),
     Probe(request=ListOffsetsRequest(topics=()), version=0, proves=BrokerGeneration.V0_8_0),
 )
-"""The questions in their order."""
+"""The probes in their order."""
 
 FIRST_PROBE: Final = PROBES[0]
 
 
 def request_bytes(probe: Probe, *, client_id: str) -> bytes:
-    """Return the frames to send, all at once and as the first on a new connection."""
+    """Return the frames to send at once as the first on a new connection."""
     data = encode_request(
         probe.request, version=probe.version, correlation_id=_FIRST_ID, client_id=client_id
     )
@@ -146,15 +146,15 @@ def request_bytes(probe: Probe, *, client_id: str) -> bytes:
 
 
 def after_frame(probe: Probe, frame: bytes | bytearray | memoryview) -> BrokerVersions | Probe:
-    """Return what is known now, or what to ask next on a new connection; this one is done with.
+    """Return the versions found, or the next probe for a new connection; close this one.
 
     Args:
-        probe: what was requested.
-        frame: the first that came, without its length. What follows it is of no interest.
+        probe: the probe that was sent.
+        frame: the first frame received, without its length. Later ones do not matter.
 
     Raises:
-        BrokerError: the broker refuses to say what it serves.
-        DecodeError: the frame is no response to that question.
+        BrokerError: the broker refuses to list its versions.
+        DecodeError: the frame is no response to the probe.
     """
     correlation_id = int.from_bytes(frame[:4], "big")
     if correlation_id == _FOLLOWER_ID and probe.proves is None:
@@ -166,10 +166,10 @@ def after_frame(probe: Probe, frame: bytes | bytearray | memoryview) -> BrokerVe
 
 
 def after_response(probe: Probe, response: Response) -> BrokerVersions | Probe:
-    """As ``after_frame``, for a response to the question itself.
+    """Return the same as ``after_frame``, for a decoded response.
 
     Raises:
-        BrokerError: the broker refuses to say what it serves.
+        BrokerError: the broker refuses to list its versions.
     """
     if probe.proves is not None:
         return of_generation(probe.proves)
@@ -191,12 +191,12 @@ def after_response(probe: Probe, response: Response) -> BrokerVersions | Probe:
 
 
 def after_close(probe: Probe) -> Probe:
-    """Return what to ask next, when the broker took the question and closed the connection.
+    """Return the next probe after the broker closed the connection on one.
 
-    That a connection can't be made, or that no response comes in time, says nothing: ask again.
+    A failure to connect, or a time-out, proves nothing: repeat the probe.
 
     Raises:
-        UnsupportedVersion: it does so with every question.
+        UnsupportedVersion: it was the last probe.
     """
     if probe.proves is None and probe.version != 0:
         return PROBES[1]
@@ -210,8 +210,8 @@ def after_close(probe: Probe) -> Probe:
 
 
 def of_response(response: ApiVersionsResponse) -> BrokerVersions:
-    """Return what a broker serves, by its own words."""
-    # Of the whole response: what tells releases apart is also in APIs that we never use.
+    """Return the versions that a broker lists."""
+    # Of all APIs: what tells releases apart is also in APIs that we never use.
     newest = {each.api_key: each.max_version for each in response.api_versions}
     return BrokerVersions(
         common=_common(_served(response)),
@@ -221,7 +221,7 @@ def of_response(response: ApiVersionsResponse) -> BrokerVersions:
 
 
 def of_generation(generation: BrokerGeneration) -> BrokerVersions:
-    """Return what the brokers of a generation serve that can't say it."""
+    """Return the versions of a generation of brokers that can't list them."""
     return BrokerVersions(
         common=_common(KNOWN_VERSIONS[generation]),
         generation=generation,
@@ -230,7 +230,7 @@ def of_generation(generation: BrokerGeneration) -> BrokerVersions:
 
 
 def _served(response: ApiVersionsResponse) -> dict[ApiKey, VersionRange]:
-    """Return what the broker serves of what we know by name."""
+    """Return the listed versions of the APIs that the codec supports."""
     known = {int(key): key for key in ApiKey}
     return {
         known[each.api_key]: VersionRange(each.min_version, each.max_version)
@@ -240,7 +240,7 @@ def _served(response: ApiVersionsResponse) -> dict[ApiKey, VersionRange]:
 
 
 def _common(served: Mapping[ApiKey, VersionRange]) -> Mapping[ApiKey, VersionRange]:
-    """Return what both sides know; an API without a common version is left out."""
+    """Return the common versions; an API without any is omitted."""
     common: dict[ApiKey, VersionRange] = {}
     for key, theirs in served.items():
         ours = REQUESTS[key].API

@@ -1,7 +1,7 @@
 """Compiles message classes to readers: one closure per class, version and encoding.
 
-The rule: whatever the bytes, a reader returns or raises ``Fault``, and creates nothing that the
-bytes left in the frame could not hold: a count is checked against them before it is believed.
+Whatever the bytes, a reader returns or raises ``Fault``, and allocates nothing that the remaining
+bytes of the frame could not hold: counts are checked against them first.
 Integers that follow each other are read with one ``struct`` call.
 """
 
@@ -31,9 +31,9 @@ from zkconsumer.wire.tagged import ReadValue, Value, read_tags
 
 
 def reader_of(message: type[Any], version: int, encoding: Encoding = CLASSIC) -> ReadValue:
-    """What reads a message of that class and version: (frame, position) -> (message, position).
+    """Return the reader of a message class and version: (frame, position) -> (message, position).
 
-    It raises ``Fault`` for bytes that are not such a message.
+    The reader raises ``Fault`` for malformed bytes.
     """
     return _compiled(cast("Any", message), version, encoding)
 
@@ -69,10 +69,10 @@ def _compiled(message: Any, version: int, encoding: Encoding) -> ReadValue:
 
 
 def _builder(message: type[Any], fields: Sequence[Field]) -> Callable[[list[Value]], Value]:
-    """Makes a message from the values of these fields; the others get their defaults.
+    """Return a function that makes a message from the values of these fields, others by default.
 
-    It fills the slots itself: the ``__init__`` of a frozen dataclass takes three times as long,
-    and is the larger part of reading a frame.
+    It fills the slots itself: the ``__init__`` of a frozen dataclass takes three times as long, and
+    is the larger part of reading a frame.
     """
     absent = [field for field in all_fields_of(message) if field not in fields]
     setters = tuple(getattr(message, field.name).__set__ for field in (*fields, *absent))
@@ -90,7 +90,7 @@ def _builder(message: type[Any], fields: Sequence[Field]) -> Callable[[list[Valu
 
 
 def _tags(fields: Sequence[Field], version: int, encoding: Encoding) -> ReadValue:
-    """Reads the values of these fields, in their order, from the section of tagged fields."""
+    """Return a reader of these fields' values, in their order, from a section of tagged fields."""
     known = {
         field.tag or 0: (field.name, _reader(field.type, version, encoding)) for field in fields
     }
@@ -106,7 +106,7 @@ def _tags(fields: Sequence[Field], version: int, encoding: Encoding) -> ReadValu
 
 
 def min_bytes(wire_type: WireType, version: int, encoding: Encoding = CLASSIC) -> int:
-    """Return how many bytes a value takes at least."""
+    """Return the minimum size of a value in bytes."""
     match wire_type:
         case FixedInt(code):
             return struct.calcsize(">" + code)
@@ -127,7 +127,7 @@ def min_bytes(wire_type: WireType, version: int, encoding: Encoding = CLASSIC) -
 def _steps(
     fields: Sequence[Field], version: int, encoding: Encoding
 ) -> list[tuple[str | None, ReadValue]]:
-    """The name and reader of each field; of a run of integers no name, and one reader for all."""
+    """Return name and reader of each field; a run of integers has no name and one reader."""
     steps: list[tuple[str | None, ReadValue]] = []
     run: list[tuple[str, str]] = []
     for field in fields:
@@ -158,7 +158,7 @@ def _integers(run: Sequence[tuple[str, str]]) -> ReadValue:
 
 
 def _cut_off(run: Sequence[tuple[str, str]], buffer: memoryview, position: int) -> Fault:
-    """Return the fault of the first integer of a run that does not fit into what is left."""
+    """Return the fault of the first integer of a run beyond the end of the frame."""
     for name, code in run:
         size = struct.calcsize(">" + code)
         if position + size > len(buffer):
@@ -288,7 +288,7 @@ def _array(array: Array, version: int, encoding: Encoding) -> ReadValue:
 
 
 def _integer_run(code: str) -> Callable[[memoryview, int, int], tuple[tuple[int, ...], int]]:
-    """Reads so many integers at once; the caller has checked that they are there."""
+    """Return a reader of ``count`` integers; the caller has checked that they are there."""
     size = struct.calcsize(">" + code)
 
     def read(buffer: memoryview, position: int, count: int) -> tuple[tuple[int, ...], int]:

@@ -1,11 +1,11 @@
-"""Which release of Kafka a broker is, by the versions of the APIs that it serves.
+"""Infers the Kafka release of a broker from the API versions that it serves.
 
-No broker says its release. Programs for kafka-python read it from ``config["api_version"]`` all the
-same, to know what they may ask: so it is told here by the marks that kafka-python 3.0.12 goes by,
-and comes out alike. What we send never follows from it, but from what the broker serves.
+No broker reports its release. Programs for kafka-python read it from ``config["api_version"]`` to
+know what they may use: so it is inferred by the same marks as in kafka-python 3.0.12, with the same
+result. Requests never depend on it, but on the versions that the broker serves.
 
-A release without a mark of its own counts as the one before it. So does one that hides its mark: a
-3.4 of a cluster without ZooKeeper, say, no longer lists LeaderAndIsr, and counts as 3.3.
+A release without a mark of its own counts as the previous one. So does one that hides its mark: a
+3.4 in a cluster without ZooKeeper no longer lists LeaderAndIsr, and counts as 3.3.
 
 Source: KIP-35; ``broker_version`` of kafka-python 3.0.12; Kafka's release notes.
 """
@@ -17,9 +17,9 @@ from typing import Final
 from zkconsumer.wire.api import ApiKey
 
 Release = tuple[int, ...]
-"""The numbers of a release that tell it from others: (0, 10, 2), (2, 8)."""
+"""The significant numbers of a release: (0, 10, 2), (2, 8)."""
 
-# APIs that the codec does without: only that a broker serves them says something.
+# APIs that the codec lacks: only their presence is of interest.
 _LEADER_AND_ISR: Final = 4
 _ADD_PARTITIONS_TO_TXN: Final = 24
 _DESCRIBE_ACLS: Final = 29
@@ -27,10 +27,10 @@ _DESCRIBE_LOG_DIRS: Final = 35
 _DESCRIBE_CLIENT_QUOTAS: Final = 48
 
 _FIRST_THAT_SAYS: Final[Release] = (0, 10, 0)
-"""The first release that names what it serves."""
+"""The first release that lists its API versions."""
 
 _FIRST_WITHOUT: Final[Release] = (2, 8)
-"""The first release that can do without a ZooKeeper."""
+"""The first release that can run without ZooKeeper."""
 
 _MARKS: Final[Mapping[int, Mapping[int, Release]]] = MappingProxyType(
     {
@@ -57,15 +57,15 @@ _MARKS: Final[Mapping[int, Mapping[int, Release]]] = MappingProxyType(
         _DESCRIBE_CLIENT_QUOTAS: {0: (2, 6)},
     }
 )
-"""The release in which a version of an API came to be, by the API's key."""
+"""The release that introduced a version of an API, by the API's key."""
 
 
 def release_of(newest: Mapping[int, int]) -> Release:
-    """Return the newest release of which the broker shows a mark.
+    """Return the newest release whose mark the broker shows.
 
     Args:
-        newest: the last version that it serves of each API, by the API's key; of all that it named,
-            not only of what the codec knows.
+        newest: the last version of each API that the broker listed, by the API's key; of all listed
+            APIs, not only of those that the codec supports.
 
     Example:
         >>> release_of({ApiKey.FETCH: 12, ApiKey.PRODUCE: 9})
@@ -81,13 +81,13 @@ def release_of(newest: Mapping[int, int]) -> Release:
 
 
 def keeps_no_zookeeper(newest: Mapping[int, int]) -> bool:
-    """Return whether a broker that serves this belongs to a cluster without a ZooKeeper (KRaft).
+    """Return whether a broker with these versions belongs to a cluster without ZooKeeper (KRaft).
 
-    Brokers of a cluster that has one let its controller tell them who leads, by an API that the
-    others lack; those before 2.8 have no other way.
+    Where there is ZooKeeper, the controller tells the brokers who leads, by an API that KRaft
+    brokers lack; brokers before 2.8 have no other way.
 
     Args:
-        newest: as ``release_of`` wants it.
+        newest: as for ``release_of``.
 
     Source: Kafka 3.9 ``LeaderAndIsrRequest.json`` (its listeners), ``ApiMessageType``.
     """

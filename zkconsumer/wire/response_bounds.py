@@ -1,10 +1,10 @@
-"""How large the response to a request may be: nothing larger is believed, whatever its length says.
+"""Limits the size of the response to each request: a larger length is not believed.
 
-A fetch brings what was requested for, and perhaps one entry that is larger: brokers from 0.10.1 on
-(version 3) give the first one whole. Those of 0.11 to 1.1, asked in an older version, turn what
-they have into older messages *after* they have cut it to the size that was asked for, and these
-take more room; the same allowance covers that. All others tell of partitions, groups and members,
-of which there may be many.
+A fetch response has the requested size, and perhaps one larger entry: brokers from 0.10.1 on
+(version 3) return the first one whole. Those of 0.11 to 1.1, asked in an older version, convert
+records to an older format *after* truncating them to the requested size, which may take more room;
+the same allowance covers that. All other responses list partitions, groups or members, of which
+there may be many.
 """
 
 from typing import Any, Final
@@ -13,22 +13,21 @@ from zkconsumer.wire.api import ApiKey, Request
 from zkconsumer.wire.messages.fetch import FIRST_SOFT_BOUNDS, FetchRequest
 
 DEFAULT_MAX_RESPONSE_BYTES: Final = 1 << 30
-"""A gigabyte: 0.8 brokers bound a fetch per partition only, so many of them add up. Each answer is
-held against what was requested besides."""
+"""A gigabyte: 0.8 brokers limit a fetch per partition only, so limits add up. Each response also
+has the limit of its request."""
 
 LARGEST_ENTRY_BYTES: Final = 100 * 1024 * 1024
-"""How large a single entry may be, where nobody says otherwise: the default of
-``fetch.message.growth.max.bytes``."""
+"""The default of ``fetch.message.growth.max.bytes``: the largest single entry."""
 
 FRAME_BYTES: Final = 1 << 20
-"""Around the record sets of a response, for each partition besides: see below."""
+"""The overhead of a fetch response, besides that of each partition (see below)."""
 
 PARTITION_BYTES: Final = 1024
-"""Its name, its numbers, and some aborted transactions."""
+"""A partition's name, numbers, and some aborted transactions."""
 
 SHORT_BYTES: Final = 1 << 20
 LONG_BYTES: Final = 1 << 27
-"""Metadata of a cluster with a million partitions takes half of it."""
+"""For lists; the metadata of a cluster with a million partitions takes half of it."""
 
 _SHORT: Final = frozenset(
     {
@@ -40,18 +39,18 @@ _SHORT: Final = frozenset(
         ApiKey.SASL_AUTHENTICATE,
     }
 )
-"""Those that tell of one thing."""
+"""APIs whose responses concern a single thing."""
 
 
 def response_bound(
     request: Request[Any], version: int, *, entry_bytes: int = LARGEST_ENTRY_BYTES
 ) -> int:
-    """Return how many bytes the response may have, its length not counted.
+    """Return the limit of the response in bytes, without its length prefix.
 
     Args:
-        request: what is asked.
-        version: in which.
-        entry_bytes: how large a single entry may be that comes whatever was requested for.
+        request: the request to be answered.
+        version: its version.
+        entry_bytes: the largest single entry, which is returned whatever size was requested.
     """
     if isinstance(request, FetchRequest):
         return _fetch_bound(request, version, entry_bytes)
@@ -62,9 +61,7 @@ def _fetch_bound(request: FetchRequest, version: int, entry_bytes: int) -> int:
     sizes = [part.max_bytes for topic in request.topics for part in topic.partitions]
     requested_bytes = sum(sizes)
     if request.session_epoch > 0 and version >= FIRST_SOFT_BOUNDS:
-        requested_bytes = (
-            request.max_bytes
-        )  # of the session's partitions it names those that changed
+        requested_bytes = request.max_bytes  # a session's response holds partitions that changed
     elif version >= FIRST_SOFT_BOUNDS:
         requested_bytes = min(request.max_bytes, requested_bytes)
     return requested_bytes + entry_bytes + FRAME_BYTES + PARTITION_BYTES * len(sizes)

@@ -1,10 +1,10 @@
-"""How a dataclass says what its bytes are: a wire type on each field, and the versions it is in.
+"""Describes message classes: the wire type of each field, and the versions that have it.
 
-The rule: fields lie on the wire in the order they are declared, those of other versions left out.
-A field that came with version 1 is ``Annotated[Int32, Since(1)] = 0``; one that version 5 dropped
-adds ``Until(4)``. Nested dataclasses and ``tuple[X, ...]`` need no annotation; ``| None`` behind a
-tuple makes it one that may be null. ``Tagged`` and ``Hint`` say where a field lies and what becomes
-of it in versions without it. How lengths are written is no matter of the schema, but of ``Api``.
+Fields lie on the wire in the order of their declaration; those of other versions are omitted. A
+field that came with version 1 is ``Annotated[Int32, Since(1)] = 0``; one that version 5 dropped
+adds ``Until(4)``. Nested dataclasses and ``tuple[X, ...]`` need no annotation; ``| None`` after a
+tuple makes it nullable. ``Tagged`` and ``Hint`` say where a field lies, and what becomes of it in
+versions without it. How lengths are encoded is not part of the schema, but of ``Api``.
 """
 
 import dataclasses
@@ -31,16 +31,16 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class NullSince:
-    """The first version in which an array may be null; without this note, all may be."""
+    """The first version in which an array is nullable; without this, all are."""
 
     version: int
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """A field that lies in the tagged section behind the others (flexible versions, KIP-482).
+    """A field in the section of tagged fields at the end (flexible versions, KIP-482).
 
-    Peers leave it out where it has its default, and skip it where they don't know it.
+    Peers omit it if it has its default, and skip it if they don't know it.
     """
 
     tag: int
@@ -48,7 +48,7 @@ class Tagged:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A field without which older versions do well: there its value is left out, not refused."""
+    """An optional field: versions without it drop its value instead of refusing it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class FixedInt:
 
 @dataclass(frozen=True, slots=True)
 class FixedBytes:
-    """So many bytes, without a length in front."""
+    """A fixed number of bytes, without a length."""
 
     count: int
 
 
 class OnNull(Enum):
-    """What a null means where a value is read."""
+    """How a null is read."""
 
     REFUSE = "refuse"
     KEEP = "keep"
@@ -75,14 +75,14 @@ class OnNull(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """UTF-8 behind its length."""
+    """Length-prefixed UTF-8."""
 
     on_null: OnNull
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Bytes behind their length; read as a view into the frame, or as bytes of their own."""
+    """Length-prefixed bytes; read as a view into the frame, or copied."""
 
     on_null: OnNull = OnNull.EMPTY
     copied: bool = False
@@ -90,7 +90,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Elements behind their count; ``null_since`` is the first version that may have a null."""
+    """Count-prefixed elements; ``null_since`` is the first version in which it is nullable."""
 
     element: "WireType"
     null_since: int | None = None
@@ -105,7 +105,7 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class SingleField:
-    """A struct of which one field matters: in Python, the value is that field's."""
+    """A struct with a single field of interest, represented by that field's value."""
 
     message: type[Any]
     field: str
@@ -121,10 +121,10 @@ Int64: TypeAlias = Annotated[int, FixedInt("q")]
 String: TypeAlias = Annotated[str, Text(OnNull.REFUSE)]
 NullableString: TypeAlias = Annotated[str | None, Text(OnNull.KEEP)]
 LenientString: TypeAlias = Annotated[str, Text(OnNull.EMPTY)]
-"""Text where real peers also send a null; read as an empty one."""
+"""Text that real peers also send as null; read as empty."""
 Uuid: TypeAlias = Annotated[bytes, FixedBytes(16)]
 Bytes: TypeAlias = Annotated[bytes, Blob(copied=True)]
-"""A small value: bytes of its own, so that it does not keep its whole frame alive."""
+"""A small value: copied, so that it does not keep the whole frame alive."""
 NullableBytes: TypeAlias = Annotated[bytes | None, Blob(OnNull.KEEP, copied=True)]
 Records: TypeAlias = Annotated[memoryview, Blob()]
 RecordsToSend: TypeAlias = Annotated[bytes | memoryview, Blob()]
@@ -132,14 +132,14 @@ RecordsToSend: TypeAlias = Annotated[bytes | memoryview, Blob()]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field of a message: where it goes, what it is, and the versions that have it.
+    """A field of a message: its wire type, and the versions that have it.
 
     Attributes:
-        since: the first version that has it.
-        until: the last, None where there is no end.
-        default: what it is in other versions.
-        tag: its number in the tagged section, None for all others.
-        hint: whether versions without it leave its value out; else they refuse it.
+        since: the first version that has the field.
+        until: the last one; None if there is no end.
+        default: its value in other versions.
+        tag: its tag; None if it is not a tagged field.
+        hint: whether versions without it drop its value; else they refuse it.
     """
 
     name: str
@@ -168,7 +168,7 @@ def fields_of(message: type[Any]) -> tuple[Field, ...]:
 def plain_and_tagged(
     message: type[Any], version: int
 ) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """The fields that a version has: those in a row, and those of the tagged section by tag."""
+    """Return the fields of a version: the untagged ones, and the tagged ones by tag."""
     fields = [field for field in fields_of(message) if field.in_version(version)]
     tagged = [field for field in fields if field.tag is not None]
     return (
@@ -212,7 +212,7 @@ def _wire_type(message: type[Any], name: str, hint: object) -> WireType:
 
 
 def _noted(notes: Sequence[object]) -> WireType | None:
-    """Return the wire type among the notes of an annotation."""
+    """Return the wire type in the notes of an annotation."""
     for note in notes:
         if isinstance(note, FixedInt | FixedBytes | Text | Blob | SingleField):
             return note

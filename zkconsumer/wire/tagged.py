@@ -1,6 +1,6 @@
-"""The section of tagged fields that ends every struct of a flexible version.
+"""The section of tagged fields at the end of every struct of a flexible version.
 
-A varint says how many there are; each has a varint for its tag, one for its size, and its bytes.
+It starts with a varint count; each field has a varint tag, a varint size, and its bytes.
 Tags that are not known are skipped: that is what they are for. Source: KIP-482.
 """
 
@@ -24,7 +24,7 @@ NO_TAGS = b"\0"
 def read_tags(
     buffer: memoryview, position: int, known: Mapping[int, tuple[str, ReadValue]]
 ) -> tuple[dict[str, Value], int]:
-    """Return the values by name of those fields that are known and there; all others are skipped.
+    """Return the values of the known fields by name; unknown fields are skipped.
 
     Args:
         buffer: the frame.
@@ -37,7 +37,7 @@ def read_tags(
     """
     count, position = read_uvarint(buffer, position)
     values: dict[str, Value] = {}
-    # Each takes two bytes at least, so a silly count ends with the buffer.
+    # Each takes two bytes at least, so an absurd count ends with the buffer.
     for _ in range(count):
         tag, position = read_uvarint(buffer, position)
         size, start = read_uvarint(buffer, position)
@@ -68,7 +68,7 @@ def _read_one(name: str, read: ReadValue, buffer: memoryview, start: int) -> Val
 
 
 def tags_writer(fields: Sequence[tuple[str, int, object, WriteValue]]) -> WriteValue:
-    """Return what writes the section of a message; fields with their defaults are left out.
+    """Return the writer of a message's tagged section; fields with their defaults are omitted.
 
     Args:
         fields: name, tag, default and writer of each, by ascending tag.

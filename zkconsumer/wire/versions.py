@@ -1,4 +1,4 @@
-"""Which versions of each API a broker can be sent, by its generation.
+"""The API versions that brokers before 0.10 serve, by generation.
 
 Brokers before 0.10 can't be asked, and 0.8 brokers misread versions they don't know instead of
 refusing them, so this table must be right. ``negotiation`` finds out which of them a broker is, and
@@ -16,7 +16,7 @@ from zkconsumer.wire.api import ApiKey
 
 
 class BrokerGeneration(Enum):
-    """Brokers that speak alike."""
+    """Brokers with the same API versions."""
 
     V0_8_0 = "0.8.0"
     V0_8_1 = "0.8.1"
@@ -26,14 +26,14 @@ class BrokerGeneration(Enum):
 
 @dataclass(frozen=True, slots=True)
 class VersionRange:
-    """From the first version to the last, both included."""
+    """An inclusive range of versions."""
 
     first: int
     last: int
 
 
 OLDEST: Final = BrokerGeneration.V0_8_0
-"""What every broker since this one understands may be sent without knowing the broker."""
+"""The generation whose versions every broker understands."""
 
 _EVER = VersionRange(0, 0)
 _ALL_0_8: Final = {
@@ -77,10 +77,10 @@ KNOWN_VERSIONS: Final[Mapping[BrokerGeneration, Mapping[ApiKey, VersionRange]]] 
 
 
 def version_for(api: ApiKey, generation: BrokerGeneration, *, at_most: int | None = None) -> int:
-    """Return the newest version to send.
+    """Return the newest version that a generation of brokers serves.
 
     Args:
-        api: what to ask.
+        api: the API to send.
         generation: of the broker.
         at_most: for APIs whose versions differ in meaning: offsets in ZooKeeper are version 0 of
             OffsetCommit and OffsetFetch, those in Kafka version 1 and later.

@@ -1,8 +1,8 @@
 """Compiles message classes to writers: one closure per class, version and encoding.
 
-A writer raises ``Fault`` for values that the bytes can't carry. Values for fields that the version
-does not have are refused too, unless they are the defaults: dropping them would lose them silently.
-Only those of fields that are noted as a ``Hint`` are dropped.
+A writer raises ``Fault`` for values that can't be encoded. Values of fields that the version lacks
+are refused, too, unless they are the defaults: dropping them would lose data silently. Only values
+of fields annotated as ``Hint`` are dropped.
 """
 
 import struct
@@ -33,7 +33,7 @@ __all__ = ["Pieces", "writer_of"]
 
 
 def writer_of(message: type[Any], version: int, encoding: Encoding = CLASSIC) -> WriteValue:
-    """Return what writes a message of that class and version: (message, pieces to append to)."""
+    """Return the writer of a message class and version: (message, pieces to append to)."""
     return _compiled(cast("Any", message), version, encoding)
 
 
@@ -63,7 +63,7 @@ def _tags(message: type[Any], version: int, encoding: Encoding) -> WriteValue:
 
 
 def _steps(fields: Sequence[Field], version: int, encoding: Encoding) -> list[WriteValue]:
-    """Return one step for each run of integers, one for every other field."""
+    """Return one step for each run of integers, and for every other field."""
     steps: list[WriteValue] = []
     run: list[tuple[str, str]] = []
     for field in fields:
@@ -110,7 +110,7 @@ def _integers(run: Sequence[tuple[str, str]]) -> WriteValue:
 
 
 def _out_of_range(run: Sequence[tuple[str, str]], values: Sequence[Value]) -> Fault:
-    """Return the fault of the first value that its integer can't hold."""
+    """Return the fault of the first value that is out of its integer's range."""
     for (name, code), value in zip(run, values, strict=True):
         try:
             struct.pack(">" + code, value)
@@ -178,7 +178,7 @@ def _only(write_struct: WriteValue, message: type[Any], field: str) -> WriteValu
         try:
             write_struct(message(**{field: value}), pieces)
         except Fault as fault:
-            fault.steps.pop()  # the caller knows nothing of the struct
+            fault.steps.pop()  # the caller does not know the struct
             raise
 
     return write

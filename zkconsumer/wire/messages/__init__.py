@@ -1,1 +1,1 @@
-"""The messages, a file per API: one frozen dataclass for all versions of each."""
+"""The messages, one file per API: one frozen dataclass for all versions of each."""

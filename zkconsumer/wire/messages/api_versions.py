@@ -1,4 +1,4 @@
-"""ApiVersions: which versions of which APIs a broker serves (from 0.10 on).
+"""ApiVersions: the API versions that a broker serves (from 0.10 on).
 
 The only API that may be asked of a broker in a version that it lacks: the response then has error
 ``UNSUPPORTED_VERSION`` and is in version 0; brokers from 2.4 on name the versions of ApiVersions in
@@ -16,7 +16,7 @@ API_VERSIONS = Api(key=ApiKey.API_VERSIONS, last=3, flexible=3)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersion:
-    """One API: ``api_key`` is a number, since brokers know many that we don't."""
+    """The versions of one API; ``api_key`` is a number, since brokers have APIs unknown to us."""
 
     api_key: Int16
     min_version: Int16
@@ -25,7 +25,7 @@ class ApiVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportedFeature:
-    """A feature that the broker has (KIP-584)."""
+    """A feature that the broker supports (KIP-584)."""
 
     name: String
     min_version: Int16
@@ -43,7 +43,7 @@ class FinalizedFeature:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsResponse(Response):
-    """What the broker serves; with error ``UNSUPPORTED_VERSION`` it may be nothing."""
+    """The versions that the broker serves; may be empty with error ``UNSUPPORTED_VERSION``."""
 
     API: ClassVar[Api] = API_VERSIONS
 
@@ -58,10 +58,10 @@ class ApiVersionsResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest(Request[ApiVersionsResponse]):
-    """Asks any broker, also before authentication.
+    """Ask any broker, also before authentication.
 
-    From version 3 on brokers want a name and a version of letters, digits, and ``-`` and ``.``
-    within. They answer anything else, also no text, with ``INVALID_REQUEST``.
+    From version 3 on, name and version must consist of letters, digits, and inner ``-`` and ``.``.
+    Brokers answer anything else, also empty text, with ``INVALID_REQUEST``.
     """
 
     API: ClassVar[Api] = API_VERSIONS

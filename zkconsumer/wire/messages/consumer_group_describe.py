@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe: members and state of groups whose coordinator shares out (from 3.7 on).
+"""ConsumerGroupDescribe: members and state of groups with server-side assignment (from 3.7 on).
 
 DescribeGroups calls such a group dead. Source: KIP-848; Kafka 3.9
 ``ConsumerGroupDescribeRequest.json``, ``ConsumerGroupDescribeResponse.json``.
@@ -13,7 +13,7 @@ from zkconsumer.wire.schema import Bool, Hint, Int16, Int32, NullableString, Str
 CONSUMER_GROUP_DESCRIBE = Api(key=ApiKey.CONSUMER_GROUP_DESCRIBE, last=0, flexible=0)
 
 NO_OPERATIONS = -(1 << 31)
-"""Authorised operations that were not asked for."""
+"""Authorized operations that were not requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +27,14 @@ class AssignedTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberAssignment:
-    """What a member has, or shall have."""
+    """The partitions that a member has, or is to get."""
 
     topic_partitions: tuple[AssignedTopic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconciledMember:
-    """A member; ``target_assignment`` is what it shall have once all others have let go of it."""
+    """A member; ``target_assignment`` is what it has once the others have revoked theirs."""
 
     member_id: String
     instance_id: NullableString = None
@@ -50,7 +50,7 @@ class ReconciledMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconciledGroup:
-    """A group; one that is none, or none of this kind, has error ``GROUP_ID_NOT_FOUND``."""
+    """A group; an unknown one, or one of another type, has error ``GROUP_ID_NOT_FOUND``."""
 
     error_code: Int16
     error_message: NullableString = None
@@ -65,7 +65,7 @@ class ReconciledGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerGroupDescribeResponse(Response):
-    """One answer for each group."""
+    """One result for each group."""
 
     API: ClassVar[Api] = CONSUMER_GROUP_DESCRIBE
 
@@ -75,7 +75,7 @@ class ConsumerGroupDescribeResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerGroupDescribeRequest(Request[ConsumerGroupDescribeResponse]):
-    """Asks the coordinator of all these groups."""
+    """Sent to the coordinator of all these groups."""
 
     API: ClassVar[Api] = CONSUMER_GROUP_DESCRIBE
     RESPONSE: ClassVar[type[Response]] = ConsumerGroupDescribeResponse

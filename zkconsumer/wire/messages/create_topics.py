@@ -1,7 +1,7 @@
-"""CreateTopics (from 0.10.1 on): asks the controller to create topics.
+"""CreateTopics (from 0.10.1 on): creates topics; sent to the controller.
 
-v1 can ask without creating, v4 (2.4) takes the broker's own defaults for -1 (KIP-464), v5 (2.4)
-says what was created (KIP-525), v7 (2.8) gives its id. Kafka 4 serves 2 and later.
+v1 can validate only, v4 (2.4) takes the broker's defaults for -1 (KIP-464), v5 (2.4) returns what
+was created (KIP-525), v7 (2.8) its id. Kafka 4 serves 2 and later.
 Source: Kafka 3.9 ``CreateTopicsRequest``; KIP-4.
 """
 
@@ -25,7 +25,7 @@ from zkconsumer.wire.schema import (
 CREATE_TOPICS = Api(key=ApiKey.CREATE_TOPICS, last=7, flexible=5)
 
 FIRST_WITH_DEFAULTS = 4
-"""The first version in which -1 stands for the broker's own default."""
+"""The first version in which -1 stands for the broker's default."""
 
 BROKER_DEFAULT = -1
 
@@ -34,7 +34,7 @@ _NO_TOPIC_ID = bytes(16)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaAssignment:
-    """On which brokers a partition's replicas are to lie, the preferred leader first."""
+    """The brokers of a partition's replicas, the preferred leader first."""
 
     partition: Int32
     broker_ids: tuple[Int32, ...]
@@ -42,7 +42,7 @@ class ReplicaAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSetting:
-    """A setting of the topic alone, as the broker's tools name it."""
+    """A topic-level configuration entry."""
 
     name: String
     value: NullableString
@@ -50,7 +50,7 @@ class TopicSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTopic:
-    """A topic that is wanted; both numbers are -1 where ``assignments`` says all."""
+    """A topic to create; both numbers are -1 if ``assignments`` is set."""
 
     name: String
     num_partitions: Int32
@@ -61,7 +61,7 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatedSetting:
-    """A setting as it is now, and where it comes from."""
+    """A configuration entry of a created topic, and its source."""
 
     name: String
     value: NullableString
@@ -72,7 +72,7 @@ class CreatedSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatedTopic:
-    """What became of one topic."""
+    """The result of creating one topic."""
 
     name: String
     topic_id: Annotated[Uuid, Since(7)] = _NO_TOPIC_ID
@@ -86,7 +86,7 @@ class CreatedTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTopicsResponse(Response):
-    """One answer for each topic."""
+    """One result for each topic."""
 
     API: ClassVar[Api] = CREATE_TOPICS
 
@@ -96,7 +96,7 @@ class CreateTopicsResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTopicsRequest(Request[CreateTopicsResponse]):
-    """Asks the controller; it answers when the topics are there, or the time is over."""
+    """Sent to the controller, which responds when the topics exist, or after the time-out."""
 
     API: ClassVar[Api] = CREATE_TOPICS
     RESPONSE: ClassVar[type[Response]] = CreateTopicsResponse

@@ -1,4 +1,4 @@
-"""DeleteGroups (from 1.1 on): makes coordinators forget groups without members, and their offsets.
+"""DeleteGroups (from 1.1 on): deletes groups without members, and their offsets.
 
 Source: Kafka 1.1.0 and 3.9 ``DeleteGroupsRequest``, ``DeleteGroupsResponse``; KIP-229.
 """
@@ -14,7 +14,7 @@ DELETE_GROUPS = Api(key=ApiKey.DELETE_GROUPS, last=2, flexible=2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedGroup:
-    """What came of one group: ``NON_EMPTY_GROUP`` where it has members."""
+    """The result for one group: ``NON_EMPTY_GROUP`` if it has members."""
 
     group_id: String
     error_code: Int16
@@ -22,7 +22,7 @@ class DeletedGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteGroupsResponse(Response):
-    """One answer for each group."""
+    """One result for each group."""
 
     API: ClassVar[Api] = DELETE_GROUPS
 
@@ -32,7 +32,7 @@ class DeleteGroupsResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteGroupsRequest(Request[DeleteGroupsResponse]):
-    """Asks the coordinator of all these groups."""
+    """Sent to the coordinator of all these groups."""
 
     API: ClassVar[Api] = DELETE_GROUPS
     RESPONSE: ClassVar[type[Response]] = DeleteGroupsResponse

@@ -12,14 +12,14 @@ from zkconsumer.wire.schema import Bool, Bytes, Hint, Int16, Int32, NullableStri
 DESCRIBE_GROUPS = Api(key=ApiKey.DESCRIBE_GROUPS, last=5, flexible=5)
 
 NO_OPERATIONS = -(1 << 31)
-"""Authorised operations that were not asked for."""
+"""Authorized operations that were not requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedMember:
     """A member; metadata and assignment are in the group's embedded protocol.
 
-    Both are empty, save where the group is stable.
+    Both are empty unless the group is stable.
     """
 
     member_id: String
@@ -32,9 +32,9 @@ class DescribedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedGroup:
-    """A group; one that the coordinator does not know has state ``Dead``.
+    """A group; an unknown one has state ``Dead``.
 
-    ``protocol`` is the assignment strategy that was chosen, "" while there is none.
+    ``protocol`` is the chosen assignment strategy, "" if none is.
     """
 
     error_code: Int16
@@ -48,7 +48,7 @@ class DescribedGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeGroupsResponse(Response):
-    """One answer for each group."""
+    """One result for each group."""
 
     API: ClassVar[Api] = DESCRIBE_GROUPS
 
@@ -58,7 +58,7 @@ class DescribeGroupsResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeGroupsRequest(Request[DescribeGroupsResponse]):
-    """Asks the coordinator of all these groups."""
+    """Sent to the coordinator of all these groups."""
 
     API: ClassVar[Api] = DESCRIBE_GROUPS
     RESPONSE: ClassVar[type[Response]] = DescribeGroupsResponse

@@ -1,11 +1,11 @@
-"""Fetch: message sets from given offsets on.
+"""Fetch: record sets from given offsets on.
 
-v0 is all that 0.8 brokers know. They answer at once if anything is wrong, else when ``min_bytes``
-are there or ``max_wait_ms`` is over. A set is cut off where ``max_bytes`` end, in mid-message.
-v2 (0.10.0) has magic 1, v3 (0.10.1) a bound on the whole answer, and a first set that is never cut
-short of one message; v4 (0.11) magic 2 and transactions, v7 (1.1) sessions, v9 (2.0) leader epochs,
-v10 zstd, v11 (2.3) the rack's replica, v12 (2.7) tells where a log diverged. v13 (3.1) names topics
-by their ids, so that a topic that was deleted and created again is not taken for the former one.
+v0 is all that 0.8 brokers know. They respond at once on an error, else when ``min_bytes`` are
+available or ``max_wait_ms`` is over. A set is truncated at ``max_bytes``, in mid-message. v2
+(0.10.0) has magic 1, v3 (0.10.1) a limit on the whole response, and at least one whole message; v4
+(0.11) magic 2 and transactions, v7 (1.1) sessions, v9 (2.0) leader epochs, v10 zstd, v11 (2.3) the
+rack's replica, v12 (2.7) the offset where a log diverged. v13 (3.1) names topics by id, so that a
+topic that was deleted and created again is not taken for the former one.
 Source: Kafka 0.8.2.2 and 3.9 ``FetchRequest``, ``FetchResponse``; KIP-74, KIP-98, KIP-227, KIP-320,
 KIP-392, KIP-516, KIP-595.
 """
@@ -35,44 +35,44 @@ from zkconsumer.wire.schema import (
 FETCH = Api(key=ApiKey.FETCH, last=13, flexible=12)
 
 LAST_BY_NAME = 12
-"""The last version that names topics by their names: for those who don't know their ids."""
+"""The last version that identifies topics by name: for callers without their ids."""
 
 FIRST_SOFT_BOUNDS = 3
-"""The first version that bounds the whole answer, and cuts no batch off that comes first in it."""
+"""The first version with a limit on the whole response, whose first batch is never cut."""
 
 FIRST_UNTHROTTLED = 8
-"""From this version on the broker answers at once, and leaves it to the consumer to pause."""
+"""From this version on the broker responds at once, and leaves throttling to the client."""
 
 READ_UNCOMMITTED = 0
-"""The isolation level that gives all records up to the high watermark."""
+"""The isolation level that returns all records up to the high watermark."""
 
 READ_COMMITTED = 1
-"""The isolation level that ends at the last stable offset, and names aborted transactions."""
+"""The isolation level that ends at the last stable offset, and lists aborted transactions."""
 
 NO_SESSION = 0
-"""The session id of a fetch outside of any session, or of the one that asks for a session."""
+"""The session id of a fetch without a session, or of one that starts a session."""
 
 SESSIONLESS_EPOCH = -1
-"""The session epoch of a full fetch that wants no session, and closes the one it names."""
+"""The session epoch of a full fetch without a session; closes the named one."""
 
 FIRST_EPOCH = 0
-"""The session epoch of a full fetch that asks for a session; the next has 1, and so on."""
+"""The session epoch of a full fetch that starts a session; the next one is 1."""
 
 NO_EPOCH = -1
-"""A leader epoch that is not known."""
+"""An unknown leader epoch."""
 
 NO_OFFSET = -1
-"""An offset that is not known."""
+"""An unknown offset."""
 
 NO_BROKER = -1
-"""No broker: read from the leader; or the leader is not known."""
+"""No preferred replica, or an unknown leader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchPartition:
-    """What is wanted of one partition.
+    """The fetch position of one partition.
 
-    With ``last_fetched_epoch`` (that of the last record that was read) the broker itself sees
+    With ``last_fetched_epoch`` (the epoch of the last record read) the broker detects itself
     whether the log was truncated below the offset. ``log_start_offset`` is for replicas.
     """
 
@@ -86,7 +86,7 @@ class FetchPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchTopic:
-    """What is wanted of one topic; from version 13 on its id is its name."""
+    """The partitions of one topic; from version 13 on its id takes the place of its name."""
 
     topic: Annotated[String, Until(12), Hint()] = ""
     topic_id: Annotated[Uuid, Since(13), Hint()] = NO_TOPIC_ID
@@ -95,7 +95,7 @@ class FetchTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgottenTopic:
-    """Partitions that leave the session; from version 13 on the topic's id is its name."""
+    """Partitions that leave the session; from version 13 on with the topic's id."""
 
     topic: Annotated[String, Until(12), Hint()] = ""
     topic_id: Annotated[Uuid, Since(13), Hint()] = NO_TOPIC_ID
@@ -104,7 +104,7 @@ class ForgottenTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DivergingEpoch:
-    """The largest epoch that the log shares with what was read, and where it ends."""
+    """The largest epoch in common with the records read, and its end offset."""
 
     epoch: Int32 = NO_EPOCH
     end_offset: Int64 = NO_OFFSET
@@ -112,7 +112,7 @@ class DivergingEpoch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentLeader:
-    """Who leads the partition, where the broker that was asked does not."""
+    """The partition's leader, if the responding broker is not it."""
 
     leader_id: Int32 = NO_BROKER
     leader_epoch: Int32 = NO_EPOCH
@@ -120,7 +120,7 @@ class CurrentLeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotId:
-    """Of the cluster's own metadata log; never of a topic that a consumer reads."""
+    """A snapshot of the cluster metadata log; never of a topic that a consumer reads."""
 
     end_offset: Int64 = NO_OFFSET
     epoch: Int32 = NO_EPOCH
@@ -128,7 +128,7 @@ class SnapshotId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbortedTransaction:
-    """A transaction that was aborted; it starts at ``first_offset``, at the marker it ends."""
+    """An aborted transaction: from ``first_offset`` to its abort marker."""
 
     producer_id: Int64
     first_offset: Int64
@@ -141,11 +141,11 @@ NO_SNAPSHOT = SnapshotId()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedPartition:
-    """One partition's answer; ``records`` is a view into the frame, cut where the bytes ended.
+    """The result for one partition; ``records`` is a view into the frame, truncated at the limit.
 
-    ``high_watermark`` is -1 with an error. ``aborted_transactions`` is None where the isolation
-    level is not ``READ_COMMITTED``; they stand in no order. A ``preferred_read_replica`` comes
-    without records: they are to be read there.
+    ``high_watermark`` is -1 with an error. ``aborted_transactions`` is None unless the isolation
+    level is ``READ_COMMITTED``; their order is undefined. A ``preferred_read_replica`` comes
+    without records: they are to be fetched from it.
     """
 
     partition: Int32
@@ -165,7 +165,7 @@ class FetchedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedTopic:
-    """One topic's answers; from version 13 on its id is its name."""
+    """The results for one topic; from version 13 on its id takes the place of its name."""
 
     topic: Annotated[String, Until(12)] = ""
     topic_id: Annotated[Uuid, Since(13)] = NO_TOPIC_ID
@@ -174,9 +174,9 @@ class FetchedTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResponse(Response):
-    """One answer for each partition that was asked for; in a session, for those with news.
+    """The results for all requested partitions; in a session, for those that changed.
 
-    ``session_id`` is 0 where the broker gives no session. An ``error_code`` is that of the session.
+    ``session_id`` is 0 if the broker starts no session. An ``error_code`` concerns the session.
     """
 
     API: ClassVar[Api] = FETCH
@@ -189,10 +189,10 @@ class FetchResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest(Request[FetchResponse]):
-    """Asks the leader of all these partitions.
+    """Sent to the leader of all these partitions.
 
-    In a session (KIP-227) ``topics`` holds what is new or changed, ``forgotten_topics`` what is no
-    longer wanted. ``max_bytes`` bounds the whole response, save its first batch.
+    In a session (KIP-227) ``topics`` holds added or changed partitions, ``forgotten_topics``
+    removed ones. ``max_bytes`` limits the whole response, except its first batch.
     """
 
     API: ClassVar[Api] = FETCH

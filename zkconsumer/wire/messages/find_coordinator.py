@@ -1,7 +1,8 @@
-"""FindCoordinator: which broker keeps a group (from 0.8.2 on, as ConsumerMetadata).
+"""FindCoordinator: the coordinator of a group (from 0.8.2 on, as ConsumerMetadata).
 
-Asking creates the offsets topic where there is none: the response is ``COORDINATOR_NOT_AVAILABLE``
-until it has leaders. Version 4, which asks for many groups at once, is of no use to one consumer.
+A request creates the offsets topic if it does not exist: the response is
+``COORDINATOR_NOT_AVAILABLE`` until it has leaders. Version 4, for many groups at once, is of no use
+to one consumer.
 Source: Kafka 0.8.2.2 ``ConsumerMetadataRequest``, Kafka 3.9 ``FindCoordinatorRequest``.
 """
 
@@ -14,12 +15,12 @@ from zkconsumer.wire.schema import Int8, Int16, Int32, LenientString, NullableSt
 FIND_COORDINATOR = Api(key=ApiKey.FIND_COORDINATOR, last=3, flexible=3)
 
 GROUP_KEY_TYPE = 0
-"""The key is a group id; 1 would be a transactional id."""
+"""The key type of a group id; 1 would be a transactional id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindCoordinatorResponse(Response):
-    """The coordinator; with an error -1, "", -1."""
+    """The coordinator; -1, "", -1 with an error."""
 
     API: ClassVar[Api] = FIND_COORDINATOR
 
@@ -33,7 +34,7 @@ class FindCoordinatorResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindCoordinatorRequest(Request[FindCoordinatorResponse]):
-    """Asks any broker."""
+    """Sent to any broker."""
 
     API: ClassVar[Api] = FIND_COORDINATOR
     RESPONSE: ClassVar[type[Response]] = FindCoordinatorResponse

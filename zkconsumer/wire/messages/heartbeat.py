@@ -1,4 +1,4 @@
-"""Heartbeat: a member lives; the response says whether its group rebalances (from 0.9 on).
+"""Heartbeat: keeps a member alive; the response tells it of a rebalance (from 0.9 on).
 
 Source: Kafka 0.9.0.1 and 3.9 ``HeartbeatRequest``, ``HeartbeatResponse``; KIP-345.
 """
@@ -14,7 +14,7 @@ HEARTBEAT = Api(key=ApiKey.HEARTBEAT, last=4, flexible=4)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatResponse(Response):
-    """``REBALANCE_IN_PROGRESS`` asks the member to join again; it is still a member."""
+    """``REBALANCE_IN_PROGRESS`` asks the member to rejoin; it is still a member."""
 
     API: ClassVar[Api] = HEARTBEAT
 
@@ -24,7 +24,7 @@ class HeartbeatResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatRequest(Request[HeartbeatResponse]):
-    """Tells the coordinator."""
+    """Sent to the coordinator."""
 
     API: ClassVar[Api] = HEARTBEAT
     RESPONSE: ClassVar[type[Response]] = HeartbeatResponse

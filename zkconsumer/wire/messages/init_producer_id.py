@@ -1,7 +1,7 @@
-"""InitProducerId (from 0.11 on): gives an idempotent producer its id (KIP-98).
+"""InitProducerId (from 0.11 on): assigns an id to an idempotent producer (KIP-98).
 
-Any broker gives one to a producer without transactions. v3 (2.5) can raise the epoch of an id
-instead (KIP-360), v4 (2.7) and v5 (3.7) are about transactions alone. Kafka 4 serves all of them.
+Any broker serves producers without transactions. v3 (2.5) can bump the epoch of an id instead
+(KIP-360), v4 (2.7) and v5 (3.7) concern transactions alone. Kafka 4 serves all of them.
 Source: Kafka 3.9 ``InitProducerIdRequest``.
 """
 
@@ -14,12 +14,12 @@ from zkconsumer.wire.schema import Int16, Int32, Int64, NullableString, Since
 INIT_PRODUCER_ID = Api(key=ApiKey.INIT_PRODUCER_ID, last=4, flexible=2)
 
 NO_TRANSACTION_TIMEOUT_MS = (1 << 31) - 1
-"""What producers without transactions ask for."""
+"""The transaction time-out of producers without transactions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitProducerIdResponse(Response):
-    """The id; with an error both are -1."""
+    """The producer id and epoch; both are -1 with an error."""
 
     API: ClassVar[Api] = INIT_PRODUCER_ID
 
@@ -31,7 +31,7 @@ class InitProducerIdResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitProducerIdRequest(Request[InitProducerIdResponse]):
-    """Asks for an id; with a transactional id only its coordinator answers."""
+    """Sent to any broker; with a transactional id, to its coordinator."""
 
     API: ClassVar[Api] = INIT_PRODUCER_ID
     RESPONSE: ClassVar[type[Response]] = InitProducerIdResponse

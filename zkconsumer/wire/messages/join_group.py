@@ -1,9 +1,10 @@
-"""JoinGroup: enters a group, or its next generation (from 0.9 on).
+"""JoinGroup: joins a group, or its next generation (from 0.9 on).
 
-The coordinator answers when all members have joined or the rebalance time-out is over. The leader
-alone gets the members. Version 1 tells the rebalance time-out from the session's (KIP-62); from
-version 4 on a new member is first given its id, with ``MEMBER_ID_REQUIRED`` (KIP-394); 5 has static
-members (KIP-345), 8 a reason (KIP-800), 9 leaders that need not assign (KIP-814).
+The coordinator responds when all members have joined or the rebalance time-out is over. Only the
+leader receives the members. Version 1 separates the rebalance time-out from the session time-out
+(KIP-62); from version 4 on a new member is first assigned its id, with ``MEMBER_ID_REQUIRED``
+(KIP-394); 5 has static members (KIP-345), 8 a reason (KIP-800), 9 leaders that need not assign
+(KIP-814).
 Source: Kafka 0.9.0.1 and 3.9 ``JoinGroupRequest``, ``JoinGroupResponse``.
 """
 
@@ -26,10 +27,10 @@ from zkconsumer.wire.schema import (
 JOIN_GROUP = Api(key=ApiKey.JOIN_GROUP, last=9, flexible=6)
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
-"""The protocol type of groups whose members read topics."""
+"""The protocol type of groups of consumers."""
 
 NO_MEMBER_ID = ""
-"""The member id of one that has none yet."""
+"""The member id of a member that has not been assigned one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class JoinGroupProtocol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupMember:
-    """A member as the leader hears of it: its metadata for the strategy that was chosen."""
+    """A member as the leader receives it: with its metadata for the chosen strategy."""
 
     member_id: String
     group_instance_id: Annotated[NullableString, Since(5), Hint()] = None
@@ -51,9 +52,9 @@ class JoinGroupMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupResponse(Response):
-    """The generation; with an error -1, and only ``member_id`` may say something.
+    """The generation; -1 with an error, when at most ``member_id`` is set.
 
-    ``skip_assignment``: the leader is to send no assignments, they stay as they are.
+    ``skip_assignment``: the leader is to send no assignments; they remain unchanged.
     """
 
     API: ClassVar[Api] = JOIN_GROUP
@@ -71,9 +72,9 @@ class JoinGroupResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupRequest(Request[JoinGroupResponse]):
-    """Asks the coordinator; the protocols stand in order of preference.
+    """Sent to the coordinator; the protocols stand in order of preference.
 
-    Version 0 waits for the others as long as the session time-out.
+    In version 0 the rebalance time-out is the session time-out.
     """
 
     API: ClassVar[Api] = JOIN_GROUP

@@ -1,4 +1,4 @@
-"""LeaveGroup: a member goes (from 0.9 on); since version 3, several at once.
+"""LeaveGroup: removes a member from its group (from 0.9 on); since version 3, several at once.
 
 Up to version 2 the request names its member itself, later a list of them does (KIP-345); version 5
 gives a reason for each (KIP-800). Source: Kafka 0.9.0.1 and 3.9 ``LeaveGroupRequest``.
@@ -15,7 +15,7 @@ LEAVE_GROUP = Api(key=ApiKey.LEAVE_GROUP, last=5, flexible=4)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeavingMember:
-    """One that goes; a static one may be named by its instance id alone."""
+    """A member that leaves; a static one may be named by its instance id alone."""
 
     member_id: String
     group_instance_id: NullableString = None
@@ -24,7 +24,7 @@ class LeavingMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftMember:
-    """What became of one of them."""
+    """The result for one member."""
 
     member_id: String
     group_instance_id: NullableString = None
@@ -33,7 +33,7 @@ class LeftMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveGroupResponse(Response):
-    """One answer for all, and from version 3 on one for each."""
+    """The result for the request, and from version 3 on for each member."""
 
     API: ClassVar[Api] = LEAVE_GROUP
 
@@ -44,7 +44,7 @@ class LeaveGroupResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveGroupRequest(Request[LeaveGroupResponse]):
-    """Tells the coordinator; ``leave_request`` builds it for one member and any version."""
+    """Sent to the coordinator; ``leave_request`` builds it for one member and any version."""
 
     API: ClassVar[Api] = LEAVE_GROUP
     RESPONSE: ClassVar[type[Response]] = LeaveGroupResponse
@@ -57,7 +57,7 @@ class LeaveGroupRequest(Request[LeaveGroupResponse]):
 def leave_request(
     group_id: str, member_id: str, *, version: int, reason: str | None = None
 ) -> LeaveGroupRequest:
-    """Return the request of one member that goes, in the form that the version has."""
+    """Return the request of one leaving member, in the form of the version."""
     if version < 3:
         return LeaveGroupRequest(group_id=group_id, member_id=member_id)
     member = LeavingMember(member_id=member_id, reason=reason)

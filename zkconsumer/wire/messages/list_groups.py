@@ -24,7 +24,7 @@ class ListedGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListGroupsResponse(Response):
-    """The groups of this broker, in no particular order."""
+    """The groups that this broker coordinates, in no particular order."""
 
     API: ClassVar[Api] = LIST_GROUPS
 
@@ -35,7 +35,7 @@ class ListGroupsResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListGroupsRequest(Request[ListGroupsResponse]):
-    """Asks one broker: every broker must be asked for all groups. No filter means all."""
+    """Sent to every broker to list all groups; an empty filter means all."""
 
     API: ClassVar[Api] = LIST_GROUPS
     RESPONSE: ClassVar[type[Response]] = ListGroupsResponse

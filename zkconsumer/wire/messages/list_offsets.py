@@ -1,9 +1,9 @@
-"""ListOffsets: where a partition starts and ends.
+"""ListOffsets: offsets by timestamp, and the two ends of a log.
 
-v0 answers with up to ``max_offsets`` offsets, descending: segment starts not newer than
-``timestamp``, and the end. An empty list is a normal answer: nothing matched. v1 (0.10.1) answers
-with the first record that is not older than ``timestamp``, offset -1 where there is none; on
-partitions with the message format of 0.9 or older it knows the two special timestamps alone.
+v0 returns up to ``max_offsets`` offsets, descending: segment starts not newer than ``timestamp``,
+and the end. An empty list means that nothing matched. v1 (0.10.1) returns the first record that is
+not older than ``timestamp``, offset -1 if there is none; for partitions with the message format of
+0.9 or older it supports the two special timestamps alone.
 Source: Kafka 0.8.2.2 ``OffsetRequest``, Kafka 3.9 ``ListOffsetsRequest``; KIP-79, KIP-320.
 """
 
@@ -17,24 +17,24 @@ from zkconsumer.wire.schema import Hint, Int8, Int16, Int32, Int64, Since, Strin
 LIST_OFFSETS = Api(key=ApiKey.LIST_OFFSETS, last=7, flexible=6)
 
 LATEST_TIMESTAMP = -1
-"""Asks for the offset that the next message will get, as far as consumers may read."""
+"""Requests the next offset that consumers may read up to."""
 
 EARLIEST_TIMESTAMP = -2
-"""Asks for the oldest offset that is still there."""
+"""Requests the log start offset."""
 
 MAX_TIMESTAMP = -3
-"""Asks for the record with the largest timestamp (from version 7 on)."""
+"""Requests the record with the largest timestamp (from version 7 on)."""
 
 NO_OFFSET = -1
-"""The offset and the timestamp where no record matches; the timestamp of the two ends."""
+"""The offset and timestamp if no record matches; the timestamp of the two ends."""
 
 NO_EPOCH = -1
-"""A leader epoch that is not known."""
+"""An unknown leader epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsPartition:
-    """One partition; ``timestamp`` in ms since the epoch, or one of the two above."""
+    """One partition; ``timestamp`` in ms since the epoch, or a special one (see above)."""
 
     partition: Int32
     current_leader_epoch: Annotated[Int32, Since(4), Hint()] = NO_EPOCH
@@ -44,7 +44,7 @@ class ListOffsetsPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsTopic:
-    """What is wanted of one topic."""
+    """The requested partitions of one topic."""
 
     topic: String
     partitions: tuple[ListOffsetsPartition, ...]
@@ -52,7 +52,7 @@ class ListOffsetsTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPartition:
-    """One partition's offsets, the newest first; from version 1 on, its one offset."""
+    """One partition's offsets, the newest first; from version 1 on, a single offset."""
 
     partition: Int32
     error_code: Int16
@@ -64,7 +64,7 @@ class ListedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedTopic:
-    """One topic's answers."""
+    """The results for one topic."""
 
     topic: String
     partitions: tuple[ListedPartition, ...]
@@ -72,7 +72,7 @@ class ListedTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsResponse(Response):
-    """One answer for each partition that was asked for."""
+    """One result for each requested partition."""
 
     API: ClassVar[Api] = LIST_OFFSETS
 
@@ -82,7 +82,7 @@ class ListOffsetsResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsRequest(Request[ListOffsetsResponse]):
-    """Asks the leader of all these partitions.
+    """Sent to the leader of all these partitions.
 
     With ``isolation_level`` 1 the end is the last stable offset. Brokers that lack it (before
     0.11) have no transactions, so that it is the same there.

@@ -1,8 +1,8 @@
-"""Metadata: the brokers, and the leaders of topics.
+"""Metadata: the brokers, topics, partitions and leaders of a cluster.
 
-v0: an empty topic list asks for every topic; from v1 on (0.10) it asks for none, and a null for
-every topic. Asking creates a topic where the broker's ``auto.create.topics.enable`` is on; v4
-(0.11) can forbid that. v7 (2.1) has leader epochs, v10 (2.8) topic ids.
+v0: an empty topic list requests every topic; from v1 on (0.10) it requests none, and null every
+    topic. A request creates a topic if the broker's ``auto.create.topics.enable`` is on; v4 (0.11)
+    can forbid that. v7 (2.1) has leader epochs, v10 (2.8) topic ids.
 Source: Kafka 0.8.2.2 ``TopicMetadataRequest``, Kafka 3.9 ``MetadataRequest``, KIP-320, KIP-516.
 """
 
@@ -27,16 +27,16 @@ from zkconsumer.wire.schema import (
 METADATA = Api(key=ApiKey.METADATA, last=12, flexible=9)
 
 NO_LEADER = -1
-"""The leader of a partition that has none now."""
+"""The leader id of a leaderless partition."""
 
 NO_EPOCH = -1
-"""The leader epoch where the broker does not tell it."""
+"""The leader epoch if the broker does not report it."""
 
 NO_TOPIC_ID = bytes(16)
-"""The id of a topic where the broker does not tell it."""
+"""The topic id if the broker does not report it."""
 
 NO_OPERATIONS = -(1 << 31)
-"""Authorised operations that were not asked for."""
+"""Authorized operations that were not requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +51,9 @@ class MetadataBroker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionMetadata:
-    """One partition: ``leader`` may be -1; dead replicas are left out (error 9).
+    """One partition: ``leader`` may be -1; before version 5, dead replicas are omitted (error 9).
 
-    From version 5 on they are not: ``offline_replicas`` names them.
+    From version 5 on ``offline_replicas`` lists them.
     """
 
     error_code: Int16
@@ -67,7 +67,7 @@ class PartitionMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicMetadata:
-    """One topic: the partitions come in no particular order."""
+    """One topic; its partitions come in no particular order."""
 
     error_code: Int16
     topic: LenientString
@@ -93,7 +93,7 @@ class MetadataResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRequestTopic:
-    """A topic in a request, which may also be named by its id; we name it by its name."""
+    """A topic in a request, by name (versions with topic ids allow those, too)."""
 
     topic_id: Annotated[Uuid, Since(10)] = NO_TOPIC_ID
     topic: LenientString
@@ -101,7 +101,7 @@ class MetadataRequestTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRequest(Request[MetadataResponse]):
-    """Asks any broker about these topics; ``all_topics`` gives what asks about all.
+    """Sent to any broker; see ``all_topics`` for a request of every topic.
 
     ``allow_auto_topic_creation`` false is refused in versions below 4: they would create topics.
     """
@@ -118,5 +118,5 @@ class MetadataRequest(Request[MetadataResponse]):
 
 
 def all_topics(version: int) -> tuple[str, ...] | None:
-    """Return the ``topics`` of a request for every topic, in that version."""
+    """Return the ``topics`` of a request for every topic, in a version."""
     return () if version == 0 else None

@@ -1,8 +1,8 @@
-"""OffsetCommit: stores a group's positions.
+"""OffsetCommit: stores a group's committed offsets.
 
 v0 (0.8.1 on): any broker writes them to ZooKeeper, the metadata is dropped. v1 (0.8.2 on): the
-coordinator writes them to the offsets topic. v2 (0.9 on) says once how long they are kept; from v5
-(2.1) on that is the broker's to say. v6 has leader epochs, v7 static members.
+coordinator writes them to the offsets topic. v2 (0.9 on) has one retention time for all; from v5
+(2.1) on the broker decides. v6 has leader epochs, v7 static members.
 Source: Kafka 0.8.2.2 and 3.9 ``OffsetCommitRequest``; KIP-211, KIP-320, KIP-345.
 """
 
@@ -25,14 +25,14 @@ from zkconsumer.wire.schema import (
 OFFSET_COMMIT = Api(key=ApiKey.OFFSET_COMMIT, last=8, flexible=8)
 
 BROKERS_RETENTION = -1
-"""Offsets are kept as long as the broker keeps them by its ``offsets.retention.minutes``."""
+"""The broker's ``offsets.retention.minutes``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitPartition:
-    """One position: the next offset to read; ``timestamp`` -1 is the broker's now.
+    """One committed offset: the next to read; a ``timestamp`` of -1 is the broker's now.
 
-    ``leader_epoch`` is that of the last record that was read, -1 where it is not known.
+    ``leader_epoch`` is that of the last record read, -1 if unknown.
     """
 
     partition: Int32
@@ -44,7 +44,7 @@ class OffsetCommitPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitTopic:
-    """One topic's positions."""
+    """The offsets of one topic."""
 
     topic: String
     partitions: tuple[OffsetCommitPartition, ...]
@@ -52,7 +52,7 @@ class OffsetCommitTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedPartition:
-    """What became of one position."""
+    """The result for one partition."""
 
     partition: Int32
     error_code: Int16
@@ -60,7 +60,7 @@ class CommittedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedTopic:
-    """One topic's answers."""
+    """The results for one topic."""
 
     topic: String
     partitions: tuple[CommittedPartition, ...]
@@ -68,7 +68,7 @@ class CommittedTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitResponse(Response):
-    """One answer for each position."""
+    """One result for each partition."""
 
     API: ClassVar[Api] = OFFSET_COMMIT
 
@@ -78,7 +78,7 @@ class OffsetCommitResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitRequest(Request[OffsetCommitResponse]):
-    """Commits; who is no member of a coordinated group has generation -1 and no member id."""
+    """Sent by a member; others use generation -1 and no member id."""
 
     API: ClassVar[Api] = OFFSET_COMMIT
     RESPONSE: ClassVar[type[Response]] = OffsetCommitResponse

@@ -1,9 +1,9 @@
-"""OffsetFetch: reads a group's positions.
+"""OffsetFetch: reads a group's committed offsets.
 
-Same bytes in the first versions: v0 reads ZooKeeper (any broker; nothing stored is error 3), v1 the
-offsets topic (coordinator only; nothing stored is offset -1 without error). v2 (0.10.2) can ask for
-all, and has an error for all; v5 has leader epochs; v7 (2.5) can wait for open transactions. v8,
-which asks for many groups at once, is of no use to one consumer.
+The first versions have the same layout: v0 reads ZooKeeper (any broker; nothing stored is error 3),
+v1 the offsets topic (coordinator only; nothing stored is offset -1 without error). v2 (0.10.2) can
+request all partitions, and has a top-level error; v5 has leader epochs; v7 (2.5) can wait for open
+transactions. v8, for many groups at once, is of no use to one consumer.
 Source: Kafka 0.8.2.2 and 3.9 ``OffsetFetchRequest``; KIP-88, KIP-320, KIP-447.
 """
 
@@ -27,7 +27,7 @@ OFFSET_FETCH = Api(key=ApiKey.OFFSET_FETCH, last=7, flexible=6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchTopic:
-    """The partitions of one topic whose positions are wanted."""
+    """The partitions of one topic to look up."""
 
     topic: String
     partitions: tuple[Int32, ...]
@@ -35,7 +35,7 @@ class OffsetFetchTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchedPartition:
-    """One position: the next offset to read, -1 where none is stored."""
+    """One committed offset: the next to read, -1 if none is stored."""
 
     partition: Int32
     offset: Int64
@@ -46,7 +46,7 @@ class OffsetFetchedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchedTopic:
-    """One topic's positions."""
+    """The committed offsets of one topic."""
 
     topic: String
     partitions: tuple[OffsetFetchedPartition, ...]
@@ -54,9 +54,9 @@ class OffsetFetchedTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchResponse(Response):
-    """One position for each partition that was asked for.
+    """One committed offset for each requested partition.
 
-    Up to version 1 what is wrong with all of them stands in each, later in ``error_code``.
+    Up to version 1 an error of the whole request is repeated in each, later in ``error_code``.
     """
 
     API: ClassVar[Api] = OFFSET_FETCH
@@ -68,10 +68,10 @@ class OffsetFetchResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchRequest(Request[OffsetFetchResponse]):
-    """Asks for positions; no topics give no responses. From version 2 on a null asks for all.
+    """Requests committed offsets; an empty list requests none. From version 2 on null means all.
 
-    ``require_stable``: partitions with offsets in open transactions answer with error
-    ``UNSTABLE_OFFSET_COMMIT``; older versions answer with the last stable one.
+    ``require_stable``: partitions with offsets in open transactions have error
+        ``UNSTABLE_OFFSET_COMMIT``; older versions return the last stable offset.
     """
 
     API: ClassVar[Api] = OFFSET_FETCH

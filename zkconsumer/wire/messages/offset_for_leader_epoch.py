@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where a leader epoch ended, to find out what was truncated (KIP-320).
+"""OffsetForLeaderEpoch: the end offset of a leader epoch, to detect truncation (KIP-320).
 
 Consumers may ask from version 3 on; before that only replicas could, and the broker wants the right
 to act for the cluster. Source: Kafka 3.9 ``OffsetsForLeaderEpochRequest``.
@@ -14,15 +14,15 @@ from zkconsumer.wire.schema import Hint, Int16, Int32, Int64, Since, String
 OFFSET_FOR_LEADER_EPOCH = Api(key=ApiKey.OFFSET_FOR_LEADER_EPOCH, last=4, flexible=4)
 
 FIRST_VERSION_FOR_CONSUMERS = 3
-"""Older versions need rights that a consumer does not have."""
+"""Older versions require permissions that a consumer does not have."""
 
 NO_EPOCH = -1
-"""A leader epoch that is not known."""
+"""An unknown leader epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochPartition:
-    """One partition: the epoch of the last record that was read, and the leader's as we know it."""
+    """One partition: the epoch of the last record read, and the leader epoch that we know."""
 
     partition: Int32
     current_leader_epoch: Annotated[Int32, Since(2), Hint()] = NO_EPOCH
@@ -31,7 +31,7 @@ class EpochPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochTopic:
-    """What is wanted of one topic."""
+    """The requested partitions of one topic."""
 
     topic: String
     partitions: tuple[EpochPartition, ...]
@@ -39,9 +39,9 @@ class EpochTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochEndOffset:
-    """The largest epoch not above the asked one, and the offset behind its last record.
+    """The largest epoch not above the requested one, and its end offset.
 
-    Both are -1 where the leader has no such epoch.
+    Both are -1 if the leader has no such epoch.
     """
 
     error_code: Int16
@@ -52,7 +52,7 @@ class EpochEndOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochEndTopic:
-    """One topic's answers."""
+    """The results for one topic."""
 
     topic: String
     partitions: tuple[EpochEndOffset, ...]
@@ -60,7 +60,7 @@ class EpochEndTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetForLeaderEpochResponse(Response):
-    """One answer for each partition."""
+    """One result for each partition."""
 
     API: ClassVar[Api] = OFFSET_FOR_LEADER_EPOCH
 
@@ -70,7 +70,7 @@ class OffsetForLeaderEpochResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetForLeaderEpochRequest(Request[OffsetForLeaderEpochResponse]):
-    """Asks the leader of all these partitions."""
+    """Sent to the leader of all these partitions."""
 
     API: ClassVar[Api] = OFFSET_FOR_LEADER_EPOCH
     RESPONSE: ClassVar[type[Response]] = OffsetForLeaderEpochResponse

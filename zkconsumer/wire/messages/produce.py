@@ -1,10 +1,10 @@
-"""Produce: appends message sets, or from version 3 on batches.
+"""Produce: appends message sets, or record batches from version 3 on.
 
-With ``acks`` 0 a broker never answers; it closes the connection where something is wrong.
+With ``acks`` 0 a broker never responds; it closes the connection on an error.
 
-v1 (0.9) came with quotas, v2 (0.10) with message sets of magic 1, v3 (0.11) with batches of magic 2
-and nothing else, v7 (2.1) with zstd (KIP-110), v8 (2.4) with words about what is refused (KIP-467),
-v9 (2.4) with compact lengths. Kafka 4 serves 3 and later, although it names older ones, too
+v1 (0.9) came with quotas, v2 (0.10) with message sets of magic 1, v3 (0.11) accepts only batches of
+magic 2, v7 (2.1) has zstd (KIP-110), v8 (2.4) error messages for refused records (KIP-467), v9
+(2.4) compact lengths. Kafka 4 serves 3 and later, although it names older ones, too
 (KIP-896, KAFKA-18659). Source: Kafka 0.8.2.2 ``ProducerRequest``, ``ProducerResponse``; Kafka 3.9
 ``ProduceRequest``.
 """
@@ -26,18 +26,18 @@ from zkconsumer.wire.schema import (
 PRODUCE = Api(key=ApiKey.PRODUCE, last=9, flexible=9)
 
 FIRST_WITH_TIMESTAMPS = 2
-"""The first version that carries message sets of magic 1."""
+"""The first version with message sets of magic 1."""
 
 FIRST_WITH_BATCHES = 3
-"""The first version that carries batches of magic 2, and takes nothing else."""
+"""The first version with batches of magic 2, which accepts nothing else."""
 
 FIRST_WITH_ZSTD = 7
-"""The first version in which a batch may be compressed with zstd."""
+"""The first version with batches compressed by zstd."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducePartition:
-    """What one partition gets; the offsets inside are ignored. Decoded, a view into the frame."""
+    """One partition's record set; its offsets are ignored. Decoded, a view into the frame."""
 
     partition: Int32
     records: RecordsToSend
@@ -45,7 +45,7 @@ class ProducePartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceTopic:
-    """What one topic gets."""
+    """The record sets of one topic."""
 
     topic: String
     partitions: tuple[ProducePartition, ...]
@@ -53,7 +53,7 @@ class ProduceTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedRecord:
-    """A record for which a whole batch was refused, by its place in it."""
+    """A record that made the broker refuse its batch, by its index."""
 
     batch_index: Int32
     batch_index_error_message: NullableString = None
@@ -61,7 +61,7 @@ class RefusedRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducedPartition:
-    """What became of one set; ``base_offset`` is its first message's, -1 with an error."""
+    """The result for one record set; ``base_offset`` is its first record's, -1 with an error."""
 
     partition: Int32
     error_code: Int16
@@ -74,7 +74,7 @@ class ProducedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducedTopic:
-    """One topic's answers."""
+    """The results for one topic."""
 
     topic: String
     partitions: tuple[ProducedPartition, ...]
@@ -82,7 +82,7 @@ class ProducedTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceResponse(Response):
-    """One answer for each set."""
+    """One result for each record set."""
 
     API: ClassVar[Api] = PRODUCE
 
@@ -92,7 +92,7 @@ class ProduceResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceRequest(Request[ProduceResponse]):
-    """Appends; ``acks`` 1 waits for the leader, -1 for the in-sync replicas, 0 for nobody."""
+    """``acks`` 1 waits for the leader, -1 for the in-sync replicas, 0 for no response."""
 
     API: ClassVar[Api] = PRODUCE
     RESPONSE: ClassVar[type[Response]] = ProduceResponse

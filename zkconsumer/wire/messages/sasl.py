@@ -1,8 +1,8 @@
-"""SaslHandshake and SaslAuthenticate: who we are (from 0.10 and 1.0 on).
+"""SaslHandshake and SaslAuthenticate: authentication (from 0.10 and 1.0 on).
 
-After a handshake of version 0 the mechanism's own bytes follow, each behind a length of four bytes,
-without any header; after one of version 1 they travel in SaslAuthenticate requests (KIP-152). From
-version 1 on the answer to the last of these says when to authenticate again (KIP-368). Brokers 0.9
+After a handshake of version 0 the mechanism's tokens follow, each after a length of four bytes,
+without a header; after one of version 1 they travel in SaslAuthenticate requests (KIP-152). From
+version 1 on, the last response has the session's lifetime (KIP-368). Brokers 0.9
 know GSSAPI alone, without handshake. Source: Kafka 0.10.2.2, 3.9 ``SaslHandshakeRequest``.
 """
 
@@ -18,7 +18,7 @@ SASL_AUTHENTICATE = Api(key=ApiKey.SASL_AUTHENTICATE, last=2, flexible=2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaslHandshakeResponse(Response):
-    """The mechanisms that the broker has; ``UNSUPPORTED_SASL_MECHANISM`` if not this one."""
+    """The broker's mechanisms; ``UNSUPPORTED_SASL_MECHANISM`` if the requested one is missing."""
 
     API: ClassVar[Api] = SASL_HANDSHAKE
 
@@ -38,7 +38,7 @@ class SaslHandshakeRequest(Request[SaslHandshakeResponse]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaslAuthenticateResponse(Response):
-    """The server's next bytes; a lifetime of 0 ms has no end."""
+    """The server's next token; a lifetime of 0 ms means that the session does not expire."""
 
     API: ClassVar[Api] = SASL_AUTHENTICATE
 
@@ -50,7 +50,7 @@ class SaslAuthenticateResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SaslAuthenticateRequest(Request[SaslAuthenticateResponse]):
-    """The client's next bytes: they may hold a password, so ``repr`` does not show them."""
+    """The client's next token: may hold a password, so ``repr`` hides it."""
 
     API: ClassVar[Api] = SASL_AUTHENTICATE
     RESPONSE: ClassVar[type[Response]] = SaslAuthenticateResponse

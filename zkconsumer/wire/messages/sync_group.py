@@ -1,4 +1,4 @@
-"""SyncGroup: the leader hands in the assignments, each member gets its own (from 0.9 on).
+"""SyncGroup: the leader sends the assignments, each member receives its own (from 0.9 on).
 
 Source: Kafka 0.9.0.1 and 3.9 ``SyncGroupRequest``, ``SyncGroupResponse``; KIP-345, KIP-559.
 """
@@ -14,7 +14,7 @@ SYNC_GROUP = Api(key=ApiKey.SYNC_GROUP, last=5, flexible=4)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupAssignment:
-    """What one member gets, in the group's embedded protocol."""
+    """One member's assignment, in the group's embedded protocol."""
 
     member_id: String
     assignment: Bytes
@@ -22,7 +22,7 @@ class SyncGroupAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupResponse(Response):
-    """The member's own assignment; no bytes with an error, or where the leader named none."""
+    """The member's assignment; empty with an error, or if the leader assigned it nothing."""
 
     API: ClassVar[Api] = SYNC_GROUP
 
@@ -35,9 +35,9 @@ class SyncGroupResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupRequest(Request[SyncGroupResponse]):
-    """Asks the coordinator; all but the leader send no assignments.
+    """Sent to the coordinator; only the leader sends assignments.
 
-    From version 5 on the coordinator refuses a protocol type or name that is not the group's.
+    From version 5 on the coordinator refuses a protocol type or name other than the group's.
     """
 
     API: ClassVar[Api] = SYNC_GROUP
