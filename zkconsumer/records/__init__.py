@@ -1,1 +1,1 @@
-"""Record sets: the bytes of a Fetch or Produce partition to records and back."""
+"""Decodes and encodes record sets: the bytes of a Fetch or Produce partition."""

@@ -1,13 +1,12 @@
-"""Batches of magic 2: which of them a reader sees, and the errors about them.
+"""Reads record batches (magic 2): which are visible, and the errors about them.
 
-A batch that ends below the fetch offset is ignored, and so is one that is damaged if the error
-about it said to go on at or before the fetch offset. Control batches hold no records of a user's,
-and with a filter the batches of aborted transactions are dropped as well: by their head, without
-decompressing them.
+A batch that ends below the fetch offset is skipped, and so is a corrupt one if the error about it
+continues at or before the fetch offset. Control batches hold no user records; with a filter the
+batches of aborted transactions are dropped as well: by their header, without decompressing them.
 
-A batch is bounded as a wrapper of magic 0 or 1 is: see ``legacy``.
+The size of a decompressed batch is limited as that of a wrapper is: see ``legacy``.
 
-The native core does the same where it is there (0020); this is what judges it.
+The native core does the same if it is built (0020); this is the reference.
 """
 
 from zkconsumer.errors import CorruptRecord, UnsupportedCodec
@@ -30,14 +29,14 @@ _CODECS = frozenset(Codec)
 
 
 class GatheredBatches(Gathered):
-    """What readers add to, with what only batches have; it lies beside the rows.
+    """What readers of batches gather; headers and epochs lie beside the rows.
 
     Attributes:
-        committed: says which batches are dropped; None to see those of aborted transactions, too.
-        headers: of the records that have some, by their place in ``rows``.
-        leader_epochs: pairs of a place in ``rows`` and the epoch of the leader that wrote the
-            records from there on, -1 where it is not known.
-        last_leader_epoch: of the last batch that was read, if it was dropped, too.
+        committed: decides which batches are dropped; None: aborted transactions are read, too.
+        headers: of the records that have any, by their index in ``rows``.
+        leader_epochs: pairs of an index in ``rows`` and the leader epoch of the records from there
+            on, -1 if unknown.
+        last_leader_epoch: of the last batch read, dropped ones included.
     """
 
     __slots__ = ("committed", "headers", "last_leader_epoch", "leader_epochs")
@@ -56,7 +55,7 @@ class GatheredBatches(Gathered):
         self.last_leader_epoch = NO_LEADER_EPOCH
 
     def begin(self, leader_epoch: int) -> None:
-        """Note that the rows from here on were written in this epoch."""
+        """Record the leader epoch of the rows from here on."""
         self.last_leader_epoch = leader_epoch
         if self.leader_epochs and self.leader_epochs[-1][0] == len(self.rows):
             self.leader_epochs.pop()
@@ -66,13 +65,13 @@ class GatheredBatches(Gathered):
 
 
 def read_batches(data: bytes, position: int, gathered: GatheredBatches) -> int:
-    """Read whole batches up to the first entry that is cut off or of another format.
+    """Read whole batches up to the first entry that is incomplete or of another format.
 
     Returns:
-        The position behind the last batch read.
+        The position after the last batch read.
 
     Raises:
-        CorruptRecord: at the first batch that is not sound; what came before is gathered.
+        CorruptRecord: at the first corrupt batch; the rows before it are gathered.
     """
     while (entry := entry_at(data, position)) is not None and entry.magic == MAGIC:
         header = _header(data, entry, gathered.fetch_offset)
@@ -85,7 +84,7 @@ def read_batches(data: bytes, position: int, gathered: GatheredBatches) -> int:
 
 
 def passed_over(error: CorruptRecord, fetch_offset: int) -> bool:
-    """Return whether a damaged entry is one that the fetch offset says to go on behind."""
+    """Return whether a corrupt entry is skipped, as the fetch offset is past it."""
     return error.next_offset is not None and error.next_offset <= fetch_offset
 
 
@@ -99,7 +98,7 @@ def _header(data: bytes, entry: Entry, fetch_offset: int) -> BatchHeader | None:
 
 
 def _read_batch(data: bytes, entry: Entry, header: BatchHeader, gathered: GatheredBatches) -> bool:
-    """Read a sound batch, or drop it; False if it must wait for more room."""
+    """Read a valid batch, or drop it; return False if it must wait for capacity."""
     if _is_dropped(data, entry, header, gathered) or header.last_offset < gathered.fetch_offset:
         gathered.begin(header.leader_epoch)
         return True
@@ -111,7 +110,7 @@ def _read_batch(data: bytes, entry: Entry, header: BatchHeader, gathered: Gather
         body, start, stop = _body(data, entry, header, gathered)
     except OverBound as error:
         if not room_is_whole:
-            # The batches before it used up the room: the next fetch starts at this one.
+            # The batches before it used up the capacity: the next fetch starts at this one.
             gathered.is_full = True
             return False
         raise _placed(error, data, entry, header) from error
@@ -146,9 +145,9 @@ def _is_dropped(data: bytes, entry: Entry, header: BatchHeader, gathered: Gather
 
 
 def _marker(data: bytes, entry: Entry, header: BatchHeader) -> Marker:
-    """Read what a control batch says; brokers write these without a codec."""
+    """Return the marker of a control batch; brokers write these uncompressed."""
     if not header.record_count:
-        return Marker.OTHER  # compaction took it, as the transaction has nothing left in the log
+        return Marker.OTHER  # removed by compaction: the transaction has no records left
     if header.codec:
         raise _placed(_unplaced("compressed control batch"), data, entry, header)
     start = entry.position + BATCH_HEADER.size
@@ -164,7 +163,7 @@ def _marker(data: bytes, entry: Entry, header: BatchHeader) -> Marker:
 def _body(
     data: bytes, entry: Entry, header: BatchHeader, gathered: GatheredBatches
 ) -> tuple[bytes, int, int]:
-    """Find a batch's records, decompressed: where they lie, from where to where."""
+    """Return a batch's records, decompressed, with their start and end."""
     if not header.record_count:
         return b"", 0, 0
     start = entry.position + BATCH_HEADER.size
@@ -187,7 +186,7 @@ def _unplaced(reason: str, kind: type[CorruptRecord] = CorruptRecord) -> Corrupt
 
 
 def _placed(error: CorruptRecord, data: bytes, entry: Entry, header: BatchHeader) -> CorruptRecord:
-    """Say of an error inside of a batch where it lies in the whole record set."""
+    """Return an error inside a batch with its position in the whole record set."""
     is_inside = error.offset >= 0
     where = f"in the batch from offset {entry.offset}: " if is_inside else ""
     return type(error)(

@@ -1,18 +1,18 @@
-"""The head of a record batch (magic 2), read and judged without a look at its records.
+"""The header of a record batch (magic 2), parsed and validated without reading its records.
 
     base offset int64 | size int32 | leader epoch int32 | magic int8 | crc uint32
     | attributes int16 | last offset delta int32 | base timestamp int64 | max timestamp int64
     | producer id int64 | producer epoch int16 | base sequence int32 | record count int32 | records
 
-The CRC-32C covers all from the attributes on: not the base offset and the leader epoch, which the
-broker sets, nor size and magic, without which there would be no CRC to look at. Attributes: codec
-in bits 0-2, timestamps set by the broker in bit 3, transactional in bit 4, control in bit 5; with
-bit 6 the base timestamp is also when a tombstone's time to live ends, and deltas count from it all
-the same.
+The CRC-32C covers everything from the attributes on: not the base offset and the leader epoch,
+which the broker sets, nor size and magic, without which the CRC could not be found. Attributes:
+codec in bits 0-2, timestamps set by the broker in bit 3, transactional in bit 4, control in bit 5;
+with bit 6 the base timestamp is also the tombstones' delete horizon, and deltas still count from
+it.
 
-Compaction takes records out and leaves the last offset delta as it was, so a batch goes on to be
-read *behind its last offset*, which may belong to no record. It can be empty altogether: the batch
-then keeps its producer's sequence alive.
+Compaction removes records and keeps the last offset delta, so reading continues *after the batch's
+last offset*, which may belong to no record. A batch can be empty: it then keeps its producer's
+sequence alive.
 
 Source: Kafka 0.11 and 3.9 ``DefaultRecordBatch``; KIP-98, KIP-101, KIP-534.
 """
@@ -27,7 +27,7 @@ from zkconsumer.records.entries import HEADER_BYTES, Entry, offset_at, offset_be
 MAGIC = 2
 BATCH_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 CHECKED_FROM = 21
-"""Where in a batch the bytes begin that its CRC covers."""
+"""The position in a batch from which its CRC covers it."""
 MIN_BATCH_SIZE = BATCH_HEADER.size - HEADER_BYTES
 
 CODEC_MASK = 0x07
@@ -37,7 +37,7 @@ CONTROL_MASK = 0x20
 DELETE_HORIZON_MASK = 0x40
 
 MOST_OFFSETS = 2**63 - 1
-"""The largest offset of a record: the one behind it has to be an int64, too."""
+"""The largest offset of a record: the next one has to be an int64, too."""
 NO_PRODUCER_ID = -1
 NO_LEADER_EPOCH = -1
 
@@ -45,9 +45,9 @@ _MAGIC_AT = 16
 
 
 class BatchHeader(NamedTuple):
-    """The fields of a batch, in the order in which they lie there.
+    """The fields of a batch header, in their order.
 
-    Timestamps are in milliseconds since the epoch, -1 for none; ids and epochs are -1 for none.
+    Timestamps are in milliseconds since the epoch; ids, epochs and timestamps are -1 for none.
     """
 
     base_offset: int
@@ -66,35 +66,35 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """The last offset that the batch stands for, whether a record still has it or not."""
+        """The last offset that the batch covers, whether a record still has it or not."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def codec(self) -> int:
-        """The number of the codec; perhaps of none that is known."""
+        """The number of the codec; may be unknown."""
         return self.attributes & CODEC_MASK
 
     @property
     def has_append_time(self) -> bool:
-        """Whether all records have the time at which the broker appended them."""
+        """Whether all records have the broker's append time."""
         return bool(self.attributes & LOG_APPEND_MASK)
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it belongs to a transaction, as a marker of its end does too."""
+        """Whether it belongs to a transaction; true of control batches, too."""
         return bool(self.attributes & TRANSACTIONAL_MASK)
 
     @property
     def is_control(self) -> bool:
-        """Whether it holds no records of a user's, but a marker for clients or brokers."""
+        """Whether it holds a marker instead of user records."""
         return bool(self.attributes & CONTROL_MASK)
 
 
 def sound_header(data: bytes, entry: Entry) -> BatchHeader:
-    """Read the head of a whole batch, judged by the CRC and by what it says of itself.
+    """Return the header of a whole batch, validated by its CRC and fields.
 
     Raises:
-        CorruptRecord: the batch is not as it was written, or is invalid.
+        CorruptRecord: the CRC does not match, or a field is invalid.
     """
     size = entry.stop - entry.position - HEADER_BYTES
     if size < MIN_BATCH_SIZE:
@@ -112,11 +112,11 @@ def sound_header(data: bytes, entry: Entry) -> BatchHeader:
 
 
 def corrupt_batch(data: bytes, entry: Entry, reason: str) -> CorruptRecord:
-    """Make the error about a batch whose last offset can't be relied on.
+    """Return the error of a batch whose last offset is unreliable.
 
-    Where reading could go on is then where the entry behind it begins. Without one there, it is
-    behind the last offset of this batch if its count of records agrees, as it does where compaction
-    took none: a wrong delta could else pass over billions of records. Else it is not known.
+    Reading could continue where the entry after it begins. If there is none, then after the last
+    offset of this batch if its record count agrees, as it does where compaction removed none: a
+    wrong delta could otherwise skip billions of records. Else the offset is unknown.
     """
     return CorruptRecord(
         reason,
@@ -130,7 +130,7 @@ def corrupt_batch(data: bytes, entry: Entry, reason: str) -> CorruptRecord:
 def _likely_next(data: bytes, entry: Entry) -> int | None:
     if len(data) - entry.stop > _MAGIC_AT:
         if data[entry.stop + _MAGIC_AT] != MAGIC:
-            # Messages behind it, so it was one: its offset is its last.
+            # A message follows, so this is a message: its offset is its last.
             return offset_behind(entry.offset)
         following = offset_at(memoryview(data)[entry.stop :])
         if following is not None and following > entry.offset:

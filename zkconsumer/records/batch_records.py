@@ -1,18 +1,17 @@
-"""The records inside of a batch of magic 2, once it is decompressed.
+"""Reads the records of a decompressed batch (magic 2).
 
     length varint | attributes int8 | timestamp delta varlong | offset delta varint
     | key | value | header count varint | headers
 
 Keys and values are a varint length (-1 = null) and that many bytes; a header is a name, which can't
-be null, and a value. Deltas count from the batch's base offset and base timestamp; where the broker
-set the time, all records have the batch's largest timestamp. The attributes of a record mean
-nothing yet.
+be null, and a value. Deltas count from the batch's base offset and base timestamp; with append
+time, all records have the batch's largest timestamp. The attributes of a record are unused.
 
-A record below the fetch offset is ignored by its length, its key and value unread: so reading
-can go on behind a damaged one in the middle of a batch.
+A record below the fetch offset is skipped by its length, its key and value unread: so reading can
+continue after a corrupt one in the middle of a batch.
 
-Stricter than Java in two things, which no client writes: a length below -1 is damage, not null; and
-offsets ascend within the batch, else a position behind one record would pass over others.
+Stricter than Java in two points that no client violates: a length below -1 is an error, not null;
+and offsets must ascend within the batch, else the position after one record would skip others.
 
 Source: Kafka 0.11 and 3.9 ``DefaultRecord``; KIP-82, KIP-98.
 """
@@ -30,11 +29,11 @@ _TIMESTAMPS = range(-(2**63), 2**63)
 
 
 class BatchRows:
-    """Takes the records of one batch.
+    """The records read from one batch.
 
     Attributes:
-        rows: those from the fetch offset on.
-        headers: those that some of them have, by the place in ``rows``.
+        rows: the records from the fetch offset on.
+        headers: of the records that have any, by their index in ``rows``.
     """
 
     __slots__ = ("headers", "rows")
@@ -47,18 +46,18 @@ class BatchRows:
 def read_records(
     data: bytes, start: int, stop: int, header: BatchHeader, fetch_offset: int
 ) -> tuple[BatchRows, CorruptRecord | None]:
-    """Read as many records of a batch as are sound.
+    """Read the records of a batch up to the first corrupt one.
 
     Args:
-        data: where they lie, from ``start`` to ``stop``.
-        start: the first byte of the first one.
-        stop: the byte behind the last one.
+        data: the buffer of the records.
+        start: the position of the first record.
+        stop: the position after the last one.
         header: of the batch.
-        fetch_offset: records below it are left out.
+        fetch_offset: records below it are skipped.
 
     Returns:
-        The records, and what is wrong with the first one that is not sound. That error has an
-        offset if only this record is lost; else -1, as no record behind it can be read.
+        The records, and the error of the first corrupt one. That error has an offset if only this
+        record is lost; else -1, as no record after it can be read.
     """
     found = BatchRows()
     rows, base_offset, base_time = found.rows, header.base_offset, header.base_timestamp
@@ -108,7 +107,7 @@ def _timestamp(found: int) -> int:
 
 
 def _content(data: bytes, at: int, end: int) -> tuple[bytes | None, bytes | None, Headers]:
-    """Read what is behind a record's offset; it has to end with the record."""
+    """Return key, value and headers of a record, which have to end with it."""
     size, at = read_varint(data, at)
     key = None
     if size >= 0:
@@ -136,7 +135,7 @@ def _headers(data: bytes, at: int, end: int, count: int) -> Headers:
         size, at = read_varint(data, at)
         if not 0 <= size <= end - at:
             raise ValueError(f"length {size} of a header's name")
-        # Java reads a name that is no UTF-8 in this way, too.
+        # Java decodes invalid UTF-8 this way, too.
         name = data[at : at + size].decode(errors="replace")
         size, at = read_varint(data, at + size)
         value = None

@@ -1,22 +1,22 @@
-"""What a decompressor makes, taken step by step, so that no more than a bound is ever held."""
+"""Output of decompressors, gathered in steps, so that never more than a limit is held."""
 
 from io import BytesIO
 
 from zkconsumer.errors import CorruptRecord
 
 STEP_BYTES = 1 << 20
-"""The most that a decompressor is asked for at once, where asking again costs nothing."""
+"""The most that a decompressor is asked for at once, if asking again costs nothing."""
 
 
 class OverBound(CorruptRecord):
-    """Decompressed data would pass the bound; nothing larger was allocated."""
+    """Decompressed data would exceed the limit; nothing larger was allocated."""
 
 
 class BoundedOutput:
-    """Gathers pieces of output; small ones, which come in one piece, are not copied.
+    """Gathers pieces of output; a single piece is not copied.
 
     Args:
-        max_bytes: the most that may come.
+        max_bytes: the limit.
     """
 
     __slots__ = ("_first", "_free_bytes", "_max_bytes", "_rest")
@@ -32,10 +32,10 @@ class BoundedOutput:
         return min(most, self._free_bytes + 1)
 
     def expect(self, size_bytes: int) -> None:
-        """Refuse what is going to come, if it is too much.
+        """Check the announced size of further output.
 
         Raises:
-            OverBound: it is; what came before is let go of.
+            OverBound: it exceeds the limit; previous output is released.
         """
         if size_bytes > self._free_bytes:
             self._first, self._rest = b"", None
@@ -48,10 +48,10 @@ class BoundedOutput:
             )
 
     def add(self, piece: bytes) -> None:
-        """Take the next piece.
+        """Append a piece.
 
         Raises:
-            OverBound: it is beyond the bound; it and all before it are let go of.
+            OverBound: it exceeds the limit; all output is released.
         """
         self.expect(len(piece))
         self._free_bytes -= len(piece)
@@ -66,5 +66,5 @@ class BoundedOutput:
             self._first = b""
 
     def whole(self) -> bytes:
-        """Return all that came, in one piece; it is not copied for that."""
+        """Return all output in one piece; a single piece is not copied."""
         return self._first if self._rest is None else self._rest.getvalue()

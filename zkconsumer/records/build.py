@@ -22,19 +22,19 @@ _CRC_BYTES = 4
 def build_message_set(
     records: Iterable[Record], *, magic: int = 0, codec: Codec = Codec.NONE
 ) -> bytes:
-    """Build a message set; with a codec, one wrapper around all the records.
+    """Return a message set; with a codec, one wrapper around all records.
 
     Args:
-        records: in log order. Magic 0 has no room for their timestamps. In a wrapper of magic 1
-            they share one timestamp type, and if that is LOG_APPEND_TIME, one timestamp.
+        records: in log order. Magic 0 drops their timestamps. In a wrapper of magic 1 they share
+            one timestamp type, and if that is LOG_APPEND_TIME, one timestamp.
         magic: 0, or 1 for brokers from 0.10 on.
-        codec: NONE for plain messages.
+        codec: NONE for uncompressed messages.
 
     Returns:
-        The entries back to back; no bytes for no records.
+        The concatenated entries; empty without records.
 
     Raises:
-        LocalProtocolError: the records can't be written in that format.
+        LocalProtocolError: the records can't be encoded in that format.
         UnsupportedCodec: the library for the codec is not installed.
     """
     if magic not in MAGICS:
@@ -79,18 +79,18 @@ def wrap_message_set(
     timestamp: int = -1,
     timestamp_type: TimestampType = TimestampType.NONE,
 ) -> bytes:
-    """Compress a message set into one wrapper entry.
+    """Return a message set compressed into one wrapper.
 
     Args:
         inner: the set; its offsets are absolute in magic 0, counted from its start in magic 1.
         offset: the offset of the last message inside.
-        codec: how to compress.
+        codec: the codec to compress with.
         magic: the wrapper's.
-        timestamp: of the newest message inside, or the time of appending (magic 1).
-        timestamp_type: who set it (magic 1).
+        timestamp: of the newest message inside, or the append time (magic 1).
+        timestamp_type: the type of ``timestamp`` (magic 1).
 
     Raises:
-        LocalProtocolError: it can't be written in that format.
+        LocalProtocolError: it can't be encoded in that format.
         UnsupportedCodec: the library for the codec is not installed.
     """
     value = compress(codec, inner, magic=magic)

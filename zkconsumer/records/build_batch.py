@@ -39,19 +39,19 @@ _MARKER_VALUE = struct.Struct(">hi")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTraits:
-    """What a batch says besides its records.
+    """The header fields of a batch.
 
     Attributes:
-        base_offset: from which its records count; None for the first one's offset.
-        last_offset: the last offset that it stands for; None for the last one's. Compaction takes
-            records away at both ends and keeps these two.
+        base_offset: its base offset; None for the first record's offset.
+        last_offset: its last offset; None for the last record's. Compaction removes records at both
+            ends and keeps these two.
         leader_epoch: of the leader that appended it, -1 for none.
-        producer_id: whose it is, -1 if the producer is neither idempotent nor transactional.
+        producer_id: -1 if the producer is neither idempotent nor transactional.
         producer_epoch: of that id, -1 for none.
         base_sequence: of its first record, -1 for none.
         is_transactional: whether it belongs to a transaction.
         is_control: whether its record is a marker.
-        delete_horizon_ms: when its tombstones may go (KIP-534); None if that is not set.
+        delete_horizon_ms: when its tombstones may be deleted (KIP-534); None if it is not set.
     """
 
     base_offset: int | None = None
@@ -75,17 +75,17 @@ def build_batch(
     headers: Mapping[int, Headers] | None = None,
     traits: BatchTraits = PLAIN,
 ) -> bytes:
-    """Build one batch.
+    """Return a record batch.
 
     Args:
         records: in log order, of one timestamp type; if that is LOG_APPEND_TIME, of one timestamp.
-            None if ``traits`` says from where to where the batch goes.
-        codec: how its records are compressed.
-        headers: of the records that have some, by their place among them.
-        traits: what else it says.
+            May be empty if ``traits`` has both offsets.
+        codec: the codec to compress with.
+        headers: of the records that have any, by their index.
+        traits: its header fields.
 
     Raises:
-        LocalProtocolError: the records can't be written in that way.
+        LocalProtocolError: the records can't be encoded in that way.
         UnsupportedCodec: the library for the codec is not installed.
     """
     chosen = list(records)
@@ -122,15 +122,15 @@ def build_batch(
 def build_marker(
     marker: Marker, offset: int, *, timestamp: int, traits: BatchTraits, coordinator_epoch: int = 0
 ) -> bytes:
-    """Build the control batch that ends a producer's transaction.
+    """Return the control batch that ends a producer's transaction.
 
     Args:
         marker: COMMIT or ABORT.
-        offset: that it takes in the log.
+        offset: its offset in the log.
         timestamp: of its record.
-        traits: whose transaction it is, and the leader epoch; it is transactional and a control
-            batch whatever they say.
-        coordinator_epoch: of the coordinator that wrote it.
+        traits: producer and leader epoch; the result is transactional and a control batch
+            regardless of them.
+        coordinator_epoch: of the coordinator that ended the transaction.
     """
     written = BatchTraits(
         leader_epoch=traits.leader_epoch,
@@ -145,7 +145,7 @@ def build_marker(
 
 
 def with_crc(batch: bytes) -> bytes:
-    """Return the same batch with the CRC that its bytes ask for."""
+    """Return the batch with its CRC corrected."""
     crc = _CRC.pack(crc32c(batch[CHECKED_FROM:]))
     return batch[:_CRC_AT] + crc + batch[_CRC_AT + len(crc) :]
 
@@ -164,7 +164,7 @@ def _bounds(records: list[Record], traits: BatchTraits) -> tuple[int, int]:
 
 
 def _base_time(records: list[Record], traits: BatchTraits, what: str) -> int:
-    """Return the time that the others are distances from."""
+    """Return the base timestamp of the batch."""
     types = {record.timestamp_type for record in records}
     stamps = [record.timestamp for record in records]
     has_append_time = types == {TimestampType.LOG_APPEND_TIME}
@@ -189,7 +189,7 @@ def _flags(traits: BatchTraits) -> int:
 def _body(
     records: list[Record], base: int, base_time: int, headers: Mapping[int, Headers]
 ) -> bytes:
-    """Return the records, one behind the other."""
+    """Return the encoded records."""
     number, none, no_headers = _varint, varint(-1), varint(0)
     parts: list[bytes] = []
     for place, (offset, key, value, timestamp, _) in enumerate(records):
@@ -223,4 +223,4 @@ def _sized(data: bytes | None) -> bytes:
 
 
 _varint = lru_cache(maxsize=1 << 15)(varint)
-"""Offsets count up from 0 in every batch, and lengths are much alike."""
+"""Offsets count up from 0 in every batch, and lengths repeat."""

@@ -1,8 +1,8 @@
-"""CRC-32C, the checksum of batches of magic 2: the only door to ``crc32c``.
+"""CRC-32C, the checksum of record batches (magic 2): the only importer of ``crc32c``.
 
-The polynomial is Castagnoli's, not that of zlib's CRC-32 in magic 0 and 1. Where the processor has
-an instruction for it, the library uses it. The native core has one of its own, so the library,
-which brings dozens of modules along, is loaded when it is first asked.
+The polynomial is Castagnoli's, not that of zlib's CRC-32 in magic 0 and 1. The library uses the
+processor's instruction if it has one. The native core has its own, so the library, which imports
+dozens of modules, is loaded on first use.
 
 Source: Kafka 0.11 ``Crc32C``; RFC 3720, B.4.
 """

@@ -1,4 +1,4 @@
-"""CRC-32 for the decoder in Python: the only door to ``isal``.
+"""CRC-32 for the decoder in Python: the only importer of ``isal``.
 
 For a small message this is as much work as half of all the rest. Where ``isal`` is installed, it
 and zlib are tried once on import, for a tenth of a millisecond: which of them is quicker depends on
@@ -18,13 +18,13 @@ Crc32: TypeAlias = Callable[..., int]
 """``(data, start=0)``, as ``zlib.crc32``."""
 
 LARGE_BYTES = 256
-"""From here on data is large."""
+"""The size from which on data counts as large."""
 
 _ROUNDS, _CALLS = 8, 20
 
 
 def libraries() -> dict[str, Crc32]:
-    """Return what can compute it here, by name."""
+    """Return the available implementations, by name."""
     found: dict[str, Crc32] = {"zlib": zlib.crc32}
     with suppress(ImportError):
         found["isal"] = import_module("isal.isal_zlib").crc32
@@ -34,7 +34,7 @@ def libraries() -> dict[str, Crc32]:
 def quickest(
     candidates: Mapping[str, Crc32], size_bytes: int, now_ns: Callable[[], int] = perf_counter_ns
 ) -> str:
-    """Try these on data of a size, in turns: which of them was quickest at its best?"""
+    """Return the fastest of these at its best, tried in turns on data of a size."""
     data = bytes(size_bytes)
     best: dict[str, int] = {}
     for _ in range(_ROUNDS if len(candidates) > 1 else 0):
@@ -51,10 +51,10 @@ _libraries = libraries()
 _small, _large = quickest(_libraries, 100), quickest(_libraries, 1000)
 
 NAME: Final[str] = _small if _small == _large else f"{_small} and {_large}"
-"""The library that computes it in this process: for small data, and for large if another."""
+"""The implementation used in this process: for small data, and for large if another."""
 
 crc32_small: Final[Crc32] = _libraries[_small]
-"""The CRC-32 of some bytes; with a second argument, going on from that of the bytes before them."""
+"""Return the CRC-32 of bytes; a second argument continues from the CRC of the bytes before."""
 
 crc32_large: Final[Crc32] = _libraries[_large]
-"""The same, quicker where there are more than ``LARGE_BYTES``."""
+"""The same, faster for more than ``LARGE_BYTES``."""

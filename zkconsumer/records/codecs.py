@@ -1,7 +1,7 @@
-"""The compression codecs of Kafka, and the only door to the libraries of snappy, lz4 and zstd.
+"""Kafka's compression codecs; the only importer of the snappy, lz4 and zstd libraries.
 
-Rule: nothing here makes more than ``max_bytes`` of output, whatever the input claims.
-``decompress`` and ``compress`` know no offsets; whoever calls them adds the place to an error.
+Nothing here makes more than ``max_bytes`` of output, whatever the input claims. ``decompress`` and
+``compress`` know no offsets; callers add them to errors.
 """
 
 import zlib
@@ -20,16 +20,16 @@ _GZIP_WINDOW = 31
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE_BYTES = 16384
-"""How much is fed to zlib at once: what it has not used comes back as a copy."""
+"""How much is fed to zlib at once: unused input comes back as a copy."""
 
 _ZSTD_WINDOW_BYTES = 1 << 27
-"""The largest window that the format's own tools take, and the largest that Kafka's levels make."""
+"""The largest window of zstd's own tools and of Kafka's levels."""
 
 
 class Codec(IntEnum):
-    """The codec in the low bits of a message's or a batch's attributes.
+    """The codec in the low bits of the attributes of a message or batch.
 
-    Magic 0 and 1 know no zstd (KIP-110).
+    Magic 0 and 1 do not support zstd (KIP-110).
     """
 
     NONE = 0
@@ -40,27 +40,27 @@ class Codec(IntEnum):
 
 
 CODECS_OF_MESSAGES = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
-"""Those of magic 0 and 1."""
+"""The codecs of magic 0 and 1."""
 
 _MOST_SPARES = 4
 _zstd_spares: list[Any] = []
-"""Idle decompressors: a new one costs more than it does for a small batch. Any thread takes the
-last one, which nobody else has then; one that met an error does not come back."""
+"""Idle decompressors: a new one costs more than a small batch does. Threads pop and push them; one
+that met an error is not reused."""
 
 
 def decompress(codec: Codec, data: bytes | memoryview, *, magic: int, max_bytes: int) -> bytes:
     """Decompress a wrapper's value, or the records of a batch.
 
     Args:
-        codec: which codec; NONE gives the data back.
+        codec: NONE returns the data.
         data: the compressed bytes.
         magic: the magic of the wrapper or batch; it decides which lz4 header checksums are right.
-        max_bytes: the most that may come out.
+        max_bytes: the limit of the output.
 
     Raises:
-        OverBound: more than ``max_bytes`` would come out.
+        OverBound: the output would exceed ``max_bytes``.
         UnsupportedCodec: the library for it is not installed.
-        CorruptRecord: not data of this codec, damaged or cut off.
+        CorruptRecord: the data is of another codec, damaged or incomplete.
     """
     raw = bytes(data)
     try:
@@ -76,7 +76,7 @@ def decompress(codec: Codec, data: bytes | memoryview, *, magic: int, max_bytes:
             case Codec.ZSTD:
                 return _unzstd(raw, max_bytes)
     except CorruptRecord:
-        raise  # one of ours, which is a RuntimeError as well
+        raise  # our own error, which is a RuntimeError as well
     except (ValueError, zlib.error, RuntimeError, snappy.UncompressError) as error:
         name = codec.name.lower()
         raise _nowhere(f"can't decompress {len(raw)} bytes of {name}: {error}") from error
@@ -86,9 +86,9 @@ def compress(codec: Codec, data: bytes, *, magic: int) -> bytes:
     """Compress an inner message set, or a batch's records, as the original's producer does.
 
     Args:
-        codec: which codec; NONE gives the data back.
+        codec: NONE returns the data.
         data: the inner message set, or the records.
-        magic: 0 writes the lz4 header checksum that 0.8 and 0.9 brokers ask for.
+        magic: 0 writes the lz4 header checksum that 0.8 and 0.9 brokers expect.
 
     Raises:
         UnsupportedCodec: the library for it is not installed.
@@ -123,7 +123,7 @@ def _nowhere(reason: str) -> CorruptRecord:
 
 
 def _gunzip(data: bytes, max_bytes: int) -> bytes:
-    """Unpack all gzip members; what follows the last one is ignored, as Java does."""
+    """Decompress all gzip members; trailing bytes are ignored, as in Java."""
     output = BoundedOutput(max_bytes)
     position = 0
     while True:
@@ -154,9 +154,9 @@ def _unsnap(data: bytes, max_bytes: int) -> bytes:
 
 
 def _unlz4(data: bytes, magic: int, max_bytes: int) -> bytes:
-    """Unpack one frame; what follows its end mark is ignored, as Java does."""
+    """Decompress one frame; bytes after its end mark are ignored, as in Java."""
     unpacker = _lz4_frame().LZ4FrameDecompressor()
-    # Each call copies the input that is left over, so a few large steps, none beyond the bound.
+    # Each call copies the remaining input, so a few large steps, none beyond the limit.
     step = 8 * len(data) + 65536
     output = BoundedOutput(max_bytes)
     todo = lz4_header.repaired(data, magic=magic)
@@ -170,9 +170,9 @@ def _unlz4(data: bytes, magic: int, max_bytes: int) -> bytes:
 
 
 def _unzstd(data: bytes, max_bytes: int) -> bytes:
-    """Unpack all frames; anything behind the last one is an error, as in Java."""
+    """Decompress all frames; trailing bytes are an error, as in Java."""
     library = _zstandard()
-    # The library takes input that ends within a frame for all there was.
+    # The library takes input that ends within a frame for complete.
     zstd_frames.check_whole(data)
     output = BoundedOutput(max_bytes)
     try:
@@ -194,7 +194,7 @@ def _lz4_frame() -> Any:  # the library has no types
     return _optional("lz4.frame", "lz4", package="lz4")
 
 
-def _zstandard() -> Any:  # its classes are built in C, and it is not there for everybody
+def _zstandard() -> Any:  # the library is written in C without types, and optional
     return _optional("zstandard", "zstd", package="zstandard")
 
 

@@ -1,7 +1,7 @@
-"""What a poll gives: a record with the names that kafka-python's users know.
+"""The records that a poll returns, with kafka-python's names.
 
-Keys and values are made out of bytes when they are asked for: a deserialiser that raises does so
-where the value is used, and the consumer goes on undisturbed.
+Keys and values are deserialized when they are read: an error of a deserializer is raised where the
+value is used, and the consumer is unaffected.
 """
 
 from abc import ABCMeta
@@ -13,25 +13,25 @@ from zkconsumer.model import RecordFields, TimestampType, TopicPartition
 from zkconsumer.records.rows import Headers, Row
 
 Deserializer: TypeAlias = Callable[..., Any]
-"""Makes a key or a value out of its bytes; see ``deserialized``."""
+"""Makes a key or value of its bytes; see ``deserialized``."""
 
 FIELDS: Final = RecordFields._fields
-"""The names of what a record has, in the order in which it has that as a tuple."""
+"""The names of a record's fields, in the order of its tuple."""
 
 
 def deserialized(
     make: Deserializer | None, data: bytes | None, headers: Callable[[], object]
 ) -> Any:
-    """Give what a deserialiser makes of a key or a value.
+    """Return a deserialized key or value.
 
-    One that has the attribute ``takes_headers`` is called with the record's headers in front. Null
-    is given to it, too, as it may have something to say for that; where it can't take it, which
-    is told by a ``TypeError`` or an ``AttributeError``, null stays None.
+    A deserializer with the attribute ``takes_headers`` is called with the record's headers first.
+    It is called for null, too; if it raises ``TypeError`` or ``AttributeError`` then, null stays
+    None.
 
     Args:
-        make: the deserialiser; None leaves the bytes.
-        data: None is null.
-        headers: gives those of the record.
+        make: the deserializer; None returns the bytes.
+        data: the bytes; None is null.
+        headers: returns the record's headers.
     """
     if make is None:
         return data
@@ -45,12 +45,12 @@ def deserialized(
 
 
 class RecordOrigin:
-    """What the records of one partition have in common.
+    """The common properties of one partition's records.
 
     Args:
-        topic_partition: where they lie.
-        key_deserializer: what makes their keys; None leaves the bytes.
-        value_deserializer: the same for values.
+        topic_partition: their partition.
+        key_deserializer: for their keys; None returns the bytes.
+        value_deserializer: for their values; None returns the bytes.
     """
 
     __slots__ = ("key_deserializer", "native", "partition", "topic", "value_deserializer")
@@ -64,12 +64,12 @@ class RecordOrigin:
         self.topic, self.partition = topic_partition
         self.key_deserializer = key_deserializer
         self.value_deserializer = value_deserializer
-        # What the native core made of it, once it was asked.
+        # The native core's counterpart, once it is needed.
         self.native: Any = None
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Where the records lie."""
+        """The partition of the records."""
         return TopicPartition(self.topic, self.partition)
 
     def __repr__(self) -> str:
@@ -77,20 +77,20 @@ class RecordOrigin:
 
 
 class ConsumerRecord(metaclass=ABCMeta):
-    """A record with its place in the log (Kafka ``ConsumerRecord``; names as in kafka-python).
+    """A record with its position in the log (Kafka ``ConsumerRecord``; names as in kafka-python).
 
-    It is a sequence, too: of the same fields in the same order as kafka-python's named tuple, with
-    that one's ``_fields``, ``_asdict``, ``_replace`` and ``_make``; called, it makes such a tuple
-    (``RecordFields``). What the native core makes is one of these, by ``isinstance``, and so are
-    those tuples. Two are equal if the log says the same of both: bytes are compared, not what
-    deserialisers make of them. With a tuple it is compared as one.
+    It is also a sequence of the same fields in the same order as kafka-python's named tuple, with
+    ``_fields``, ``_asdict``, ``_replace`` and ``_make``; calling the class makes such a tuple
+    (``RecordFields``). Records of the native core are instances by ``isinstance``, and so are those
+    tuples. Two records are equal if their bytes in the log are, whatever their deserializers
+    return; a record equals a tuple if the fields do.
 
-    A pickled record brings its key and value along as they are made, and needs no deserialiser
-    where it is unpickled.
+    A pickled record holds its deserialized key and value, and needs no deserializer when it is
+    unpickled.
     """
 
     __slots__ = ("_headers", "_leader_epoch", "_origin", "_row")
-    # Set by ``consumer_records``, which calls nothing for each record.
+    # Set by ``consumer_record``, which bypasses the constructor.
     _origin: RecordOrigin
     _row: Row
     _headers: Headers
@@ -102,12 +102,12 @@ class ConsumerRecord(metaclass=ABCMeta):
     _fields = FIELDS
 
     def __new__(cls, *values: Any, **named: Any) -> RecordFields:  # type: ignore[misc]
-        """Make a tuple of all its fields, for tests; those that are read come out of polls."""
+        """Return a tuple of all fields, for tests; real records are returned by polls."""
         return RecordFields(*values, **named)
 
     @classmethod
     def _make(cls, values: Iterable[Any]) -> RecordFields:
-        """Return the same of an iterable."""
+        """Return a tuple of the fields in an iterable."""
         return RecordFields._make(values)
 
     def _asdict(self) -> dict[str, Any]:
@@ -115,14 +115,14 @@ class ConsumerRecord(metaclass=ABCMeta):
         return dict(zip(FIELDS, self, strict=True))
 
     def _replace(self, **named: Any) -> RecordFields:
-        """Have other values in some fields."""
+        """Return a tuple with other values in some fields."""
         return RecordFields._make(self)._replace(**named)
 
     def __len__(self) -> int:
         return len(FIELDS)
 
     def __getitem__(self, index: Any) -> Any:
-        # What was not asked for is not deserialised.
+        # Only requested fields are deserialized.
         if isinstance(index, slice):
             return tuple(getattr(self, name) for name in FIELDS[index])
         return getattr(self, FIELDS[index])
@@ -131,90 +131,90 @@ class ConsumerRecord(metaclass=ABCMeta):
         return iter(self[:])
 
     def index(self, value: object, *bounds: int) -> int:
-        """Return where that value is; ValueError where it is not."""
+        """Return the index of a value; raise ValueError if it is absent."""
         return tuple(self).index(value, *bounds)
 
     def count(self, value: object) -> int:
-        """Return how many fields have that value."""
+        """Return the number of fields with that value."""
         return tuple(self).count(value)
 
     @property
     def topic(self) -> str:
-        """The topic it was read from."""
+        """The record's topic."""
         return self._origin.topic
 
     @property
     def partition(self) -> int:
-        """The number of its partition."""
+        """The number of the record's partition."""
         return self._origin.partition
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Where it was read from."""
+        """The record's partition."""
         return self._origin.topic_partition
 
     @property
     def leader_epoch(self) -> int:
-        """The epoch of the leader that wrote it; -1 if that is not known (magic 0 and 1)."""
+        """The epoch of the leader that appended it; -1 if unknown (magic 0 and 1)."""
         return self._leader_epoch
 
     @property
     def offset(self) -> int:
-        """The record's own offset in the log."""
+        """The record's offset."""
         return self._row[0]
 
     @property
     def timestamp(self) -> int:
-        """Milliseconds since the epoch, -1 where the log has none (magic 0)."""
+        """Milliseconds since the epoch; -1 in magic 0, which has none."""
         return self._row[3]
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Who set the timestamp: 0 the producer, 1 the broker, -1 nobody."""
+        """The type of the timestamp: 0 create time, 1 log append time, -1 none."""
         return TimestampType(self._row[4])
 
     @property
     def key(self) -> Any:
-        """The key, deserialised now."""
+        """The deserialized key."""
         return deserialized(
             self._origin.key_deserializer, self._row[1], lambda: list(self._headers)
         )
 
     @property
     def value(self) -> Any:
-        """The value, deserialised now; see ``raw_value`` for whether it is a delete marker."""
+        """The deserialized value; ``raw_value`` is None for a tombstone."""
         return deserialized(
             self._origin.value_deserializer, self._row[2], lambda: list(self._headers)
         )
 
     @property
     def raw_key(self) -> bytes | None:
-        """The key's bytes."""
+        """The key's bytes; None if it is null."""
         return self._row[1]
 
     @property
     def raw_value(self) -> bytes | None:
-        """The value's bytes."""
+        """The value's bytes; None if it is null."""
         return self._row[2]
 
     @property
     def headers(self) -> list[tuple[str, bytes | None]]:
-        """Name and value of each header, in its order; a name may come more than once."""
+        """Name and value of each header, in order; names may repeat."""
         return list(self._headers)
 
     @property
     def serialized_key_size(self) -> int:
-        """How many bytes the key has, -1 where it is null."""
+        """The size of the key in bytes, -1 if it is null."""
         return -1 if self._row[1] is None else len(self._row[1])
 
     @property
     def serialized_value_size(self) -> int:
-        """How many bytes the value has, -1 where it is null."""
+        """The size of the value in bytes, -1 if it is null."""
         return -1 if self._row[2] is None else len(self._row[2])
 
     @property
     def serialized_header_size(self) -> int:
-        """How many bytes the names and values of its headers have, -1 where it has none."""
+        """The size of the headers' names and values in bytes, -1 without headers."""
         return header_size(self._headers)
 
     def __eq__(self, other: object) -> bool:
@@ -241,9 +241,9 @@ _NEW: Callable[[type[ConsumerRecord]], ConsumerRecord] = object.__new__
 def consumer_record(
     origin: RecordOrigin, row: Row, headers: Headers, leader_epoch: int
 ) -> ConsumerRecord:
-    """Make a record of parts that are there already, without a call of its constructor."""
+    """Return a record of its parts, bypassing the constructor for speed."""
     made = _NEW(ConsumerRecord)
-    made._origin = origin  # noqa: SLF001 - it is one of ours
+    made._origin = origin  # noqa: SLF001 - an instance of our class
     made._row = row  # noqa: SLF001
     made._headers = headers  # noqa: SLF001
     made._leader_epoch = leader_epoch  # noqa: SLF001
@@ -251,14 +251,14 @@ def consumer_record(
 
 
 def header_size(headers: Headers | list[tuple[str, bytes | None]]) -> int:
-    """What kafka-python counts: the bytes of names and values, -1 where there are no headers."""
+    """Return the bytes of the headers' names and values, -1 without headers, as kafka-python."""
     if not headers:
         return -1
     return sum(len(name.encode()) + len(value or b"") for name, value in headers)
 
 
 def facts_of(record: ConsumerRecord) -> tuple[object, ...]:
-    """Return what equal records have in common, whichever engine made them."""
+    """Return the values that equality compares, whichever engine made the record."""
     return (
         *(record.topic, record.partition, record.leader_epoch, record.offset),
         *(record.timestamp, int(record.timestamp_type), record.raw_key, record.raw_value),
@@ -267,7 +267,7 @@ def facts_of(record: ConsumerRecord) -> tuple[object, ...]:
 
 
 def text_of(record: ConsumerRecord) -> str:
-    """Its representation. The bytes are shown: no deserialiser can get in the way of a log line."""
+    """Return the representation, with raw bytes: no deserializer can break a log line."""
     return (
         f"ConsumerRecord(topic={record.topic!r}, partition={record.partition}, "
         f"leader_epoch={record.leader_epoch}, offset={record.offset}, "
@@ -277,7 +277,7 @@ def text_of(record: ConsumerRecord) -> str:
 
 
 class _Given:
-    """Stands for a deserialiser behind unpickling: gives what the real one made."""
+    """A deserializer that returns the value of an unpickled record."""
 
     __slots__ = ("made",)
 
@@ -289,9 +289,9 @@ class _Given:
 
 
 def parts_of(record: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return how to make it again, in a process with whichever engine: for ``pickle`` and ``copy``.
+    """Return constructor and arguments for ``pickle`` and ``copy``, independent of the engine.
 
-    Deserialisers are functions, often nameless ones, which can't be pickled: what they make is.
+    Deserializers, often lambdas, can't be pickled: their results are.
     """
     row = (
         *(record.offset, record.raw_key, record.raw_value, record.timestamp),
@@ -309,7 +309,7 @@ def parts_of(record: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 def made_again(
     place: tuple[str, int], leader_epoch: int, row: Row, headers: Headers, made: dict[str, Any]
 ) -> ConsumerRecord:
-    """Return the other way round. What was pickled names it: it stays under this name."""
+    """Return the record of ``parts_of``. Pickles refer to this function: never rename it."""
     key = _Given(made["key"]) if "key" in made else None
     value = _Given(made["value"]) if "value" in made else None
     origin = RecordOrigin(TopicPartition(*place), key, value)

@@ -1,8 +1,8 @@
-"""Turns the bytes of one fetched partition into records; never raises, whatever the bytes.
+"""Decodes the bytes of a fetched partition to records; never raises, whatever the bytes.
 
-A record set is a row of entries. Each is handed to the reader of its magic, which takes as many
-entries of its own kind as follow each other: messages, batches, or first these and then those, as
-a broker was when it wrote them. What only batches have, ``decode_batches`` gives besides.
+A record set is a sequence of entries. Each goes to the reader of its magic, which reads as many
+entries of its own kind as follow each other: messages, batches, or first messages and then batches,
+if the broker was upgraded between. ``decode_batches`` adds headers and leader epochs.
 """
 
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ from zkconsumer.records.rows import Rows, made, plain
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodedRows:
-    """What one record set held, with records that are made when they are asked for.
+    """The content of a record set, with records made on access.
 
     Attributes:
         records: the records at or above the fetch offset, in log order.
-        next_offset: where to fetch next: behind the last whole entry that was read, and never
-            below the fetch offset. With an error, a fetch from here meets the same entry again.
-        valid_bytes: the size of the whole entries that were read.
-        first_entry_size_bytes: the size of the first entry, with its 12 bytes of header, where
-            that header is there but the entry does not fit into the data; else None.
-        error: what is wrong with the entry at which reading stopped; None if nothing.
-        memory_bytes: what the records take in memory, as ``memory.records_bytes`` counts it.
+        next_offset: the next fetch offset: after the last whole entry read, never below the fetch
+            offset. With an error, a fetch from here reads the same entry again.
+        valid_bytes: the size of the entries read.
+        first_entry_size_bytes: the size of the first entry, including its header of 12 bytes, if
+            the header is complete but the entry is not; else None.
+        error: of the entry at which reading stopped; None if there is none.
+        memory_bytes: the memory of the records, as of ``memory.records_bytes``.
     """
 
     records: Sequence[Record]
@@ -42,7 +42,7 @@ class DecodedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodedSet(DecodedRows):
-    """The same with records that are made already."""
+    """A ``DecodedRows`` whose records are made already."""
 
     records: list[Record]
 
@@ -56,17 +56,17 @@ def decode_record_set(
 ) -> DecodedSet:
     """Decode the record set that a broker returned for a fetch from ``fetch_offset``.
 
-    Entries below ``fetch_offset`` are ignored unread, so after a CorruptRecord reading can
-    go on at its ``next_offset`` even in the middle of a compressed set.
+    Entries below ``fetch_offset`` are skipped unread, so after a CorruptRecord reading can continue
+    at its ``next_offset`` even in the middle of a compressed set.
 
     Args:
-        data: the record set, its last entry perhaps cut off. Records are copies of its bytes.
-        fetch_offset: the first offset wanted; a compressed set may begin before it.
-        max_decompressed_bytes: how much all compressed sets in ``data`` may become. Where the
-            first one needs more, that is an error. Where a later one does, the record set ends
-            in front of it, as if cut off.
-        enough_bytes: once so much is decompressed, the record set ends in front of the next
-            compressed one, as if cut off.
+        data: the record set, whose last entry may be incomplete. Records copy its bytes.
+        fetch_offset: the first offset to return; a compressed set may begin before it.
+        max_decompressed_bytes: the limit of all compressed sets in ``data`` together. It is an
+            error if the first one exceeds it. If a later one does, the record set ends before it,
+            as if truncated.
+        enough_bytes: once this much is decompressed, the record set ends before the next compressed
+            one, as if truncated.
     """
     decoded = decode_rows(
         data,
@@ -91,18 +91,18 @@ def decode_rows(
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
 ) -> DecodedRows:
-    """Decode as ``decode_record_set`` does, without making records."""
+    """Decode like ``decode_record_set``, without making records."""
     gathered = GatheredBatches(fetch_offset, max_decompressed_bytes, enough_bytes)
     return decode_rest(bytes(data), 0, gathered)
 
 
 def decode_rest(whole: bytes, position: int, gathered: GatheredBatches) -> DecodedRows:
-    """Decode a record set of which the front was read already.
+    """Decode the rest of a partly read record set.
 
     Args:
-        whole: the record set; places in errors are counted from its first byte.
-        position: where its first entry begins that was not read.
-        gathered: what reading came to so far.
+        whole: the record set; positions in errors count from its start.
+        position: of the first unread entry.
+        gathered: the result so far.
     """
     position, error = read_on(whole, position, gathered)
     cut_off = cut_off_entry(whole)
@@ -119,7 +119,7 @@ def decode_rest(whole: bytes, position: int, gathered: GatheredBatches) -> Decod
 def read_on(
     whole: bytes, position: int, gathered: GatheredBatches
 ) -> tuple[int, CorruptRecord | None]:
-    """Read a record set from a position on: gives where it ended, and what is wrong there."""
+    """Read a record set from a position; return where reading stopped, and the error there."""
     try:
         while not gathered.is_full:
             before = position
@@ -132,7 +132,7 @@ def read_on(
 
 
 def _read_alike(data: bytes, position: int, gathered: GatheredBatches) -> int:
-    """Read the entries of one format from a position on; what can't be read any more is left."""
+    """Read the entries of one format; return the position of the first other entry."""
     entry = entry_at(data, position)
     if entry is None:
         return position
@@ -143,7 +143,7 @@ def _read_alike(data: bytes, position: int, gathered: GatheredBatches) -> int:
         return read_messages(data, position, gathered)
     error = corrupt_batch(data, entry, f"record format with magic {entry.magic} is not supported")
     if error.next_offset is None:
-        # Nothing tells that it was a batch: then it is a message, of one offset.
+        # Nothing says that it was a batch: then it counts as a message, of one offset.
         error.next_offset = offset_behind(entry.offset)
     if passed_over(error, gathered.fetch_offset):
         return entry.stop

@@ -1,7 +1,7 @@
-"""Turns the bytes of one fetched partition into records, with what only batches have; never raises.
+"""Decodes the bytes of a fetched partition, with headers and leader epochs; never raises.
 
-It is ``decode`` with headers and leader epochs *beside* the rows, so that whatever carries rows
-carries these as well (few records have headers), and with transactions that were aborted left out.
+Headers and leader epochs lie *beside* the rows, so that they travel with them (few records have
+headers); aborted transactions are dropped.
 """
 
 from bisect import bisect_right
@@ -19,18 +19,18 @@ from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodedBatches(DecodedRows):
-    """What one record set held. The attributes of ``DecodedRows`` mean what they say there.
+    """The content of a record set. The attributes of ``DecodedRows`` mean the same here.
 
-    A batch that is dropped or empty moves ``next_offset`` as any other, so there may be progress
+    A dropped or empty batch advances ``next_offset`` like any other, so there may be progress
     without records.
 
     Attributes:
-        records: made when they are asked for; without headers, which a ``Record`` has no room for.
-        headers: of the records that have some, by their index in ``records``.
-        leader_epochs: pairs of an index in ``records`` and the epoch of the leader that wrote the
-            records from there on, -1 where it is not known; ascending by index.
-        last_leader_epoch: of the last batch that was read, whether it held records for us or not;
-            -1 if that is not known. It belongs to the position ``next_offset`` (KIP-320).
+        records: made on access; without headers, which a ``Record`` has no field for.
+        headers: of the records that have any, by their index in ``records``.
+        leader_epochs: pairs of an index in ``records`` and the leader epoch of the records from
+            there on, -1 if unknown; ascending by index.
+        last_leader_epoch: of the last batch read, with visible records or not; -1 if unknown. It
+            belongs to ``next_offset`` (KIP-320).
     """
 
     records: Rows
@@ -39,7 +39,7 @@ class DecodedBatches(DecodedRows):
     last_leader_epoch: int
 
     def leader_epoch(self, index: int) -> int:
-        """The epoch of the leader that wrote the record at an index; -1 if it is not known."""
+        """Return the leader epoch of the record at an index; -1 if unknown."""
         place = bisect_right(self.leader_epochs, index, key=lambda pair: pair[0])
         return self.leader_epochs[place - 1][1] if place else NO_LEADER_EPOCH
 
@@ -56,16 +56,16 @@ def decode_batches(
     """Decode the record set that a broker returned for a fetch from ``fetch_offset``.
 
     Args:
-        data: the record set, its last entry perhaps cut off. Records are copies of its bytes.
-        fetch_offset: the first offset wanted; a batch may begin before it.
-        max_decompressed_bytes: how much all batches and compressed sets in ``data`` may become.
-            Where the first one needs more, that is an error. Where a later one does, the record set
-            ends in front of it, as if cut off.
-        enough_bytes: once so much is decompressed, the record set ends in front of the next
-            compressed batch or set, as if cut off.
-        isolation: whether batches of aborted transactions are left out. Control batches always are.
-        aborted: the aborted transactions of *this* answer; it has them if it was asked for with
-            the same isolation.
+        data: the record set, whose last entry may be incomplete. Records copy its bytes.
+        fetch_offset: the first offset to return; a batch may begin before it.
+        max_decompressed_bytes: the limit of all batches and compressed sets in ``data`` together.
+            It is an error if the first one exceeds it. If a later one does, the record set ends
+            before it, as if truncated.
+        enough_bytes: once this much is decompressed, the record set ends before the next compressed
+            batch or set, as if truncated.
+        isolation: whether aborted transactions are dropped. Control batches always are.
+        aborted: the aborted transactions of *this* fetch response, which lists them if it was
+            requested with the same isolation level.
     """
     committed = None
     if isolation is IsolationLevel.READ_COMMITTED:
@@ -75,12 +75,12 @@ def decode_batches(
 
 
 def decode_batches_from(whole: bytes, position: int, gathered: GatheredBatches) -> DecodedBatches:
-    """Decode a record set of which the front was read already, as ``decode.decode_rest`` does.
+    """Decode the rest of a partly read record set, like ``decode.decode_rest``.
 
     Args:
-        whole: the record set; places in errors are counted from its first byte.
-        position: where its first entry begins that was not read.
-        gathered: what reading came to so far.
+        whole: the record set; positions in errors count from its start.
+        position: of the first unread entry.
+        gathered: the result so far.
     """
     position, error = read_on(whole, position, gathered)
     cut_off = cut_off_entry(whole)

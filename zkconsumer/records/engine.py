@@ -1,7 +1,7 @@
-"""Which decoder runs: the native one where it was built, else the one in Python.
+"""Selects the decoder: the native one if it was built, else the one in Python.
 
 Both give the same results and the same errors. ``ZKCONSUMER_PURE=1`` in the environment forces the
-one in Python. This is the only place that decides, once, when it is imported.
+one in Python. Only this module decides, once, on import.
 """
 
 import os
@@ -19,7 +19,7 @@ _PURE_CRC: Final = f"CRC-32 by {checksum.NAME}"
 
 
 class Engine(StrEnum):
-    """What decodes record sets."""
+    """The implementations of the decoder."""
 
     NATIVE = "native"
     PURE = "pure"
@@ -29,14 +29,14 @@ def _choose() -> tuple[Engine, str, str]:
     if os.environ.get(SWITCH, "0") not in ("", "0"):
         return Engine.PURE, checksum.NAME, f"{SWITCH} is set; {_PURE_CRC}"
     try:
-        from zkconsumer.native import _core  # noqa: PLC0415 - it may be missing, or not be wanted
+        from zkconsumer.native import _core  # noqa: PLC0415 - may be missing or disabled
     except ImportError as error:
         return Engine.PURE, checksum.NAME, f"the native core is not there: {error}; {_PURE_CRC}"
     return Engine.NATIVE, _core.CRC32_NAME, _how(_core.CRC32_NAME, _core.LIBRARIES)
 
 
 def _how(crc: str, libraries: Mapping[str, str | None]) -> str:
-    """Say what the native core was built with, and what that leaves to Python."""
+    """Describe how the native core was built, and what that leaves to Python."""
     linked = [f"{name} {version}" for name, version in libraries.items() if version]
     missing = [name for name, version in libraries.items() if not version]
     left = f"built without {', '.join(missing)}: Python decompresses" if missing else ""
@@ -46,13 +46,13 @@ def _how(crc: str, libraries: Mapping[str, str | None]) -> str:
 _choice = _choose()
 
 ENGINE: Final[Engine] = _choice[0]
-"""Which one runs in this process."""
+"""The decoder of this process."""
 
 CRC: Final[str] = _choice[1]
-"""What computes CRC-32: the way of the native core, or the library of the pure engine."""
+"""The implementation of CRC-32: the native core's, or the pure engine's library."""
 
 WHY: Final[str] = _choice[2]
-"""For people: why this one, or how it runs."""
+"""Why this decoder was selected, or how it runs, as text."""
 
 decode_fetched: FetchedDecoder = pure_fetched.decode_fetched
 
@@ -74,7 +74,7 @@ def believed(
     is_again: bool,
     max_decompressed_bytes: int,
 ) -> offset_order.Believed:
-    """Judge the offsets of a set that a broker sent; see ``offset_order.believed``."""
+    """Validate the offsets of a fetched set; see ``offset_order.believed``."""
     return offset_order.believed(
         data,
         fetch_offset=fetch_offset,

@@ -1,7 +1,7 @@
-"""Cutting a record set into entries, which every magic shares, and what reading one gathers.
+"""Splits a record set into entries, which every magic shares, and gathers what readers find.
 
 ``entry: offset int64 | size int32 | size bytes``; whatever the format, the magic byte is the
-entry's byte 16. A fetch may cut off its last entry: that ends the set and is no error.
+    entry's byte 16. A fetch may truncate its last entry: that ends the set and is no error.
 
 Source: Kafka 0.8.2.2 ``ByteBufferMessageSet``, 0.10 ``Record``, 0.11 ``DefaultRecordBatch``.
 """
@@ -13,7 +13,7 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.records.rows import Row
 
 HEADER_BYTES = 12
-"""Offset and size, in front of every entry."""
+"""Offset and size, at the start of every entry."""
 
 MIN_ENTRY_SIZE = 14
 """The smallest message: magic 0, null key and null value."""
@@ -25,7 +25,7 @@ _INT8 = struct.Struct(">b")
 
 
 class Entry(NamedTuple):
-    """Where a complete entry lies; ``offset`` is absolute, whatever its bytes say."""
+    """The bounds of a complete entry; ``offset`` is absolute, whatever its bytes say."""
 
     offset: int
     position: int
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
         *,
         can_skip: bool = True,
     ) -> CorruptRecord:
-        """Make the error about this entry; reading could go on behind it if ``can_skip``."""
+        """Return the error of this entry; reading could continue after it if ``can_skip``."""
         return kind(
             reason,
             offset=self.offset,
@@ -51,17 +51,17 @@ class Entry(NamedTuple):
 
 
 class Gathered:
-    """What the readers of all magics add to while they walk through one record set.
+    """The result of the readers of all magics as they walk through one record set.
 
     Attributes:
-        fetch_offset: records below it are left out.
+        fetch_offset: records below it are skipped.
         rows: the records so far, in log order.
-        memory_bytes: what they take in memory, as ``memory.records_bytes`` counts it.
-        next_offset: behind the last complete entry; never goes back.
+        memory_bytes: the memory of the rows, as of ``memory.records_bytes``.
+        next_offset: the offset after the last complete entry; never decreases.
         room_bytes: how much may still be decompressed.
         bound_bytes: how much could be decompressed at the start.
-        enough_bytes: with so much decompressed no further set is begun.
-        is_full: the set ends here because the rest needs another fetch's room.
+        enough_bytes: once this much is decompressed, no further set is begun.
+        is_full: the set ends early; the rest needs the capacity of another fetch.
     """
 
     __slots__ = (
@@ -89,23 +89,23 @@ class Gathered:
 
     @property
     def has_enough(self) -> bool:
-        """Whether the next compressed set should wait for another call."""
+        """Whether the next compressed set should be left to another call."""
         used_bytes = self.bound_bytes - self.room_bytes
         return 0 < used_bytes >= self.enough_bytes
 
     def advance(self, offset: int) -> None:
-        """Note that the entry at ``offset`` has been read."""
+        """Record that the entry at ``offset`` has been read."""
         if offset >= self.next_offset:
             self.next_offset = offset_behind(offset)
 
 
 def offset_behind(offset: int) -> int:
-    """Return the offset to read after this one; stays an int64 for a damaged offset too."""
+    """Return the offset after this one; stays an int64 for a corrupt offset, too."""
     return min(offset + 1, _MAX_OFFSET)
 
 
 def entry_at(data: bytes, position: int, base_offset: int = 0) -> Entry | None:
-    """Find the entry at a position; None where the data ends before it does.
+    """Return the entry at a position; None if the data ends before it does.
 
     Raises:
         CorruptRecord: its size or offset is invalid.
@@ -127,7 +127,7 @@ def entry_at(data: bytes, position: int, base_offset: int = 0) -> Entry | None:
 
 
 def offset_at(data: bytes | memoryview) -> int | None:
-    """Return the offset that an entry in front of the data claims; None without its header."""
+    """Return the offset of the first entry; None if its header is incomplete."""
     if len(data) < HEADER_BYTES:
         return None
     offset: int = _HEADER.unpack_from(data, 0)[0]
@@ -135,10 +135,10 @@ def offset_at(data: bytes | memoryview) -> int | None:
 
 
 class CutOff(NamedTuple):
-    """An entry of which only the front is there.
+    """An incomplete entry at the end of the data.
 
-    ``size_bytes`` is its whole size, header included. ``next_offset`` is where reading would go on
-    behind it; None where its front does not tell.
+    ``size_bytes`` is its whole size, header included. ``next_offset`` is the offset to continue at
+    after it; None if its start does not tell.
     """
 
     size_bytes: int
@@ -146,13 +146,13 @@ class CutOff(NamedTuple):
 
 
 def cut_off_entry(data: bytes | memoryview) -> CutOff | None:
-    """Return what is known of the first entry if it does not fit into the data, else None."""
+    """Return the first entry if it is incomplete, else None."""
     if len(data) < HEADER_BYTES:
         return None
     offset, size = _HEADER.unpack_from(data, 0)
     whole: int = HEADER_BYTES + size
     if size < MIN_ENTRY_SIZE or whole <= len(data):
         return None
-    # Only up to magic 1 is an entry's offset that of the last message in it.
+    # Only up to magic 1 an entry's offset is that of its last message.
     is_last = offset >= 0 and len(data) > _MAGIC_AT and data[_MAGIC_AT] in (0, 1)
     return CutOff(whole, offset_behind(offset) if is_last else None)

@@ -1,8 +1,8 @@
-"""Decoding for a poll, with whichever engine runs here: the door for those who fetch.
+"""Decodes fetched records for polls with the engine of this process.
 
-``decode_fetched`` takes what a broker answered to a Fetch of any version, whatever magics are in
-it; never raises, whatever the bytes. It may run in any thread, and where the native core is there,
-it does most of its work without the GIL.
+``decode_fetched`` takes the record set of a Fetch response of any version, with any magics; it
+never raises, whatever the bytes. It may run in any thread, and the native core does most of its
+work without the GIL.
 """
 
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin

@@ -1,7 +1,7 @@
-"""The quick way through messages of magic 0 that have a key and a value.
+"""A fast path for messages of magic 0 that have a key and a value.
 
-It does what ``legacy`` does for all messages, with fewer cases in its way. Whatever is not such a
-message in every byte, sound or not, is left to ``legacy``, which judges it.
+It does what ``legacy`` does for all messages, with fewer cases. Anything else, valid or not, is
+left to ``legacy``, the reference.
 """
 
 import struct
@@ -16,7 +16,7 @@ _OVERHEAD_BYTES = HEADER_BYTES + MIN_ENTRY_SIZE
 
 
 def read_keyed(data: bytes, position: int, gathered: Gathered) -> int:
-    """Read such messages as long as their offsets ascend from the fetch offset on.
+    """Read keyed messages as long as their offsets ascend from the fetch offset on.
 
     Returns:
         The position of the first entry that is anything else.

@@ -3,17 +3,16 @@
     magic 0: crc uint32 | magic int8 | attributes int8 | key | value
     magic 1: crc uint32 | magic int8 | attributes int8 | timestamp int64 | key | value
 
-Keys and values are an int32 length (-1 = null) and that many bytes; the CRC-32 covers all behind
+Keys and values are an int32 length (-1 = null) and that many bytes; the CRC-32 covers all after
 itself. Attributes: codec in bits 0-2; in magic 1, bit 3 says that the broker set the timestamp.
 
 A wrapper has the offset of the last message in it. Inside, offsets are absolute in magic 0; in
-magic 1 they count from the set's start, so the last one inside fixes the start. A set resumed in
-its middle is read whole, and what lies below the fetch offset is ignored unread.
+magic 1 they are relative to the set's start, which the last one determines. A set resumed in its
+middle is decompressed whole, and messages below the fetch offset are skipped unread.
 
-The walk is split. ``_read_plain`` reads as many sound, uncompressed messages as there are and stops
-at anything else; ``unkeyed`` and ``keyed`` do so before it for the commonest of them, and are
-shortcuts only.
-``_read_other`` then judges the one entry.
+Reading is split. ``_read_plain`` reads valid, uncompressed messages and stops at anything else;
+``unkeyed`` and ``keyed`` are fast paths for the commonest of them. ``_read_other`` then reads or
+rejects the one entry.
 
 Source: Kafka 0.8.2.2 ``Message``, ``ByteBufferMessageSet``; KIP-31, KIP-32; Kafka 2.0
 ``AbstractLegacyRecordBatch``.
@@ -41,7 +40,7 @@ from zkconsumer.records.unkeyed import read_unkeyed
 CODEC_MASK = 0x07
 LOG_APPEND_MASK = 0x08
 MAX_DEPTH = 4
-"""How deep sets may be nested. The original's producers nest once; later brokers refuse more."""
+"""The maximum nesting of sets. The original's producers nest once; later brokers refuse more."""
 
 MAGICS = (0, 1)
 
@@ -58,20 +57,20 @@ _NO_TYPE, _APPEND_TIME = int(TimestampType.NONE), int(TimestampType.LOG_APPEND_T
 def read_messages(
     data: bytes, position: int, gathered: Gathered, *, base_offset: int = 0, depth: int = 0
 ) -> int:
-    """Read complete messages up to the first entry that is cut off or of another format.
+    """Read complete messages up to the first entry that is incomplete or of another format.
 
     Args:
         data: the message set.
-        position: the byte at which to begin.
-        gathered: takes the records, as rows.
+        position: of the first entry to read.
+        gathered: receives the rows.
         base_offset: added to the offsets in the data.
-        depth: how many wrappers are around this set.
+        depth: the number of enclosing wrappers.
 
     Returns:
-        The position behind the last message read.
+        The position after the last message read.
 
     Raises:
-        CorruptRecord: at the first entry that is not sound; those before it are gathered.
+        CorruptRecord: at the first corrupt entry; the rows before it are gathered.
     """
     while True:
         if not base_offset:
@@ -83,7 +82,7 @@ def read_messages(
             break
         if entry.offset >= gathered.fetch_offset:
             if entry.magic not in MAGICS:
-                # The wrapper is sound, so its sizes are: what follows this message can be read.
+                # The wrapper is valid, so its sizes are: the messages after this one can be read.
                 raise entry.corrupt(data, f"magic {entry.magic} inside of a compressed set")
             if not _read_other(data, entry, gathered, depth):
                 break
@@ -93,7 +92,7 @@ def read_messages(
 
 
 def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered) -> int:
-    """Read sound uncompressed messages and return the position of the first other entry."""
+    """Read valid uncompressed messages and return the position of the first other entry."""
     end, floor, last = len(data), gathered.fetch_offset, -1
     rows = gathered.rows
     append, first = rows.append, len(rows)
@@ -142,7 +141,7 @@ def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered
 
 
 def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bool:
-    """Read a wrapper, or say what is wrong with an entry; False if it must wait for more room."""
+    """Read a wrapper, or raise an entry's error; return False if it must wait for capacity."""
     body_at = entry.position + 16
     (crc,) = _CRC.unpack_from(data, entry.position + HEADER_BYTES)
     found = crc32_large(data[body_at : entry.stop])
@@ -169,7 +168,7 @@ def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bo
         _read_wrapped(value, Codec(codec), entry, gathered, depth)
     except CorruptRecord as error:
         if isinstance(error, OverBound) and depth == 0 and not room_is_whole:
-            # The wrappers before it used up the room: the next fetch starts at this one.
+            # The wrappers before it used up the capacity: the next fetch starts at this one.
             del gathered.rows[count:]
             gathered.memory_bytes = memory_bytes
             gathered.next_offset = next_offset
@@ -199,7 +198,7 @@ def _value(data: bytes, entry: Entry) -> bytes | None:
 def _read_wrapped(
     value: bytes, codec: Codec, wrapper: Entry, gathered: Gathered, depth: int
 ) -> None:
-    """Read the messages inside a wrapper; errors name no place where they concern all of it."""
+    """Read the messages inside a wrapper; errors of the whole wrapper have no position."""
     data = decompress(codec, value, magic=wrapper.magic, max_bytes=gathered.room_bytes)
     gathered.room_bytes -= len(data)
     base_offset = _base_offset(data, wrapper) if wrapper.magic else 0
@@ -210,7 +209,7 @@ def _read_wrapped(
 
 
 def _base_offset(data: bytes, wrapper: Entry) -> int:
-    """Find what to add to the relative offsets inside a wrapper of magic 1."""
+    """Return the base of the relative offsets inside a wrapper of magic 1."""
     position = last = 0
     while len(data) - position >= HEADER_BYTES:
         offset, size = _HEADER.unpack_from(data, position)
@@ -226,9 +225,9 @@ def _base_offset(data: bytes, wrapper: Entry) -> int:
 
 
 def _check_start(data: bytes, base_offset: int, gathered: Gathered) -> None:
-    """Hold where a set begins against what lies in front of it: no checksum covers its offset."""
+    """Check a set's start against the entry before it: no checksum covers its offset."""
     if len(data) < HEADER_BYTES or gathered.next_offset == gathered.fetch_offset:
-        return  # nothing lies in front; and where reading goes on within a set, it may begin below
+        return  # nothing precedes it; and a resumed set may begin below the fetch offset
     first = base_offset + _HEADER.unpack_from(data, 0)[0]
     if first < gathered.next_offset:
         reason = f"offset {first} inside lies behind offset {gathered.next_offset - 1}"
@@ -240,7 +239,7 @@ def _unplaced(reason: str) -> CorruptRecord:
 
 
 def _placed(error: CorruptRecord, data: bytes, wrapper: Entry) -> CorruptRecord:
-    """Say of an error inside a wrapper where it lies in the whole record set."""
+    """Return an error inside a wrapper with its position in the whole record set."""
     is_inside = error.offset >= 0
     where = f"in the compressed set up to offset {wrapper.offset}: " if is_inside else ""
     behind = error.next_offset if is_inside else None
@@ -254,7 +253,7 @@ def _placed(error: CorruptRecord, data: bytes, wrapper: Entry) -> CorruptRecord:
 
 
 def _take_append_time(data: bytes, wrapper: Entry, gathered: Gathered, start: int) -> None:
-    """Give the records from ``start`` on the time at which the broker appended their wrapper."""
+    """Set the wrapper's append time on the records from ``start`` on."""
     if not wrapper.magic or not data[wrapper.position + 17] & LOG_APPEND_MASK:
         return
     timestamp, _ = _STAMP_AND_KEY_SIZE.unpack_from(data, wrapper.position + 18)

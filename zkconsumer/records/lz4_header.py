@@ -1,4 +1,4 @@
-"""The head of an LZ4 frame, and the wrong checksum that Kafka gives it in magic 0.
+"""The header of an LZ4 frame, and the wrong checksum that Kafka writes in magic 0.
 
 ``magic (4) | FLG | BD | content size (8, if FLG says so) | header checksum``. The checksum is the
 second byte of xxHash32 over FLG, BD and content size. Kafka's producers up to 0.9, and every
@@ -16,10 +16,10 @@ _PRIMES = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
 
 
 def repaired(frame: bytes, *, magic: int) -> bytes:
-    """Return the frame with the checksum that libraries expect.
+    """Return the frame with the standard checksum.
 
     Args:
-        frame: an LZ4 frame as it lies in a message of the given magic.
+        frame: an LZ4 frame in a message of the given magic.
         magic: 0 accepts Kafka's wrong checksum and the right one; later ones the right one only.
 
     Raises:
@@ -36,7 +36,7 @@ def repaired(frame: bytes, *, magic: int) -> bytes:
 
 
 def spoiled(frame: bytes) -> bytes:
-    """Return a standard frame with the checksum that magic 0 asks for."""
+    """Return a standard frame with the checksum of magic 0."""
     checksum_at = _checksum_position(frame)
     checksum = _checksum(frame[:checksum_at])
     return frame[:checksum_at] + bytes((checksum,)) + frame[checksum_at + 1 :]
@@ -60,7 +60,7 @@ def _checksum(header: bytes) -> int:
 
 
 def xxh32_of_short(data: bytes) -> int:
-    """Compute xxHash32 with seed 0 of fewer than 16 bytes: all that a frame header needs."""
+    """Return xxHash32 with seed 0 of fewer than 16 bytes: enough for a frame header."""
     p1, p2, p3, p4, p5 = _PRIMES
     value = p5 + len(data)
     words = len(data) // 4 * 4

@@ -1,8 +1,8 @@
-"""What records take in memory.
+"""Estimates the memory of records.
 
-Counted is what CPython allocates, not what the log holds: a record of no bytes at all takes some
-five times its 26 bytes in the log. Each object is rounded up as the allocator does, which makes
-the count a little too large rather than too small.
+This counts what CPython allocates, not the size in the log: an empty record takes some five times
+its 26 bytes in the log. Each object is rounded up as the allocator does, so the estimate is
+slightly high rather than low.
 """
 
 import sys
@@ -17,27 +17,27 @@ def _allocated(size_bytes: int) -> int:
 
 
 _LIST_SLOT_BYTES = 9
-"""A pointer, and a share of the room that a growing list keeps ahead."""
+"""A pointer, and a share of the spare capacity of a growing list."""
 _NUMBER_BYTES = _allocated(sys.getsizeof(2**40))
-# A tuple of a subclass is allocated with one slot more than it has.
+# A tuple of a subclass is allocated with one slot too many.
 _TUPLE_BYTES = _allocated(sys.getsizeof(Record(0, None, None)) + 8)
 _RECORD_BYTES = _TUPLE_BYTES + _NUMBER_BYTES + _LIST_SLOT_BYTES
 _BYTES_BYTES = sys.getsizeof(b"") + 15
 
 VALUE_ONLY_BYTES = _RECORD_BYTES + _BYTES_BYTES
-"""What a record takes besides its value, if that is all it has: no key, no timestamp, no null."""
+"""The memory of a record besides its value, if it has no key and no timestamp."""
 KEY_AND_VALUE_BYTES = VALUE_ONLY_BYTES + _BYTES_BYTES
 """The same besides key and value, if neither is empty."""
 
 _MOST_CHARACTER_BYTES = 4
 _HEADER_BYTES = _allocated(sys.getsizeof((0, 0)) + 8) + _allocated(sys.getsizeof("\U0001f980"))
 _HEADERS_BYTES = _allocated(sys.getsizeof((0,))) + 128
-"""A tuple, and a place in a dictionary that grows by doubling."""
+"""A tuple, and an entry of a dictionary that grows by doubling."""
 
 
 def records_bytes(records: Iterable[Row]) -> int:
-    """The bytes of memory that these records take once made, with the list that holds them."""
-    # Every record that the quick readers leave over comes by here: names are looked up once.
+    """Return the memory of these records once made, with the list that holds them."""
+    # Every record that the fast paths leave is counted here: names are looked up once.
     record_bytes, bytes_bytes, number_bytes = _RECORD_BYTES, _BYTES_BYTES, _NUMBER_BYTES
     total = 0
     for _, key, value, timestamp, _ in records.plain if isinstance(records, Rows) else records:
@@ -52,7 +52,7 @@ def records_bytes(records: Iterable[Row]) -> int:
 
 
 def headers_bytes(headers: Headers) -> int:
-    """The bytes of memory that the headers of one record take, and their place beside the rows."""
+    """Return the memory of one record's headers, and of their entry beside the rows."""
     total = _HEADERS_BYTES
     for key, value in headers:
         total += _HEADER_BYTES + len(key) * _MOST_CHARACTER_BYTES

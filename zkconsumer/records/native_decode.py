@@ -1,9 +1,9 @@
-"""The native core as a decoder: what ``decode`` does, by ``csrc/batches.c``.
+"""Decodes by the native core: like ``decode``, by ``csrc/batches.c``.
 
-The core reads what is sound. In front of the first entry that it refuses it stops, and ``decode``,
-the definition, goes on from there: it finds the error, and the records that still count before it.
-So an error has the same words and the same place, whichever of the two runs. Import this through
-``records.engine`` only: the core may be missing.
+The core reads valid entries. It stops before the first entry that it rejects, and ``decode``, the
+reference, continues there: it finds the error, and the valid records before it. So both engines
+raise the same error at the same position. Import this through ``records.engine`` only: the core may
+be missing.
 """
 
 import sys
@@ -23,17 +23,17 @@ _MOST_BYTES = sys.maxsize
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecodedRuns:
-    """What one record set held, as runs of messages that are yet to be made.
+    """The content of a record set as runs of messages whose records are not made yet.
 
     Attributes:
         runs: the messages at or above the fetch offset, in log order.
-        tail: the records behind them, made already: where a compressed set is damaged inside, those
-            before the damage.
+        tail: records after the runs, made already: of a compressed set that is corrupt inside,
+            those before the corruption.
         next_offset: as of ``DecodedSet``; so are the others.
         valid_bytes: see there.
         first_entry_size_bytes: see there.
         error: see there.
-        refused_at: the byte at which the core stopped and the definition took over, if it did.
+        refused_at: the position at which the core stopped and the reference took over; None if not.
     """
 
     runs: list[_core.Run]
@@ -52,10 +52,10 @@ def decode_runs(
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
 ) -> DecodedRuns:
-    """Decode as ``decode.decode_record_set`` does, without making records.
+    """Decode like ``decode.decode_record_set``, without making records.
 
     Args:
-        data: the record set. Runs keep it alive where it can't change, else they keep a copy.
+        data: the record set. Runs keep it alive if it is immutable, else they keep a copy.
         fetch_offset: see there; so are the others.
         max_decompressed_bytes: see there.
         enough_bytes: see there.
@@ -99,7 +99,7 @@ def decode_record_set(
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
 ) -> DecodedSet:
-    """Decode as ``decode.decode_record_set`` does: the same arguments, the same results."""
+    """Decode like ``decode.decode_record_set``: same arguments, same results."""
     return with_records(
         decode_runs(
             data,
@@ -117,7 +117,7 @@ def decode_rows(
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
 ) -> DecodedRows:
-    """Decode as ``decode.decode_rows`` does; here records are made as quickly as rows."""
+    """Decode like ``decode.decode_rows``; here records are made as fast as rows."""
     return decode_record_set(
         data,
         fetch_offset=fetch_offset,
@@ -127,14 +127,14 @@ def decode_rows(
 
 
 def offsets_rise(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
-    """Find what ``offset_order.offsets_rise`` does."""
+    """Return what ``offset_order.offsets_rise`` does, from the core."""
     position, low, is_first = entry_position
     found = _core.offsets_rise(data, position=position, low=low, is_first=is_first, end=end)
     return None if found is None else SetPosition(*found)
 
 
 def with_records(decoded: DecodedRuns) -> DecodedSet:
-    """Make all the records of what was decoded."""
+    """Make all records of the decoded runs."""
     records = decoded.runs[0].records() if decoded.runs else []
     for run in decoded.runs[1:]:
         records += run.records()

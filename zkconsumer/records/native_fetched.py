@@ -1,8 +1,8 @@
-"""The native core as a decoder for polls: what ``pure_fetched`` does, by ``csrc/batches.c``.
+"""Decodes for polls by the native core: like ``pure_fetched``, by ``csrc/batches.c``.
 
-As in ``native_decode``: the core reads what is sound (``native_reader``), and in front of anything
-else it stops, and ``decode_batches`` goes on from there. So it does for a codec whose library the
-core was built without. Import this through ``records.fetched`` only.
+As in ``native_decode``: the core reads valid entries (``native_reader``) and stops at anything
+else, and ``decode_batches`` continues there; likewise at a codec whose library the core was built
+without. Import this through ``records.fetched`` only.
 """
 
 import copyreg
@@ -26,7 +26,7 @@ for _kind in (_core.ConsumerRecord, _core.DecodedConsumerRecord):
 
 
 def native_origin(origin: RecordOrigin) -> "_core.Origin[object, object]":
-    """Return what the core knows of an origin; made once."""
+    """Return the core's counterpart of an origin; made once."""
     if origin.native is None:
         origin.native = _core.Origin(
             origin.topic, origin.partition, origin.key_deserializer, origin.value_deserializer
@@ -35,11 +35,11 @@ def native_origin(origin: RecordOrigin) -> "_core.Origin[object, object]":
 
 
 class NativeSlice:
-    """A ``slices.RecordSlice`` of runs, and perhaps of rows behind them.
+    """A ``slices.RecordSlice`` of runs, and perhaps of rows after them.
 
     Args:
-        runs: the records that the core found.
-        tail: those behind them, which the definition found; None without.
+        runs: the records that the core decoded.
+        tail: those after them, which the reference decoded; None without.
         next_offset: see ``RecordSlice``.
         leader_epoch: see there.
     """
@@ -106,7 +106,7 @@ class NativeSlice:
 
 
 class NativeFetched:
-    """A ``slices.FetchedRecords`` of runs, and perhaps of rows behind them.
+    """A ``slices.FetchedRecords`` of runs, and perhaps of rows after them.
 
     Attributes:
         next_offset: see there; so for the others.
@@ -115,7 +115,7 @@ class NativeFetched:
         error: see there.
         memory_bytes: see there.
         last_leader_epoch: see there.
-        refused_at: the byte at which the core stopped and the definition took over, if it did.
+        refused_at: the position at which the core stopped and the reference took over; None if not.
     """
 
     __slots__ = (
@@ -142,7 +142,7 @@ class NativeFetched:
         self.refused_at: int | None = None
 
     def go_on_with(self, rest: PureFetched) -> None:
-        """Add what the definition found from the place on where the core stopped."""
+        """Add the records that the reference decoded after the core stopped."""
         self.refused_at = self.valid_bytes
         self._tail = rest or None
         self.next_offset = rest.next_offset
@@ -193,7 +193,7 @@ def decode_fetched(
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     aborted: Iterable[AbortedTransaction] | None = None,
 ) -> NativeFetched:
-    """Decode as ``pure_fetched.decode_fetched`` does: the same arguments, the same results."""
+    """Decode like ``pure_fetched.decode_fetched``: same arguments, same results."""
     is_committed = isolation is IsolationLevel.READ_COMMITTED
     reader, status = read_natively(
         data,

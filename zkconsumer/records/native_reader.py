@@ -1,7 +1,7 @@
-"""Reads a set of any format by the native core, and hands what it refuses to the definition.
+"""Reads a set of any format by the native core, and leaves what it rejects to the reference.
 
-The core reads what is sound. In front of anything else it stops, and ``decode`` goes on from there;
-so it does for a codec whose library the core was built without.
+The core reads valid entries and stops at anything else, and ``decode`` continues there; likewise at
+a codec whose library the core was built without.
 """
 
 import sys
@@ -23,17 +23,17 @@ def read_natively(
     enough_bytes: int | None = None,
     aborted: Iterable[AbortedTransaction] | None = None,
 ) -> tuple[_core.SetReader, int]:
-    """Read as far as the core comes.
+    """Read until the core stops.
 
     Args:
-        data: the record set. Runs keep it alive where it can't change, else they keep a copy.
+        data: the record set. Runs keep it alive if it is immutable, else they keep a copy.
         fetch_offset: as of ``decode``; so are the next two.
         max_decompressed_bytes: see there.
         enough_bytes: see there.
-        aborted: the aborted transactions, whose batches are left out; None: all are seen.
+        aborted: the aborted transactions, which are dropped; None: all are read.
 
     Returns:
-        The reader, and whether it is through (``ENDS``, ``FULL``) or stopped (``REFUSED``).
+        The reader, and whether it finished (``ENDS``, ``FULL``) or stopped (``REFUSED``).
     """
     wanted = max_decompressed_bytes if enough_bytes is None else enough_bytes
     reader = _core.SetReader(
@@ -54,7 +54,7 @@ def gathered_by(
     max_decompressed_bytes: int,
     enough_bytes: int | None,
 ) -> GatheredBatches:
-    """Return what the definition goes on with in front of the entry at which the core stopped."""
+    """Return the state with which the reference continues at the entry where the core stopped."""
     bound_bytes = _bounded(max_decompressed_bytes)
     gathered = GatheredBatches(fetch_offset, bound_bytes, enough_bytes, _filter(reader))
     gathered.next_offset = reader.next_offset
@@ -68,7 +68,7 @@ def _bounded(size: int) -> int:
 
 
 def _filter(reader: _core.SetReader) -> CommittedFilter | None:
-    """Return the filter as it stands in front of the entry at which the core stopped."""
+    """Return the filter's state at the entry where the core stopped."""
     found = reader.transactions()
     if found is None:
         return None

@@ -1,22 +1,21 @@
-"""Which entries of a fetched set lie where they say: no checksum covers their offsets.
+"""Detects corrupt offsets in a fetched set: no checksum covers them.
 
-Three things are known of the offsets in an answer without believing any of them: they rise, none
-lies below the offset that was asked for, and none at or above the high watermark, up to which
-brokers hand out. (A set that is compressed may *begin* below, and so may a batch.) Where an entry
-contradicts that, the answer ends in front of it: a bit may have been flipped on the way, and
-another fetch brings it right. Who asks decides when to believe that it is damaged.
+Three things are known of the offsets in a response without trusting any of them: they ascend, none
+is below the fetch offset, and none at or above the high watermark, up to which brokers return
+records. (A compressed set may *begin* below, and so may a batch.) Where an entry violates that, the
+response is cut before it: a bit may have been flipped in transit, and another fetch brings it
+right. The caller decides when to conclude that it is corrupt.
 
-Of two that contradict each other, the answer ends in front of the first one. If they come again,
-that one is at fault which the entry behind both contradicts, too.
+Of two entries that contradict each other, the response is cut before the first. If they come again,
+the one at fault is the one that the entry after both contradicts, too.
 
-- Brokers of today note the high watermark, then read the log, up to where it has come by then. So
-  a sound answer may go on beyond it (those of 3.9 do, once in thousands), and the next one, which
+- Current brokers note the high watermark, then read the log up to its current end. So a valid
+  response may go on beyond it (those of 3.9 do, once in thousands), and the next one, which
   begins there, will not. Those of 0.8 note it last.
-- Brokers of today give a compressed set, of which compaction took the end, as one that ends below
-  the offset that was asked for. So what lies below, in front of everything else, is wrong once: if
-  it comes again, it is ignored.
-- A broker finds an offset by the same damaged headers. So an entry of which it is known that all
-  asked for lies behind it is ignored where it comes first, whatever it claims.
+- Current brokers return a compressed set whose end was compacted as one that ends below the
+  fetch offset. So a first entry below it is rejected once: if it comes again, it is ignored.
+- A broker finds an offset by the same corrupt headers. So an entry that is known to precede the
+  fetch offset is ignored if it comes first, whatever its offset.
 
 Source: Kafka 0.8.2.2 ``LogSegment.translateOffset``, ``KafkaApis.readMessageSet``; 3.9
 ``Partition.readRecords``, ``RecordsUtil.downConvert``.
@@ -52,16 +51,16 @@ _WITNESSES: Final = 2
 
 
 class BeyondEnd(CorruptRecord):
-    """An entry at or behind the high watermark: of a busy log that is no fault, if seen once."""
+    """An entry at or above the high watermark: on a busy log no fault, if seen once."""
 
 
 class SetPosition(NamedTuple):
-    """A place in a set, in front of an entry.
+    """A position in a set, before an entry.
 
     Attributes:
-        position: its byte.
-        low: no offset from here on may be below.
-        is_first: whether no entry that counts is in front of it.
+        position: in bytes.
+        low: the smallest valid offset from here on.
+        is_first: whether no entry that counts precedes it.
     """
 
     position: int
@@ -70,16 +69,16 @@ class SetPosition(NamedTuple):
 
 
 OrderFinder = Callable[[memoryview, SetPosition, int], SetPosition | None]
-"""What ``offsets_rise`` is, by whichever engine."""
+"""The type of ``offsets_rise``, of either engine."""
 
 
 class Believed(NamedTuple):
-    """What of a set can be read: the bytes from ``start`` to ``stop``, which are whole entries.
+    """The readable part of a set: the bytes from ``start`` to ``stop``, which are whole entries.
 
     Attributes:
-        start: where the first entry begins that is not passed over.
-        stop: where the first one begins that can't be believed; the end of the set without one.
-        error: what is wrong with that one; its ``position`` is ``stop``. None without one.
+        start: the position of the first entry that is not ignored.
+        stop: the position of the first invalid entry; the end of the set without one.
+        error: of that entry; its ``position`` is ``stop``. None without one.
     """
 
     start: int
@@ -88,7 +87,7 @@ class Believed(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """The header of an entry that may be cut off."""
+    """The header of an entry that may be incomplete."""
 
     position: int
     stop: int
@@ -99,14 +98,15 @@ class _Entry(NamedTuple):
 
 
 def offsets_rise(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
-    """Walk on from a place: each entry must lie at or above what is in front of it, and below end.
+    """Check that each entry from a position on is at or above the one before it, and below ``end``.
 
-    What is cut off, or what no reader would take for an entry, ends the walk, and well.
+    An incomplete entry, or bytes that no reader would take for an entry, end the walk without
+    error.
 
     Returns:
-        None where all is well. Else the place of the entry before the first one that does not fit:
-        either may be wrong. Or of that one itself, where none was before it, or where it lies at
-        or above ``end``.
+        None if all fit. Else the position of the entry before the first that does not fit: either
+        may be wrong. Or of that one itself, if none precedes it, or if its offset is at or above
+        ``end``.
     """
     before, (position, low, is_first) = _pass_messages(data, entry_position, entry_position, end)
     size, header = len(data), _HEADER.unpack_from
@@ -138,16 +138,16 @@ def offsets_rise(data: memoryview, entry_position: SetPosition, end: int) -> Set
 def _pass_messages(
     data: memoryview, before: SetPosition, entry_position: SetPosition, end: int
 ) -> tuple[SetPosition, SetPosition]:
-    """Walk over messages of magic 0 and 1 that fit: a quick way to do so, and nothing else.
+    """Skip messages of magic 0 and 1 that fit: a fast path only.
 
     Returns:
-        The place of the last one of them (``before`` if there are none), and the one behind it.
+        The position of the last of them (``before`` if there are none), and the one after it.
     """
     position, low, is_first = entry_position
     at, floor = before.position, before.low
     if (count := _count_alike(data, entry_position, end)) > 1:
         stride = HEADER_BYTES + _HEADER.unpack_from(data, position)[1]
-        # The last of them is left for what follows, which notes where it lies.
+        # The last of them is left to the caller, which records its position.
         position += (count - 1) * stride
         low = _HEADER.unpack_from(data, position - stride)[0] + 1
     size, front = len(data) - _SMALLEST, _FRONT.unpack_from
@@ -165,7 +165,7 @@ def _pass_messages(
 
 
 def _count_alike(data: memoryview, entry_position: SetPosition, end: int) -> int:
-    """Count the messages of one size from here on that fit: ``struct`` itself goes through them."""
+    """Return the number of messages of the same size from here on that fit."""
     position, low, _ = entry_position
     if len(data) - position < _SMALLEST:
         return 0
@@ -193,17 +193,17 @@ def believed(
     max_decompressed_bytes: int,
     find: OrderFinder,
 ) -> Believed:
-    """Judge the offsets of a set.
+    """Validate the offsets of a set.
 
-    Entries that are not sound in themselves are left to whoever reads them, and count for nothing.
+    Entries that are corrupt in themselves are left to their reader, and count for nothing.
 
     Args:
-        data: the whole set as it came.
+        data: the whole set as received.
         fetch_offset: what was requested for.
-        high_watermark: as of the same answer, or of a later one.
-        is_again: whether an answer to the same question was not believed before this one.
-        max_decompressed_bytes: how much may be unpacked to find where a set begins.
-        find: finds what does not fit.
+        high_watermark: of the same response, or of a later one.
+        is_again: whether a response to the same request was rejected before this one.
+        max_decompressed_bytes: the limit when decompressing to find where a set begins.
+        find: the engine's ``offsets_rise``.
     """
     start = through = 0  # up to where entries are ignored, and may be
     entry_position = SetPosition(0, fetch_offset, is_first=True)
@@ -248,7 +248,7 @@ def _fault(
     *,
     is_again: bool,
 ) -> str:
-    """Say what is wrong with a sound entry's offset; "" where another entry is at fault."""
+    """Return the error of a valid entry's offset; "" if another entry is at fault."""
     claim = f"the entry claims offset {entry.first}"
     if entry.last != entry.first:
         claim = f"the entry claims the offsets {entry.first} to {entry.last}"
@@ -269,7 +269,7 @@ def _fault(
 
 
 def _sound_behind(data: memoryview, entry: _Entry) -> Iterator[_Entry]:
-    """Yield the next entries whose offsets count, the last one perhaps cut off."""
+    """Yield the next entries whose offsets count; the last one may be incomplete."""
     found, count = _entry_at(data, entry.stop), 0
     while found is not None and count < _WITNESSES:
         if not found.is_whole or _is_sound(data, found):
@@ -281,7 +281,7 @@ def _sound_behind(data: memoryview, entry: _Entry) -> Iterator[_Entry]:
 def _first_behind(
     data: memoryview, entry: _Entry, high_watermark: int, max_decompressed_bytes: int
 ) -> int | None:
-    """Find where the next sound entry begins: nothing that can be read lies in front of that."""
+    """Return the position of the next valid entry: no readable entry precedes it."""
     for found in _sound_behind(data, entry):
         if not found.is_whole or found.last >= high_watermark:
             continue
@@ -298,7 +298,7 @@ def _first_behind(
 
 
 def _entry_at(data: memoryview, position: int) -> _Entry | None:
-    """Read the header of an entry; None where there is none that a reader would take for one."""
+    """Return the header of an entry; None if no reader would take it for one."""
     if len(data) - position < HEADER_BYTES:
         return None
     first, size = _HEADER.unpack_from(data, position)
@@ -313,7 +313,7 @@ def _entry_at(data: memoryview, position: int) -> _Entry | None:
 
 
 def _last_of_batch(data: memoryview, position: int, stop: int, base_offset: int) -> int | None:
-    """Read the last offset of a whole batch; None where it is none."""
+    """Return the last offset of a whole batch; None if it is no batch."""
     too_small = stop - position < MIN_BATCH_SIZE + HEADER_BYTES
     if data[position + _MAGIC_AT] != MAGIC or too_small:
         return None
@@ -322,7 +322,7 @@ def _last_of_batch(data: memoryview, position: int, stop: int, base_offset: int)
 
 
 def _is_sound(data: memoryview, entry: _Entry) -> bool:
-    """Return whether what a checksum covers of a whole entry is as it was written."""
+    """Return whether the checksum of a whole entry matches."""
     wanted: int = _CRC.unpack_from(data, entry.position + _CRC_AT[entry.magic])[0]
     if entry.magic == MAGIC:
         return crc32c(data[entry.position + CHECKED_FROM : entry.stop]) == wanted

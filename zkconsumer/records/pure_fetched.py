@@ -1,4 +1,4 @@
-"""Fetched records and their slices in Python: the definition of what ``slices`` describes."""
+"""Fetched records and their slices in Python: the reference implementation of ``slices``."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ class PureSlice:
     Args:
         decoded: the set.
         start: the index of the first record.
-        stop: the index behind the last one.
+        stop: the index after the last one.
     """
 
     __slots__ = ("_decoded", "_start", "_stop")
@@ -109,7 +109,7 @@ class PureSlice:
         return self._decoded.records.plain[self._start : self._stop]
 
     def _stretches(self) -> Iterable[tuple[int, int]]:
-        """Yield the indexes at which stretches of one epoch end, each with that epoch."""
+        """Yield the end index of each run of one epoch, with that epoch."""
         if self._start == self._stop:
             return
         epochs = self._decoded.leader_epochs
@@ -194,7 +194,7 @@ def decode_fetched(
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     aborted: Iterable[AbortedTransaction] | None = None,
 ) -> PureFetched:
-    """Decode what a broker answered, for a poll; the arguments are those of ``decode_batches``."""
+    """Decode a fetched record set for a poll; the arguments are those of ``decode_batches``."""
     return PureFetched(
         decode_batches(
             data,

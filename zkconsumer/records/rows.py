@@ -1,8 +1,8 @@
-"""Records before they are made: plain tuples with the fields of ``Record``, in its order.
+"""Records before they are made: plain tuples with the fields of ``Record``, in order.
 
-A plain tuple takes a quarter of the time to make. And the garbage collector looks at it once, and
-then no more, where it would go through a ``Record`` again and again: so a row holds bytes and plain
-numbers only, its timestamp type too. What waits in a queue are rows.
+A plain tuple takes a quarter of the time to make. And the garbage collector untracks it at its
+first pass, while it would traverse a ``Record`` again and again: so a row holds only bytes and
+plain numbers, its timestamp type included. Queued records are rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,18 +15,18 @@ _TYPES = {int(one): one for one in TimestampType}
 Row: TypeAlias = tuple[int, bytes | None, bytes | None, int, int]
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
-"""The headers of a record of magic 2, in its order; a name may come more than once (KIP-82)."""
+"""The headers of a record of magic 2, in order; names may repeat (KIP-82)."""
 
 
 class Rows(Sequence[Record]):
-    """A sequence of records that are made when they are asked for, again each time.
+    """A sequence of records that are made on access, each time again.
 
     Args:
         plain: the rows; not copied.
     """
 
     __slots__ = ("plain",)
-    __hash__ = None  # type: ignore[assignment]  # as of a list
+    __hash__ = None  # as for a list
 
     def __init__(self, plain: list[Row]) -> None:
         self.plain = plain
@@ -54,7 +54,7 @@ class Rows(Sequence[Record]):
 
 
 def made(rows: Iterable[Row]) -> list[Record]:
-    """Make a record of each row, without a call of its ``__new__``."""
+    """Return a record of each row, bypassing the constructor for speed."""
     make, kind, types = tuple.__new__, Record, _TYPES
     return [
         make(kind, (offset, key, value, timestamp, types[timestamp_type]))
@@ -63,5 +63,5 @@ def made(rows: Iterable[Row]) -> list[Record]:
 
 
 def plain(records: Sequence[Record]) -> Sequence[Row]:
-    """Return the same as rows, if they are there; else as they are: a record is a row, too."""
+    """Return the rows of ``Rows``; other sequences as they are: a record is a row, too."""
     return records.plain if isinstance(records, Rows) else records

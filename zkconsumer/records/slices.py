@@ -1,7 +1,7 @@
-"""What is fetched and waits, and the slices of it that go to the caller: what both engines have.
+"""The interfaces of fetched records and the slices of them that go to the caller, for both engines.
 
-Fetched records wait as whatever their engine made of them. Objects are made when a slice is handed
-over: what nobody asks for costs no object.
+Fetched records wait in the form of their engine. Objects are made when a slice is handed over:
+records that nobody reads cost no object.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
 
 
 class RecordSlice(Protocol):
-    """Records of one partition, one behind the other, for one caller; it does not change.
+    """Consecutive records of one partition, for one caller; immutable.
 
-    Making its records twice makes them again.
+    Each call of ``records`` makes them again.
     """
 
     @property
     def first_offset(self) -> int:
-        """The offset of the first record; ``next_offset`` where there is none."""
+        """The offset of the first record; ``next_offset`` if it is empty."""
 
     @property
     def next_offset(self) -> int:
-        """Where to read on behind it: the position of a consumer that has taken it.
+        """The position of a consumer that has taken this slice.
 
-        That is behind the last record; where it took the last one of all, behind everything that
-        was read (batches of markers, and what was aborted or compacted, among it).
+        It is after the last record; if the slice ends with the last record of all, it is after
+        everything that was read (markers, aborted and compacted batches included).
         """
 
     @property
     def leader_epoch(self) -> int:
-        """Of the leader that wrote what lies in front of ``next_offset``; -1 if not known.
+        """The leader epoch of the data before ``next_offset``; -1 if unknown.
 
-        It is not known of a slice without records in front of others.
+        It is unknown for a slice without records that precedes others.
         """
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes its keys and values have."""
+        """The size of its keys and values in bytes."""
 
     def __len__(self) -> int: ...
 
@@ -52,65 +52,65 @@ class RecordSlice(Protocol):
         """Make all its records.
 
         Args:
-            origin: of which partition they are, and what makes keys and values.
+            origin: their partition and deserializers.
         """
 
     def parts(self) -> "list[_core.Run | Sequence[Row]]":
-        """The same for columns: stretches of records, native runs or plain rows, in their order."""
+        """Return the parts for columns: native runs or plain rows, in order."""
 
     def headers(self) -> Mapping[int, Headers]:
-        """Return the headers of the records that have some, by index."""
+        """Return the headers of the records that have any, by index."""
 
     def leader_epochs(self) -> tuple[tuple[int, int], ...]:
         """As of ``DecodedBatches``: pairs of an index and the epoch from there on."""
 
 
 class FetchedRecords(Protocol):
-    """What one fetched record set held, and still holds.
+    """The content of a fetched record set that has not been taken yet.
 
-    One thread at a time. Taking from it changes nothing about slices that were taken before.
+    Thread: one at a time. Taking records does not affect slices taken before.
     """
 
     @property
     def next_offset(self) -> int:
-        """Where to fetch next; as of ``DecodedRows``. There may be progress without records."""
+        """The next fetch offset, as of ``DecodedRows``. There may be progress without records."""
 
     @property
     def valid_bytes(self) -> int:
-        """The size of the whole entries that were read."""
+        """The size of the entries read."""
 
     @property
     def first_entry_size_bytes(self) -> int | None:
-        """The size of the first entry where it does not fit into the data; else None."""
+        """The size of the first entry if it is incomplete; else None."""
 
     @property
     def error(self) -> CorruptRecord | None:
-        """What is wrong with the entry at which reading stopped; None if nothing."""
+        """The error of the entry at which reading stopped; None if there is none."""
 
     @property
     def memory_bytes(self) -> int:
-        """What it takes in memory as long as anything of it is there."""
+        """The memory that it takes until it is released."""
 
     @property
     def last_leader_epoch(self) -> int:
-        """Of the last batch that was read; -1 if not known. It belongs to ``next_offset``."""
+        """The leader epoch of the last batch read; -1 if unknown. It belongs to ``next_offset``."""
 
     @property
     def first_offset(self) -> int | None:
-        """The offset of the first record that is left; None where none is."""
+        """The offset of the first record left; None if none is."""
 
     @property
     def last_offset(self) -> int | None:
-        """The offset of the last record that is left; None where none is."""
+        """The offset of the last record left; None if none is."""
 
     def __len__(self) -> int: ...
 
     def take(self, count: int) -> RecordSlice:
-        """Take records off the front, up to so many; the rest stays."""
+        """Remove up to ``count`` records from the front and return them."""
 
 
 class FetchedDecoder(Protocol):
-    """What makes them; the arguments are those of ``decode_batches.decode_batches``."""
+    """The type of ``decode_fetched``; the arguments are those of ``decode_batches``."""
 
     def __call__(  # noqa: D102 - see above
         self,

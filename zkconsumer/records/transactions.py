@@ -1,19 +1,19 @@
-"""Which batches a consumer sees that reads committed records only: a core without bytes.
+"""Decides which batches a consumer of committed records sees: a core without bytes.
 
 A transaction's records lie in the log among those of others, from its first one on, until a
-*marker* says whether they were committed or aborted. With ``isolation_level`` 1 a broker answers
-with records below the *last stable offset*, in front of which no transaction is open, and names the
-aborted transactions among them: the producer, and the offset of the first record. A batch is
-dropped from there until the producer's abort marker. Markers are never given to anybody.
+*marker* says whether they were committed or aborted. With ``isolation_level`` 1 a broker returns
+records below the *last stable offset*, before which no transaction is open, and lists the aborted
+transactions among them: the producer, and the offset of the first record. A batch is dropped from
+there until the producer's abort marker. Markers are never returned to the caller.
 
 Rules that are easy to get wrong:
 
-- The list holds for *one answer*, to a fetch from the offset that was asked for: a transaction that
-  ended before it is not in it. So each answer gets a filter of its own, which has to see every
-  batch of it with a producer id, those below the fetch offset too: their markers end transactions.
-- An answer's last stable offset is from before the broker read the log, so sound answers can hold
-  records from there on. It is where a reader's lag ends, not what an answer is to be cut at.
-- A producer has one transaction at a time in a partition, but several in one answer.
+- The list holds for *one response*, for its fetch offset: a transaction that ended before it is
+  not listed. So each response gets its own filter, which has to see every batch with a producer
+  id, those below the fetch offset too: their markers end transactions.
+- A response's last stable offset is older than its records, so valid responses can hold records
+  beyond it. It is where a consumer's lag is measured, not where a response is truncated.
+- A producer has one transaction at a time in a partition, but several in one response.
 
 Source: Kafka 0.11 ``Fetcher.PartitionRecords``, 3.9 ``CompletedFetch``, ``Partition.readRecords``;
 KIP-98.
@@ -34,14 +34,14 @@ _KEY = struct.Struct(">hh")
 
 
 class IsolationLevel(IntEnum):
-    """What a Fetch or ListOffsets asks for."""
+    """The isolation level of a Fetch or ListOffsets request."""
 
     READ_UNCOMMITTED = READ_UNCOMMITTED
     READ_COMMITTED = READ_COMMITTED
 
 
 class Marker(IntEnum):
-    """What a control batch says; OTHER is for brokers, or not known yet."""
+    """The content of a control batch; OTHER is for brokers, or unknown."""
 
     ABORT = 0
     COMMIT = 1
@@ -49,10 +49,10 @@ class Marker(IntEnum):
 
 
 def marker_of(key: bytes | None) -> Marker:
-    """Read the key of a control batch's record: ``version int16 | type int16``, perhaps more.
+    """Parse the key of a control batch's record: ``version int16 | type int16``, perhaps more.
 
     Raises:
-        ValueError: it is no such key.
+        ValueError: it is malformed.
     """
     if key is None or len(key) < _KEY.size:
         raise ValueError("control record without a type")
@@ -63,16 +63,16 @@ def marker_of(key: bytes | None) -> Marker:
 
 
 class CommittedFilter:
-    """Says of the batches of one answer, in log order, which ones belong to aborted transactions.
+    """Tells which batches of one response, in log order, belong to aborted transactions.
 
     Args:
-        aborted: as in the answer, in any order; None where the answer has no list.
+        aborted: as in the response, in any order; None if it has no list.
     """
 
     __slots__ = ("_open", "_to_come")
 
     def __init__(self, aborted: Iterable[AbortedTransaction] | None) -> None:
-        # The earliest is taken first, from the end.
+        # The earliest is popped first, from the end.
         self._to_come = sorted(aborted or (), key=lambda one: one.first_offset, reverse=True)
         self._open: set[int] = set()
 
@@ -80,22 +80,22 @@ class CommittedFilter:
     def resumed(
         cls, to_come: Iterable[AbortedTransaction], in_aborted: Iterable[int]
     ) -> "CommittedFilter":
-        """Return a filter in the middle of an answer, which another one saw the front of.
+        """Return a filter for the rest of a response that another filter began.
 
         Args:
             to_come: the aborted transactions that have not begun.
-            in_aborted: the producers that are in one.
+            in_aborted: the producers within an aborted transaction.
         """
         made = cls(to_come)
         made._open.update(in_aborted)
         return made
 
     def drops(self, header: BatchHeader, marker: Marker | None = None) -> bool:
-        """Return whether a user must not see the next batch.
+        """Return whether the next batch is to be dropped.
 
         Args:
             header: the batch's.
-            marker: what it says, if it is a control batch.
+            marker: its marker, if it is a control batch.
         """
         if header.producer_id == NO_PRODUCER_ID:
             return header.is_control
@@ -114,12 +114,12 @@ class CommittedFilter:
 def readable_end(
     *, high_watermark: int, last_stable_offset: int, isolation: IsolationLevel
 ) -> int | None:
-    """The offset up to which a consumer can read, from which its lag counts; None if not known.
+    """Return the offset up to which a consumer can read; None if unknown. Lag is measured from it.
 
     Args:
-        high_watermark: of a Fetch answer, -1 if not known.
-        last_stable_offset: of the same, -1 if not known (and in answers before version 4).
-        isolation: what the consumer reads.
+        high_watermark: of a Fetch response, -1 if unknown.
+        last_stable_offset: of the same, -1 if unknown (and in responses before version 4).
+        isolation: the consumer's isolation level.
     """
     committed = isolation is IsolationLevel.READ_COMMITTED
     end = last_stable_offset if committed else high_watermark

@@ -1,8 +1,8 @@
-"""The quickest way through the commonest messages: small ones of magic 0 with a value and no key.
+"""The fastest path, for the commonest messages: small ones of magic 0 with a value and no key.
 
-Their layout follows from their size, so one ``struct`` of that size takes all of a message at once,
-and the CRC of what stands in front of the value is known beforehand. Whatever is not such a message
-in every byte, sound or not, is left to ``legacy``, which judges it.
+Their layout follows from their size, so one ``struct`` of that size reads a whole message, and the
+CRC of the bytes before the value is known in advance. Anything else, valid or not, is left to
+``legacy``, the reference.
 """
 
 import struct
@@ -14,7 +14,7 @@ from zkconsumer.records.entries import HEADER_BYTES, MIN_ENTRY_SIZE, Gathered
 from zkconsumer.records.memory import VALUE_ONLY_BYTES
 
 _LARGEST = 2048
-"""The largest entry size with a shape: there are so many at most, of less than a kilobyte each."""
+"""The largest entry size with a shape, which limits their number; each takes less than 1 KB."""
 
 _SIZE_AT = 8
 _SIZE = struct.Struct(">i")
@@ -23,14 +23,14 @@ _OVERHEAD_BYTES = HEADER_BYTES + MIN_ENTRY_SIZE
 
 
 class _Shape(NamedTuple):
-    """How entries of one size lie in the data.
+    """The layout of entries of one size.
 
     Attributes:
-        read: takes offset, CRC, front and value, and the size of the entry that follows.
+        read: unpacks offset, CRC, front and value, and the size of the next entry.
         front: the bytes between CRC and value.
-        front_crc: their CRC, from which that of the value goes on.
-        crc32: what computes that.
-        stride: from one entry to the next.
+        front_crc: their CRC, from which the value's continues.
+        crc32: the CRC-32 implementation for this size.
+        stride: the distance to the next entry.
     """
 
     read: Callable[[bytes, int], tuple[int, int, bytes, bytes, int]]
@@ -41,7 +41,7 @@ class _Shape(NamedTuple):
 
 
 class Shapes(dict[int, _Shape]):
-    """The shapes by entry size, made when they are first met; any thread may."""
+    """The shapes by entry size, made on first use; thread-safe."""
 
     def __missing__(self, size: int) -> _Shape:
         if not MIN_ENTRY_SIZE < size <= _LARGEST:
@@ -62,7 +62,7 @@ _shapes = Shapes()
 
 
 def read_unkeyed(data: bytes, position: int, gathered: Gathered) -> int:
-    """Read such messages as long as their offsets ascend from the fetch offset on.
+    """Read unkeyed messages as long as their offsets ascend from the fetch offset on.
 
     Returns:
         The position of the first entry that may be anything else; it may be one of these, too.
@@ -78,7 +78,7 @@ def read_unkeyed(data: bytes, position: int, gathered: Gathered) -> int:
 
 
 def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
-    """Read the messages that are of one size: ``struct`` itself goes from one to the next."""
+    """Read consecutive messages of the same size with one ``struct`` iterator."""
     if len(data) - position < _OVERHEAD_BYTES:
         return position
     (size,) = _SIZE.unpack_from(data, position + _SIZE_AT)
@@ -106,7 +106,7 @@ def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
 
 
 def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
-    """Read messages of any sizes; each tells that of the next one, so the last one is left over."""
+    """Read messages of any sizes; each tells the size of the next one, so the last one is left."""
     if len(data) - position < _OVERHEAD_BYTES:
         return position
     (size,) = _SIZE.unpack_from(data, position + _SIZE_AT)
@@ -123,7 +123,7 @@ def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
             last = offset
             position += stride
     except (KeyError, struct.error):
-        # Not of a size that has a shape; or the data ends.
+        # A size without a shape; or the data ends.
         pass
     return position
 

@@ -1,4 +1,4 @@
-"""Integers of variable size, as batches of magic 2 hold them.
+"""Integers of variable size, as in record batches (magic 2).
 
 Seven bits a byte, the lowest first; the high bit says that another byte follows. Signed numbers are
 zigzag before that: 0, -1, 1, -2 are 0, 1, 2, 3. An int32 takes at most five bytes, an int64 ten.
@@ -8,10 +8,10 @@ Source: Kafka 0.11 ``ByteUtils.readVarint``, ``readVarlong``; KIP-98.
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """Read an int32 and the position behind it.
+    """Return an int32 and the position after it.
 
     Raises:
-        IndexError: the data ends in it.
+        IndexError: the data ends within it.
         ValueError: it does not fit into 32 bits.
     """
     byte = data[position]
@@ -25,10 +25,10 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def read_varlong(data: bytes, position: int) -> tuple[int, int]:
-    """Read an int64 and the position behind it.
+    """Return an int64 and the position after it.
 
     Raises:
-        IndexError: the data ends in it.
+        IndexError: the data ends within it.
         ValueError: it does not fit into 64 bits.
     """
     byte = data[position]
@@ -42,7 +42,7 @@ def read_varlong(data: bytes, position: int) -> tuple[int, int]:
 
 
 def varint(number: int) -> bytes:
-    """Write an int32 or an int64: the bytes of the two differ in nothing but their bound."""
+    """Encode an int32 or an int64, whose encodings differ only in their limits."""
     rest = number << 1 if number >= 0 else (-number << 1) - 1
     if rest < 0x80:
         return bytes((rest,))

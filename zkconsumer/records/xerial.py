@@ -1,4 +1,4 @@
-"""The framing that snappy-java puts around raw snappy blocks, and what their heads promise.
+"""The framing that snappy-java puts around raw snappy blocks, and their announced sizes.
 
 A stream is 16 bytes of header (magic, version, lowest compatible version), then blocks: a
 big-endian int32 length and that many bytes of raw snappy. Some producers that do not run on the
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 MAGIC = b"\x82SNAPPY\x00"
 HEADER = MAGIC + struct.pack(">ii", 1, 1)
 BLOCK_BYTES = 32768
-"""How much the original's producer puts into a block, before compression."""
+"""The size of a block of the original's producer, before compression."""
 
 _MAX_EXPANSION = 32
-"""Snappy's densest element writes 64 bytes for 3; a head that promises more than this lies."""
+"""Snappy's densest element writes 64 bytes for 3; a block that announces more is invalid."""
 
 _INT32 = struct.Struct(">i")
 
@@ -32,7 +32,7 @@ def blocks_in(data: bytes) -> Iterator[bytes]:
         return
     position = 0
     while position < len(data):
-        if data.startswith(MAGIC, position):  # streams may follow each other
+        if data.startswith(MAGIC, position):  # streams may be concatenated
             position += len(HEADER)
             if position > len(data):
                 raise ValueError("snappy header cut off")
@@ -48,10 +48,10 @@ def blocks_in(data: bytes) -> Iterator[bytes]:
 
 
 def uncompressed_size(block: bytes) -> int:
-    """Read how long a raw snappy block says it becomes, without decompressing it.
+    """Return the announced size of a raw snappy block once decompressed.
 
     Raises:
-        ValueError: the head is malformed, or promises more than the block can hold.
+        ValueError: the header is malformed, or announces more than the block can hold.
     """
     size = 0
     for shift, byte in zip(range(0, 35, 7), block, strict=False):

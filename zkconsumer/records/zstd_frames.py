@@ -1,7 +1,7 @@
-"""Where zstd frames end, by their sizes alone: the library does not say that input is cut off.
+"""Finds where zstd frames end, by their sizes alone: the library does not report truncated input.
 
-A frame is a magic, a head, blocks with three bytes of head each, and perhaps a checksum. Frames
-follow each other; some are to be skipped.
+A frame is a magic, a header, blocks with headers of three bytes, and perhaps a checksum. Frames can
+be concatenated; some are skippable.
 
 Source: RFC 8878, 3.1.
 """
@@ -16,7 +16,7 @@ _RLE, _RESERVED = 1, 3
 
 
 def check_whole(data: bytes) -> None:
-    """Judge whether data is whole frames, one or more, and nothing else.
+    """Check that the data is one or more whole frames, and nothing else.
 
     Raises:
         ValueError: it is not.
@@ -36,7 +36,7 @@ def _frame_end(data: bytes, position: int) -> int:
         raise ValueError("not a zstd frame")
     descriptor = data[position + 4]
     is_single = descriptor >> 5 & 1
-    # A window's size, or in a frame of a single segment at least one byte of content size.
+    # A window's size, or, in a frame of a single segment, at least one byte of content size.
     position += 5 + (1 - is_single) + _ID_BYTES[descriptor & 3]
     position += _CONTENT_SIZE_BYTES[descriptor >> 6] or is_single
     is_last = 0
