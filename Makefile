@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions pure-tests test-busy properties simulate chaos \
-	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror bench-drain drain-kills mutants kafka-python-tests golden manual races-native free-threaded arm wheel wheels clean
+	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror bench-drain drain-kills mutants kafka-python-tests golden generated manual races-native free-threaded arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -176,6 +176,11 @@ wheels: $(STAMP)
 # The sources, and the wheel of one interpreter, without a container: make wheel PYTHON=python3.12
 wheel:
 	scripts/make-wheel $(or $(PYTHON),python3) dist
+
+# What is printed from the tables of settings and options: pages of docs/, and the types of keyword
+# arguments; a test compares them.
+generated: $(STAMP)
+	$(PY) -m scripts.generate
 
 # The manual page, out of the parsers of all commands; a test compares it.
 manual: $(STAMP)

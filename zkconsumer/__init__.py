@@ -52,9 +52,11 @@ from zkconsumer.version import __version__
 if TYPE_CHECKING:
     from zkconsumer.assignment.filters import Blacklist, Whitelist
     from zkconsumer.config import ConsumerConfig
+    from zkconsumer.config_typed import ConsumerSettings
     from zkconsumer.connector.connector import ZookeeperConsumerConnector
     from zkconsumer.connector.listener import ConsumerRebalanceListener
     from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+    from zkconsumer.consumer.settings.typed import KafkaConsumerSettings
     from zkconsumer.observe import MemberName, Observer
     from zkconsumer.records.consumer_record import ConsumerRecord
     from zkconsumer.records.transactions import IsolationLevel
@@ -76,6 +78,7 @@ __all__ = [
     "ConsumerGroupMetadata",
     "ConsumerRebalanceListener",
     "ConsumerRecord",
+    "ConsumerSettings",
     "ConsumerThreadId",
     "ConsumerTimeout",
     "DeadLetterFailed",
@@ -86,6 +89,7 @@ __all__ = [
     "IsolationLevel",
     "JsonSerializer",
     "KafkaConsumer",
+    "KafkaConsumerSettings",
     "KafkaError",
     "KafkaStream",
     "LogTruncated",
@@ -125,11 +129,13 @@ _LATER = {
     "ConsumerConfig": "config",
     "ConsumerRebalanceListener": "connector.listener",
     "ConsumerRecord": "records.consumer_record",
+    "ConsumerSettings": "config_typed",
     "DefaultSerializer": "serializer",
     "Deserializer": "serializer",
     "IsolationLevel": "records.transactions",
     "JsonSerializer": "serializer",
     "KafkaConsumer": "consumer.kafka_consumer",
+    "KafkaConsumerSettings": "consumer.settings.typed",
     "KafkaStream": "streams.stream",
     "MemberName": "observe",
     "MessageAndMetadata": "streams.message",

@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from zkconsumer.config_keys import BY_KEY, KEYS
 from zkconsumer.config_security import JAVA_KEYS, by_our_names
@@ -17,6 +17,9 @@ from zkconsumer.config_zookeeper import SECURITY_KEYS, ZookeeperSecurity, securi
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.properties_file import load_properties
+
+if TYPE_CHECKING:
+    from zkconsumer.config_typed import ConsumerSettings
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +125,9 @@ class ConsumerConfig:
     mirror_topics_blacklist: str
     mirror_consumer_numthreads: int
 
-    def __init__(self, props: Mapping[str, object] | None = None, **settings: object) -> None:
+    def __init__(
+        self, props: Mapping[str, object] | None = None, **settings: "Unpack[ConsumerSettings]"
+    ) -> None:
         given = _merged({} if props is None else props, settings)
         _require_known(props or (), settings)
         values = read_settings(given)
@@ -135,7 +140,9 @@ class ConsumerConfig:
         return security_in({spec.key: getattr(self, spec.attribute) for spec in SECURITY_KEYS})
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], **settings: object) -> Self:
+    def from_file(
+        cls, path: str | os.PathLike[str], **settings: "Unpack[ConsumerSettings]"
+    ) -> Self:
         """Read a Java ``.properties`` file; keyword arguments win over what it says.
 
         Raises:
@@ -144,7 +151,9 @@ class ConsumerConfig:
         return cls.from_properties(load_properties(path), **settings)
 
     @classmethod
-    def from_properties(cls, props: Mapping[str, str], **settings: object) -> Self:
+    def from_properties(
+        cls, props: Mapping[str, str], **settings: "Unpack[ConsumerSettings]"
+    ) -> Self:
         """Take what a ``.properties`` file held: keys that nothing knows are warned about.
 
         Files are shared with other clients and later releases, which have settings of their own.

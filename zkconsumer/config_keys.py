@@ -1,7 +1,7 @@
 """Every setting of a consumer: one table with key, type, default, range, version and meaning.
 
-``ConsumerConfig`` reads values by this table and docs/configuration.md is printed from it
-(``python -m zkconsumer.config_docs``). Keys and defaults are those of Kafka 0.8.2.2
+``ConsumerConfig`` reads values by this table; docs/configuration.md and ``config_typed`` are
+printed from it (``make generated``). Keys and defaults are those of Kafka 0.8.2.2
 ``ConsumerConfig``; what differs from the original is said in the key's own words.
 """
 

@@ -33,6 +33,8 @@ class ConfigKey:
         since: the Kafka version that has it first; ``zkconsumer`` for our own.
         secret: its value is never shown.
         inert: accepted so that Kafka's own files can be used, but without effect.
+        accepts: what type checkers let a keyword argument be, as Python writes types; empty: what
+            ``kind`` says.
     """
 
     key: str
@@ -52,6 +54,7 @@ class ConfigKey:
     since: str = "0.8.0"
     secret: bool = False
     inert: bool = False
+    accepts: str = ""
 
     @property
     def attribute(self) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 from tests.support.noting import Noting
 from tests.support.traffic import Acknowledged
@@ -44,7 +44,7 @@ def settings_for(cluster: Sandbox | str, group: str, **settings: object) -> Cons
     Automatic commits come at hand-overs and at the end, but not by time unless a test says so.
     """
     connect = cluster if isinstance(cluster, str) else cluster.zookeeper_connect
-    defaults: dict[str, object] = {
+    defaults: dict[str, Any] = {
         "zookeeper_connect": connect,
         "group_id": group,
         "zookeeper_session_timeout_ms": 4000,

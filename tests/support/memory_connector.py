@@ -1,5 +1,7 @@
 """A connector whose ZooKeeper is in memory and whose fetchers are played by the test."""
 
+from typing import Any
+
 from tests.support.control_bench import ControlledMember, parts_of
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
@@ -10,7 +12,7 @@ class MemoryConnector(ZookeeperConsumerConnector):
     """A connector that is made of a bench's member, with its control thread running."""
 
     def __init__(self, member: ControlledMember, **settings: object) -> None:
-        defaults: dict[str, object] = {
+        defaults: dict[str, Any] = {
             "zookeeper_connect": "memory:2181",
             "group_id": "g",
             "rebalance_backoff_ms": 20,

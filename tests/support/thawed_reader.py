@@ -40,7 +40,7 @@ class Task(TypedDict):
 
     way: str
     topic: str
-    settings: Mapping[str, object]
+    settings: Mapping[str, Any]
     output: str
     pace_us: int
 

@@ -3,6 +3,7 @@ import logging
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from zkconsumer.errors import ConfigError
 REQUIRED = {"zookeeper.connect": "h1:2181,h2:2181/kafka", "group.id": "g1"}
 
 
-def config(**settings: object) -> ConsumerConfig:
+def config(**settings: Any) -> ConsumerConfig:
     """A configuration with the required settings and these."""
     return ConsumerConfig(REQUIRED, **settings)
 
@@ -185,7 +186,7 @@ def test_a_key_must_be_text() -> None:
     ],
 )
 def test_what_a_program_misspelt_is_refused(
-    props: dict[str, object], settings: dict[str, object], message: str
+    props: dict[str, object], settings: dict[str, Any], message: str
 ) -> None:
     """It would go on with a default that nobody wanted; the nearest name is told."""
     with pytest.raises(ConfigError, match=re.escape(message)):
@@ -194,7 +195,7 @@ def test_what_a_program_misspelt_is_refused(
 
 def test_a_setting_of_somebody_else_is_let_through() -> None:
     """The prefix is that of the original."""
-    ConsumerConfig({**REQUIRED, "external.foo": 1}, external_bar=2)
+    ConsumerConfig({**REQUIRED, "external.foo": 1}, external_bar=2)  # type: ignore[call-arg]
 
 
 def test_an_unknown_setting_of_a_file_is_warned_about_once(
@@ -210,7 +211,7 @@ def test_an_unknown_setting_of_a_file_is_warned_about_once(
         "setting 'fetch.size' is not known and is ignored: did you mean fetch.min.bytes?",
     ]
     with pytest.raises(ConfigError, match="there is no setting fetch_min_byte: did you mean"):
-        ConsumerConfig.from_properties(REQUIRED, fetch_min_byte=7)
+        ConsumerConfig.from_properties(REQUIRED, fetch_min_byte=7)  # type: ignore[call-arg]
 
 
 def test_a_setting_without_effect_is_noted(caplog: pytest.LogCaptureFixture) -> None:
@@ -269,7 +270,7 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
 def test_a_fetch_size_that_is_given_is_not_grown_beyond() -> None:
     """Also where it is what it would be anyway."""
 
-    def catching_up(**given: object) -> int:
+    def catching_up(**given: Any) -> int:
         config = ConsumerConfig(None, zookeeper_connect="h:2181", group_id="g", **given)
         return config.fetch_message_catch_up_max_bytes
 

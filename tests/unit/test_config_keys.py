@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import zkconsumer
+from scripts.generate.configuration import markdown
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.config_docs import markdown
 from zkconsumer.config_keys import BY_KEY, KEYS
 from zkconsumer.config_spec import ConfigKey
 
@@ -73,7 +73,7 @@ def test_every_key_is_described() -> None:
 
 
 def test_the_documentation_is_fresh() -> None:
-    """docs/configuration.md is what ``python -m zkconsumer.config_docs`` prints."""
+    """docs/configuration.md is what ``make generated`` prints."""
     assert (ROOT / "docs" / "configuration.md").read_text() == markdown()
 
 

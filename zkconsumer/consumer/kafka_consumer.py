@@ -6,7 +6,7 @@ Source: Kafka ``KafkaConsumer``; names as in kafka-python. docs/poll-api.md says
 from collections.abc import Collection, Mapping
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Self, overload
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Self, Unpack, overload
 
 from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
 from zkconsumer.consumer.arrow_polls import ArrowPolls
@@ -29,6 +29,7 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 
 if TYPE_CHECKING:
     from zkconsumer.assignment.filters import Blacklist, Whitelist
+    from zkconsumer.consumer.settings.typed import KafkaConsumerSettings
 
 
 class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
@@ -71,7 +72,10 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
     DEFAULT_CONFIG: ClassVar[dict[str, object]] = dict(PollConfig())
 
     def __init__(
-        self, *topics: str, config: Mapping[str, object] | None = None, **settings: object
+        self,
+        *topics: str,
+        config: Mapping[str, object] | None = None,
+        **settings: "Unpack[KafkaConsumerSettings]",
     ) -> None:
         if topics and isinstance(topics[0], Mapping):
             raise IllegalArgumentError(advice_on_dict(topics[0]))

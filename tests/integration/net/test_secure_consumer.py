@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 
@@ -125,7 +126,7 @@ class Refusal:
     """A consumer that can never get in by a port, and what it is told."""
 
     listener: str
-    protocol: str
+    protocol: Literal["PLAINTEXT", "SSL"]
     trusted: str
     reported: str
 

@@ -2,14 +2,14 @@ import re
 from pathlib import Path
 
 import zkconsumer
+from scripts.generate.poll_settings import markdown
 from zkconsumer import KafkaConsumer, errors
-from zkconsumer.consumer.settings.docs import markdown
 
 DOCS = Path(zkconsumer.__file__).parents[1] / "docs"
 
 
 def test_the_page_has_the_settings_as_they_are() -> None:
-    """docs/poll-api.md ends with what ``python -m zkconsumer.consumer.settings.docs`` prints."""
+    """docs/poll-api.md ends with what ``make generated`` prints."""
     assert (DOCS / "poll-api.md").read_text("utf-8").endswith("\n\n" + markdown())
 
 

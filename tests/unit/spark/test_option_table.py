@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import zkconsumer
+from scripts.generate.spark_options import markdown
 from zkconsumer.config_security import SECURITY_KEYS
 from zkconsumer.errors import ConfigError
 from zkconsumer.spark.kafka_options import ALIASES, EFFECTIVE, REFUSED
-from zkconsumer.spark.option_docs import markdown
 from zkconsumer.spark.option_table import BY_NAME, DEFAULTS, OPTIONS, Option
 from zkconsumer.spark.options import SourceOptions, source_options
 
@@ -83,7 +83,7 @@ def test_settings_of_the_client_are_documented() -> None:
 
 
 def test_the_documentation_is_fresh() -> None:
-    """docs/spark-options.md is what ``python -m zkconsumer.spark.option_docs`` prints."""
+    """docs/spark-options.md is what ``make generated`` prints."""
     assert (ROOT / "docs" / "spark-options.md").read_text() == markdown()
 
 

@@ -40,6 +40,7 @@ _WHERE = (
     ConfigKey(
         key="bootstrap.servers",
         kind="text",
+        accepts="str | Sequence[str] | None",
         default="localhost:9092",
         legal=_legal_servers,
         legal_text="host1:port1,host2:port2 (port 9092 where none is given; a protocol and :// in "
@@ -124,6 +125,7 @@ _GROUP = (
     ConfigKey(
         key="partition.assignment.strategy",
         kind="text",
+        accepts="str | Sequence[str | type] | None",
         default="range,cooperative-sticky",
         legal=_legal_strategies,
         legal_text=f"different ones of {', '.join(ASSIGNORS)}; or kafka-python's assignor classes",
@@ -177,6 +179,7 @@ _OFFSETS = (
     ConfigKey(
         key="isolation.level",
         kind="choice",
+        accepts='Literal["read_uncommitted", "read_committed"] | IntEnum | None',
         default="read_uncommitted",
         choices=("read_uncommitted", "read_committed"),
         any_case=True,

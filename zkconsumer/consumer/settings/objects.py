@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from zkconsumer.config_spec import shown
 from zkconsumer.errors import IllegalArgumentError
@@ -17,12 +17,40 @@ CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], Exception
 """Hears what became of a commit: the offsets, and what went wrong; None: nothing did."""
 
 
+class DeserializerObject(Protocol):
+    """An object that deserialises: kafka-python's ``Deserializer``, by shape."""
+
+    @property
+    def deserialize(self) -> Callable[..., Any]:
+        """Called with the topic and the bytes, or with topic, headers and bytes."""
+
+
+class TokenProvider(Protocol):
+    """An object that gives tokens of OAUTHBEARER: kafka-python's ``AbstractTokenProvider``."""
+
+    def token(self) -> str:
+        """Return a token that is valid now."""
+
+
+AnyDeserializer: TypeAlias = Callable[..., Any] | DeserializerObject
+"""What ``key_deserializer`` and ``value_deserializer`` may be."""
+
+_DESERIALIZER = "AnyDeserializer | None"
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectKey:
-    """One such setting: what may be given, and what it does, in Markdown."""
+    """One such setting: what may be given, and what it does, in Markdown.
+
+    Attributes:
+        allowed: what may be given, in words.
+        doc: what it does.
+        accepts: what may be given, as Python writes types.
+    """
 
     allowed: str
     doc: str
+    accepts: str
 
 
 OBJECTS: Mapping[str, ObjectKey] = {
@@ -31,19 +59,26 @@ OBJECTS: Mapping[str, ObjectKey] = {
         "`deserialize(topic, headers, bytes)`",
         "What `record.key` gives; called when that is asked for. Null is given to it as None, and "
         "stays None where it can't take that (`TypeError`, `AttributeError`).",
+        _DESERIALIZER,
     ),
-    "value.deserializer": ObjectKey("as `key_deserializer`", "What `record.value` gives."),
+    "value.deserializer": ObjectKey(
+        "as `key_deserializer`", "What `record.value` gives.", _DESERIALIZER
+    ),
     "ssl.context": ObjectKey(
-        "`ssl.SSLContext`", "Takes the place of all the other settings that begin with `ssl_`."
+        "`ssl.SSLContext`",
+        "Takes the place of all the other settings that begin with `ssl_`.",
+        "SSLContext | None",
     ),
     "sasl.oauth.token.provider": ObjectKey(
         "a function that gives a token, or an object with `token()`",
         "With `OAUTHBEARER`: asked at each connection, and when the broker wants to know again; it "
         "may be asked by several threads at a time.",
+        "Callable[[], str] | TokenProvider | None",
     ),
     "default.offset.commit.callback": ObjectKey(
         "a function of the offsets and of an error or None",
         "Hears what became of automatic commits, and of `commit_async()` without a callback.",
+        "CommitCallback | None",
     ),
 }
 """By key with dots."""

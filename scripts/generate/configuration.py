@@ -1,9 +1,5 @@
-"""Prints the documentation of all settings: ``python -m zkconsumer.config_docs``.
+"""Print docs/configuration.md from the table of settings."""
 
-That is docs/configuration.md; print it anew whenever the table in ``config_keys`` changes.
-"""
-
-import sys
 from collections.abc import Sequence
 
 from zkconsumer.config_keys import KEYS
@@ -11,7 +7,7 @@ from zkconsumer.config_spec import ConfigKey
 
 _HEAD = """# Configuration
 
-<!-- Printed by `python -m zkconsumer.config_docs`; a test fails when it is stale. -->
+<!-- Printed by `make generated`; a test fails when it is stale. -->
 
 `ConsumerConfig` takes Kafka's own keys: from a dictionary (`{"group.id": "g"}`), as keyword
 arguments with underscores (`group_id="g"`), or from a Java `.properties` file
@@ -24,7 +20,7 @@ names the Kafka version that has the key first; `zkconsumer` marks our own.
 
 
 def markdown(keys: Sequence[ConfigKey] = KEYS) -> str:
-    """The documentation of a table of settings: docs/configuration.md."""
+    """Return the documentation of a table of settings, as docs/configuration.md has it."""
     working = "\n".join(_row(spec) for spec in keys if not spec.inert)
     inert = "\n".join(_row(spec) for spec in keys if spec.inert)
     header = "| key | default | allowed | since | meaning |\n|---|---|---|---|---|"
@@ -47,7 +43,3 @@ def _default(spec: ConfigKey) -> str:
     if spec.default == "":
         return "empty"
     return f"`{str(spec.default).lower() if spec.kind == 'bool' else spec.default}`"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(markdown())

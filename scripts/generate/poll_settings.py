@@ -1,9 +1,4 @@
-"""Prints the table of the settings: ``python -m zkconsumer.consumer.settings.docs``.
-
-It stands in docs/poll-api.md; put it there anew whenever the tables change.
-"""
-
-import sys
+"""Print the table of settings that ends docs/poll-api.md."""
 
 from zkconsumer.config_spec import ConfigKey
 from zkconsumer.consumer.settings.inert_keys import REFUSED
@@ -14,11 +9,11 @@ _HEAD = "| setting | default | allowed | since | meaning |\n|---|---|---|---|---
 
 
 def markdown() -> str:
-    """The settings that work, the objects among them, and those that don't."""
+    """Return the settings that work, the objects among them, and those that don't."""
     working = [_row(spec) for spec in KEYS if not spec.inert]
     objects = [
-        f"| `{key.replace('.', '_')}` | none | {one.allowed} | kafka-python | {one.doc} |"
-        for key, one in OBJECTS.items()
+        f"| `{key.replace('.', '_')}` | none | {setting.allowed} | kafka-python | {setting.doc} |"
+        for key, setting in OBJECTS.items()
     ]
     inert = [f"| `{spec.attribute}` | {spec.doc} |" for spec in KEYS if spec.inert]
     refused = [f"| `{key.replace('.', '_')}` | {why} |" for key, why in REFUSED.items()]
@@ -53,7 +48,3 @@ def _shown(spec: ConfigKey) -> str:
     if spec.default == "":
         return "empty"
     return f"`{spec.default}`"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(markdown())

@@ -1,16 +1,11 @@
-"""Prints the documentation of all options: ``python -m zkconsumer.spark.option_docs``.
-
-That is docs/spark-options.md; print it anew whenever ``option_table`` or ``kafka_options`` changes.
-"""
-
-import sys
+"""Print docs/spark-options.md from the tables of options."""
 
 from zkconsumer.spark.kafka_options import REFUSED
 from zkconsumer.spark.option_table import SECTIONS, Option
 
 _HEAD = """# Options of the Spark source
 
-<!-- Printed by `python -m zkconsumer.spark.option_docs`; a test fails when it is stale. -->
+<!-- Printed by `make generated`; a test fails when it is stale. -->
 
 `spark.read.format("zkconsumer")` and `spark.readStream.format("zkconsumer")` take the options of
 Spark's own Kafka source (that of Spark 4.2), with its defaults; a job that reads a modern cluster
@@ -65,7 +60,7 @@ _DIFFERENCES = """## Where it differs from Spark's source
 
 
 def markdown() -> str:
-    """The documentation of all options: docs/spark-options.md."""
+    """Return the documentation of all options, as docs/spark-options.md has it."""
     parts = [_HEAD]
     for heading, options in SECTIONS.items():
         rows = "\n".join(_row(option) for option in options)
@@ -91,7 +86,3 @@ def _default(option: Option) -> str:
     if option.default_text:
         return option.default_text
     return "none" if option.default is None else f"`{option.default}`"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(markdown())

@@ -1,0 +1,1 @@
+"""What builds, checks and documents the project, and is not shipped with it."""

@@ -1,0 +1,139 @@
+"""Print what type checkers and editors know of settings: a ``TypedDict`` from each table.
+
+A keyword argument has an entry with its type, default, range and meaning, so that a misspelt name
+is an error before anything runs.
+"""
+
+import textwrap
+from collections.abc import Iterable
+
+from zkconsumer.config_keys import KEYS as ZOOKEEPER_KEYS
+from zkconsumer.config_security import JAVA_KEYS
+from zkconsumer.config_spec import ConfigKey
+from zkconsumer.consumer.settings.keys import KEYS as POLL_KEYS
+from zkconsumer.consumer.settings.objects import OBJECTS
+
+_CONSUMER_HEAD = '''"""Keyword arguments of ``ConsumerConfig``, for type checkers and editors.
+
+Printed by ``make generated`` from the table in ``config_keys``; a test fails when it is stale.
+"""
+
+from typing import Literal, TypedDict
+
+
+class ConsumerSettings(TypedDict, total=False):
+    """Settings of a consumer of ZooKeeper groups, by their keys with underscores.
+
+    None counts as not given. A function that passes settings on takes
+    ``**settings: Unpack[ConsumerSettings]``.
+    """
+'''
+
+_POLL_HEAD = '''"""Keyword arguments of ``KafkaConsumer``, for type checkers and editors.
+
+Printed by ``make generated`` from the tables of this package and of ``zkconsumer.config_keys``; a
+test fails when it is stale.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from ssl import SSLContext
+from typing import Literal, TypedDict
+
+from zkconsumer.consumer.settings.objects import AnyDeserializer, CommitCallback, TokenProvider
+
+
+class KafkaConsumerSettings(TypedDict, total=False):
+    """Settings of a ``KafkaConsumer``, by their keys with underscores.
+
+    None counts as not given. A function that passes settings on takes
+    ``**settings: Unpack[KafkaConsumerSettings]``.
+    """
+'''
+
+_JAVA = "A setting of Java clients, in PEM form or as a path; see docs/security.md."
+_WIDTH = 100
+
+
+def consumer_settings() -> str:
+    """Return the source of ``zkconsumer.config_typed``."""
+    return _CONSUMER_HEAD + _entries([*map(_of_key, ZOOKEEPER_KEYS), *map(_of_java, JAVA_KEYS)])
+
+
+def poll_settings() -> str:
+    """Return the source of ``zkconsumer.consumer.settings.typed``."""
+    entries = {entry[0]: entry for entry in map(_of_poll_key, POLL_KEYS)}
+    for key, setting in OBJECTS.items():
+        name = key.replace(".", "_")
+        entries[name] = (name, setting.accepts, [setting.doc])
+    for spec in ZOOKEEPER_KEYS:
+        name, accepts, doc = _of_key(spec)
+        entries.setdefault(name, (name, accepts, ["With `zookeeper_connect` only.", *doc]))
+    for key in JAVA_KEYS:
+        entry = _of_java(key)
+        entries.setdefault(entry[0], entry)
+    return _POLL_HEAD + _entries(entries.values())
+
+
+_Entry = tuple[str, str, list[str]]
+"""A keyword argument, its type, and the paragraphs that explain it."""
+
+
+def _of_key(spec: ConfigKey) -> _Entry:
+    default = spec.derived_text or ("none" if spec.default is None else repr(spec.default))
+    facts = "Required." if spec.required else f"Default: {default}."
+    if spec.inert:
+        return spec.attribute, _type_of(spec), [f"Has no effect here. {spec.doc}"]
+    return spec.attribute, _type_of(spec), [spec.doc, f"{facts} Allowed: {spec.allowed}."]
+
+
+def _of_poll_key(spec: ConfigKey) -> _Entry:
+    name, accepts, doc = _of_key(spec)
+    if spec.accepts:
+        return name, spec.accepts, doc
+    if spec.inert:
+        return name, "object", doc  # what another client makes of it
+    if spec.kind == "int" and name.endswith("_ms"):
+        return name, "float | None", doc  # as kafka-python takes times
+    return name, accepts, doc
+
+
+def _of_java(key: str) -> _Entry:
+    return key.replace(".", "_"), "str | None", [_JAVA]
+
+
+def _type_of(spec: ConfigKey) -> str:
+    match spec.kind:
+        case "text":
+            return "str | None"
+        case "choice":
+            words = ", ".join(f'"{word}"' for word in (*spec.choices, *spec.synonyms))
+            return f"Literal[{words}] | None"
+        case kind:
+            return f"{kind} | None"
+
+
+def _entries(entries: Iterable[_Entry]) -> str:
+    return "".join(_entry(*entry) for entry in entries)
+
+
+def _entry(name: str, accepts: str, doc: list[str]) -> str:
+    line = f"    {name}: {accepts}"
+    if len(line) > _WIDTH:
+        line = f"    {name}: (\n        {accepts}\n    )"
+    return f'\n{line}\n    """{_wrapped(doc)}\n    """\n'
+
+
+def _wrapped(paragraphs: list[str]) -> str:
+    filled = (
+        textwrap.fill(
+            paragraph.replace("\\", "\\\\"),
+            _WIDTH,
+            initial_indent="    " if number else " " * 7,
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        for number, paragraph in enumerate(paragraphs)
+    )
+    return "\n\n".join(filled).lstrip()

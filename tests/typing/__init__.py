@@ -1,0 +1,1 @@
+"""Programs that a type checker must accept, and lines that it must refuse."""

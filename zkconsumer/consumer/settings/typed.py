@@ -1,0 +1,910 @@
+"""Keyword arguments of ``KafkaConsumer``, for type checkers and editors.
+
+Printed by ``make generated`` from the tables of this package and of ``zkconsumer.config_keys``; a
+test fails when it is stale.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from ssl import SSLContext
+from typing import Literal, TypedDict
+
+from zkconsumer.consumer.settings.objects import AnyDeserializer, CommitCallback, TokenProvider
+
+
+class KafkaConsumerSettings(TypedDict, total=False):
+    """Settings of a ``KafkaConsumer``, by their keys with underscores.
+
+    None counts as not given. A function that passes settings on takes
+    ``**settings: Unpack[KafkaConsumerSettings]``.
+    """
+
+    bootstrap_servers: str | Sequence[str] | None
+    """Brokers to start from; the others are found through them. Not used with `zookeeper_connect`,
+    where ZooKeeper knows the brokers.
+
+    Default: 'localhost:9092'. Allowed: host1:port1,host2:port2 (port 9092 where none is given; a
+    protocol and :// in front are passed over), or a list of such.
+    """
+
+    zookeeper_connect: str | None
+    """Be a member of a group in ZooKeeper, for brokers of 0.8 and beside consumers of 0.8. All
+    settings of [ZooKeeper consumers](configuration.md) can then be given, too.
+
+    Default: none. Allowed: host1:port1,host2:port2, with one chroot such as /kafka at the end if
+    wanted.
+    """
+
+    client_id: str | None
+    """Names this client in requests: it shows up in the broker's logs, metrics and quotas, and in
+    what `kafka-consumer-groups` prints.
+
+    Default: 'zkconsumer'. Allowed: text.
+    """
+
+    client_rack: str | None
+    """Where this client stands, so that brokers may send it to a replica near by (KIP-392).
+
+    Default: ''. Allowed: text.
+    """
+
+    group_id: str | None
+    """The group to share the topics with, and to keep offsets for. Without one there are no
+    commits, and partitions are chosen with `assign()`. The empty text is a group that brokers may
+    refuse.
+
+    Default: none. Allowed: text.
+    """
+
+    group_instance_id: str | None
+    """Makes a static member (KIP-345): one that is restarted within `session_timeout_ms` gets its
+    partitions back without a rebalance. No two live members may share it.
+
+    Default: none. Allowed: 1 to 249 letters, digits, dot, underscore and dash.
+    """
+
+    session_timeout_ms: float | None
+    """After so long without a heartbeat the coordinator gives the partitions to others. It must lie
+    between the broker's `group.min.session.timeout.ms` and `group.max.session.timeout.ms`.
+
+    Default: 45000 (brokers before 0.10.1: 30000). Allowed: an integer of at least 1.
+    """
+
+    heartbeat_interval_ms: float | None
+    """How often to tell the coordinator that we live: at most a third of `session_timeout_ms`, so
+    that two may get lost.
+
+    Default: 3000. Allowed: an integer of at least 1.
+    """
+
+    max_poll_interval_ms: float | None
+    """A member that does not poll for so long leaves its group: its work hangs. Its next poll joins
+    again, and says so.
+
+    Default: 300000. Allowed: an integer of at least 1.
+    """
+
+    partition_assignment_strategy: str | Sequence[str | type] | None
+    """How the leader shares out, the preferred way first; the group takes one that all its members
+    know. Only where every one given is cooperative does a rebalance leave alone what does not move
+    (KIP-429). kafka-python's own default is range and roundrobin.
+
+    Default: 'range,cooperative-sticky'. Allowed: different ones of range, roundrobin, sticky,
+    cooperative-sticky; or kafka-python's assignor classes.
+    """
+
+    auto_offset_reset: Literal["earliest", "latest", "none", "smallest", "largest"] | None
+    """Where to read where no offset is committed, or the log does not have it any more; with `none`
+    poll raises instead.
+
+    Default: 'latest'. Allowed: earliest or latest or none (smallest means earliest) (largest means
+    latest).
+    """
+
+    auto_offset_reset_new_partitions: Literal["earliest", "latest"] | None
+    """Where `latest` begins in a partition that came to be after this consumer looked first, of a
+    new topic or an old one: at its beginning, so that nothing is lost, as Spark's source does; or,
+    as Java and kafka-python do, behind what was written before we hear of it.
+
+    Default: 'earliest'. Allowed: earliest or latest.
+    """
+
+    enable_auto_commit: bool | None
+    """Whether poll commits, every `auto_commit_interval_ms`, what earlier polls handed out; and so
+    do a rebalance that takes partitions away, and `close()`.
+
+    Default: True. Allowed: true or false.
+    """
+
+    auto_commit_interval_ms: float | None
+    """The time between two of those commits.
+
+    Default: 5000. Allowed: an integer of at least 0.
+    """
+
+    isolation_level: Literal["read_uncommitted", "read_committed"] | IntEnum | None
+    """With `read_committed` records of aborted transactions are left out, and those of open ones
+    wait.
+
+    Default: 'read_uncommitted'. Allowed: read_uncommitted or read_committed.
+    """
+
+    max_poll_records: int | None
+    """The most records that one poll hands out; what was fetched with them waits for the next.
+
+    Default: 500. Allowed: an integer of at least 1.
+    """
+
+    consumer_timeout_ms: float | None
+    """Iteration ends when no record came for so long; -1 (or `float('inf')`): never.
+
+    Default: -1. Allowed: an integer of at least -1.
+    """
+
+    exclude_internal_topics: bool | None
+    """Whether patterns leave out topics that belong to the cluster itself.
+
+    Default: True. Allowed: true or false.
+    """
+
+    allow_auto_create_topics: bool | None
+    """Whether asking for a topic that is subscribed or assigned may create it, where the brokers
+    have `auto.create.topics.enable`. So a misspelt name makes a topic, as in Java and kafka-python;
+    with `False` it does not, also on brokers before 0.11, which those can't tell not to.
+
+    Default: True. Allowed: true or false.
+    """
+
+    default_api_timeout_ms: float | None
+    """How long calls may take that are given no `timeout_ms`: commit, committed, position, close,
+    and what asks for offsets and topics.
+
+    Default: 60000. Allowed: an integer of at least 1.
+    """
+
+    fetch_min_bytes: int | None
+    """A broker waits until it has so much for us...
+
+    Default: 1. Allowed: an integer of at least 0.
+    """
+
+    fetch_max_wait_ms: float | None
+    """... or until so much time is over. Less than `request_timeout_ms`.
+
+    Default: 500. Allowed: an integer of at least 0.
+    """
+
+    fetch_max_bytes: int | None
+    """The most that one broker sends in one answer, and the most that waits in memory for each
+    broker.
+
+    Default: 52428800. Allowed: an integer of at least 1.
+    """
+
+    max_partition_fetch_bytes: int | None
+    """The most of each partition in one answer. A larger record comes all the same: brokers from
+    0.10.1 on send it whole, and with older ones the fetch grows.
+
+    Default: 1048576. Allowed: an integer of at least 1.
+    """
+
+    fetch_message_growth_max_bytes: int | None
+    """... up to here. Beyond it poll raises `MessageTooLarge`.
+
+    Default: 104857600, or `max_partition_fetch_bytes` where that is larger. Allowed: an integer of
+    at least 1.
+    """
+
+    fetch_max_decompressed_bytes: int | None
+    """How large what one fetch brings of one partition may become when it is decompressed.
+
+    Default: 134217728. Allowed: an integer of at least 1.
+    """
+
+    enable_incremental_fetch_sessions: bool | None
+    """Whether brokers that can (from 1.1 on) are told only what changed since the last fetch
+    (KIP-227).
+
+    Default: True. Allowed: true or false.
+    """
+
+    check_crcs: bool | None
+    """Whether checksums are held against the bytes. They always are: `False` is noted in the log at
+    debug level, and does nothing.
+
+    Default: True. Allowed: true or false.
+    """
+
+    request_timeout_ms: float | None
+    """How long a broker may take to answer. After 2 s of silence (a fifteenth of it where that is
+    less) what only reads is sent once more, over a second connection.
+
+    Default: 30000. Allowed: an integer of at least 1.
+    """
+
+    bootstrap_timeout_ms: float | None
+    """A consumer connects when it is made: how long it waits for a broker that answers, before it
+    raises `NoBrokersAvailable`. With 0 it connects when it is used; so it does with
+    `zookeeper_connect`.
+
+    Default: 30000. Allowed: an integer of at least 0.
+    """
+
+    socket_connection_setup_timeout_ms: float | None
+    """How long connecting to a broker may take.
+
+    Default: 10000. Allowed: an integer of at least 1.
+    """
+
+    retry_backoff_ms: float | None
+    """The pause after a failure; it doubles with each one that follows...
+
+    Default: 100. Allowed: an integer of at least 0.
+    """
+
+    retry_backoff_max_ms: float | None
+    """... up to this one.
+
+    Default: 1000. Allowed: an integer of at least 0.
+    """
+
+    metadata_max_age_ms: float | None
+    """How often to ask which topics and partitions there are. What moves is noticed at once; new
+    partitions, and new topics of a pattern, within this time.
+
+    Default: 300000. Allowed: an integer of at least 1.
+    """
+
+    receive_buffer_bytes: int | None
+    """The receive buffer (SO_RCVBUF) of sockets; 0 or -1 leaves it to the system, which lets it
+    grow with what comes.
+
+    Default: -1. Allowed: an integer of at least -1.
+    """
+
+    receive_message_max_bytes: int | None
+    """The largest answer taken from a broker. Brokers of 0.8 to 0.10.0 bound the parts of an answer
+    only, so it may be as many times `max_partition_fetch_bytes` as there are partitions.
+
+    Default: 1073741824. Allowed: an integer of at least 1000.
+    """
+
+    metrics_enabled: bool | None
+    """Whether `metrics()` gives numbers; else it gives None.
+
+    Default: True. Allowed: true or false.
+    """
+
+    metric_group_prefix: str | None
+    """What the names of groups in `metrics()` begin with.
+
+    Default: 'consumer'. Allowed: text.
+    """
+
+    metrics_num_samples: int | None
+    """Over how many windows of time `metrics()` counts rates, averages and maxima...
+
+    Default: 2. Allowed: an integer of at least 1.
+    """
+
+    metrics_sample_window_ms: float | None
+    """... and how long each of them is.
+
+    Default: 30000. Allowed: an integer of at least 1.
+    """
+
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | None
+    """What the brokers' port speaks.
+
+    Default: 'PLAINTEXT'. Allowed: PLAINTEXT or SSL or SASL_PLAINTEXT or SASL_SSL.
+    """
+
+    ssl_cafile: str | None
+    """A PEM file with the authorities that signed the brokers' certificates; without it those that
+    the machine trusts.
+
+    Default: none. Allowed: text.
+    """
+
+    ssl_certfile: str | None
+    """A PEM file with our own certificate, where brokers want one.
+
+    Default: none. Allowed: text.
+    """
+
+    ssl_keyfile: str | None
+    """A PEM file with its private key, unless that is in `ssl.certfile`.
+
+    Default: none. Allowed: text.
+    """
+
+    ssl_password: str | None
+    """The password of the private key; never shown or logged.
+
+    Default: none. Allowed: text.
+    """
+
+    ssl_check_hostname: bool | None
+    """Whether a broker's certificate must bear the name by which it is reached.
+
+    Default: True. Allowed: true or false.
+    """
+
+    ssl_ciphers: str | None
+    """The ciphers allowed, as a list of OpenSSL's.
+
+    Default: none. Allowed: text.
+    """
+
+    ssl_crlfile: str | None
+    """A PEM file with revoked certificates.
+
+    Default: none. Allowed: text.
+    """
+
+    sasl_mechanism: (
+        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"] | None
+    )
+    """How to say who we are, with the protocols that begin with SASL.
+
+    Default: none. Allowed: PLAIN or SCRAM-SHA-256 or SCRAM-SHA-512 or OAUTHBEARER or GSSAPI.
+    """
+
+    sasl_plain_username: str | None
+    """The user's name, for each of these mechanisms.
+
+    Default: none. Allowed: text.
+    """
+
+    sasl_plain_password: str | None
+    """The user's password; never shown or logged.
+
+    Default: none. Allowed: text.
+    """
+
+    sasl_oauthbearer_token_endpoint_url: str | None
+    """Where tokens are fetched by the grant of client credentials, with `OAUTHBEARER` and without a
+    provider of tokens.
+
+    Default: none. Allowed: text.
+    """
+
+    sasl_oauthbearer_client_credentials_client_id: str | None
+    """Who we are there.
+
+    Default: none. Allowed: text.
+    """
+
+    sasl_oauthbearer_client_credentials_client_secret: str | None
+    """What proves it; never shown or logged.
+
+    Default: none. Allowed: text.
+    """
+
+    sasl_oauthbearer_scope: str | None
+    """What the tokens are for; without it the endpoint decides.
+
+    Default: none. Allowed: text.
+    """
+
+    sasl_kerberos_service_name: str | None
+    """With `GSSAPI`: the first part of the brokers' principal.
+
+    Default: 'kafka'. Allowed: text.
+    """
+
+    sasl_kerberos_domain_name: str | None
+    """With `GSSAPI`: the host in the brokers' principal; without it the one that each broker
+    advertises.
+
+    Default: none. Allowed: text.
+    """
+
+    sasl_kerberos_keytab: str | None
+    """With `GSSAPI`: the file with our key; without it the tickets of `kinit`.
+
+    Default: none. Allowed: text.
+    """
+
+    sasl_kerberos_principal: str | None
+    """With `GSSAPI`: who we are; without it the first one of the keytab, or whoever the tickets are
+    of.
+
+    Default: none. Allowed: text.
+    """
+
+    api_version: object
+    """Has no effect here. Versions are asked for; `config["api_version"]` is the release that was
+    found when the consumer was made, `(2, 8)` say. A consumer that is given one connects when it is
+    used, not when it is made, as in kafka-python.
+    """
+
+    api_version_auto_timeout_ms: object
+    """Has no effect here. See `bootstrap_timeout_ms`.
+    """
+
+    reconnect_backoff_ms: object
+    """Has no effect here. See `retry_backoff_ms`.
+    """
+
+    reconnect_backoff_max_ms: object
+    """Has no effect here. See `retry_backoff_max_ms`.
+    """
+
+    socket_connection_setup_timeout_max_ms: object
+    """Has no effect here. Time-outs don't grow.
+    """
+
+    connections_max_idle_ms: object
+    """Has no effect here. A connection that the broker closed is opened again when it is needed.
+    More than `request_timeout_ms` where both are given, as in kafka-python.
+    """
+
+    max_in_flight_requests_per_connection: object
+    """Has no effect here. The order of requests is ours.
+    """
+
+    send_buffer_bytes: object
+    """Has no effect here. A consumer sends little.
+    """
+
+    socket_options: object
+    """Has no effect here. Sockets don't delay, and are kept alive.
+    """
+
+    client_dns_lookup: object
+    """Has no effect here. All addresses of a name are tried.
+    """
+
+    sock_chunk_bytes: object
+    """Has no effect here. Answers are read whole.
+    """
+
+    sock_chunk_buffer_count: object
+    """Has no effect here. As above.
+    """
+
+    legacy_iterator: object
+    """Has no effect here. There is one iterator.
+    """
+
+    metric_reporters: object
+    """Has no effect here. `metrics()` gives the numbers.
+    """
+
+    selector: object
+    """Has no effect here. Threads wait in sockets here.
+    """
+
+    net: object
+    """Has no effect here. As above.
+    """
+
+    kafka_client: object
+    """Has no effect here. As above.
+    """
+
+    key_deserializer: AnyDeserializer | None
+    """What `record.key` gives; called when that is asked for. Null is given to it as None, and
+    stays None where it can't take that (`TypeError`, `AttributeError`).
+    """
+
+    value_deserializer: AnyDeserializer | None
+    """What `record.value` gives.
+    """
+
+    ssl_context: SSLContext | None
+    """Takes the place of all the other settings that begin with `ssl_`.
+    """
+
+    sasl_oauth_token_provider: Callable[[], str] | TokenProvider | None
+    """With `OAUTHBEARER`: asked at each connection, and when the broker wants to know again; it may
+    be asked by several threads at a time.
+    """
+
+    default_offset_commit_callback: CommitCallback | None
+    """Hears what became of automatic commits, and of `commit_async()` without a callback.
+    """
+
+    zookeeper_session_timeout_ms: int | None
+    """With `zookeeper_connect` only.
+
+    The session time-out to ask ZooKeeper for; the server may grant another. A member that vanishes
+    keeps its partitions for so long.
+
+    Default: 6000. Allowed: an integer of at least 1.
+    """
+
+    zookeeper_connection_timeout_ms: int | None
+    """With `zookeeper_connect` only.
+
+    How long to wait for the first connection to ZooKeeper, and later for the answer to each batch
+    of requests.
+
+    Default: `zookeeper.session.timeout.ms`. Allowed: an integer of at least 1.
+    """
+
+    zookeeper_sync_time_ms: int | None
+    """With `zookeeper_connect` only.
+
+    Only the default of `rebalance.backoff.ms`.
+
+    Default: 2000. Allowed: an integer of at least 0.
+    """
+
+    zookeeper_auth_scheme: Literal["none", "digest", "sasl"] | None
+    """With `zookeeper_connect` only.
+
+    How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by DIGEST-MD5, as
+    the `DigestLoginModule` of a JAAS file does (needs `zkconsumer[zookeeper-sasl]`).
+
+    Default: 'none'. Allowed: none or digest or sasl.
+    """
+
+    zookeeper_auth_username: str | None
+    """With `zookeeper_connect` only.
+
+    The name for it.
+
+    Default: none. Allowed: text.
+    """
+
+    zookeeper_auth_password: str | None
+    """With `zookeeper_connect` only.
+
+    The password for it; never shown or logged.
+
+    Default: none. Allowed: text.
+    """
+
+    zookeeper_set_acl: bool | None
+    """With `zookeeper_connect` only.
+
+    Whether what is created is for whoever has our name to change, and for all to read; else anybody
+    may change it. `/consumers` itself stays open to all, since every group writes below it. All
+    members of a group need the same name then.
+
+    Default: whether `zookeeper.auth.scheme` is given. Allowed: true or false.
+    """
+
+    zookeeper_ssl_client_enable: bool | None
+    """With `zookeeper_connect` only.
+
+    Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and later).
+
+    Default: False. Allowed: true or false.
+    """
+
+    zookeeper_ssl_truststore_location: str | None
+    """With `zookeeper_connect` only.
+
+    The authorities that ZooKeeper's certificate must come from: a PEM file.
+
+    Default: the machine's. Allowed: text.
+    """
+
+    zookeeper_ssl_keystore_location: str | None
+    """With `zookeeper_connect` only.
+
+    Our own certificate and its key, for a ZooKeeper that wants one: a PEM file.
+
+    Default: none. Allowed: text.
+    """
+
+    zookeeper_ssl_keystore_password: str | None
+    """With `zookeeper_connect` only.
+
+    What that key is encrypted with; never shown or logged.
+
+    Default: none. Allowed: text.
+    """
+
+    zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""] | None
+    """With `zookeeper_connect` only.
+
+    Empty: the certificate need not be for the host that is called.
+
+    Default: 'HTTPS'. Allowed: HTTPS or .
+    """
+
+    consumer_id: str | None
+    """With `zookeeper_connect` only.
+
+    Replaces the generated part (`host-ms-hex`) of the member's id. For tests: two live members of
+    one group must not share it.
+
+    Default: generated. Allowed: printable text without a slash, at least one character.
+    """
+
+    fetch_wait_max_ms: int | None
+    """With `zookeeper_connect` only.
+
+    The longest that a broker holds back an answer while it waits for `fetch.min.bytes`.
+
+    Default: 100. Allowed: an integer of at least 0.
+    """
+
+    socket_timeout_ms: int | None
+    """With `zookeeper_connect` only.
+
+    Time-out for connecting to a broker and for its answers. After 2 s of silence (a fifteenth of it
+    where that is less) what only reads is sent once more, over a second connection. At least
+    `fetch.wait.max.ms` (the check is there in 0.8.2 but does not work).
+
+    Default: 30000. Allowed: an integer of at least 1.
+    """
+
+    socket_receive_buffer_bytes: int | None
+    """With `zookeeper_connect` only.
+
+    The receive buffer (SO_RCVBUF) of the sockets that fetch; 0 or -1 leaves it to the system, which
+    lets it grow with what comes. The original's default, 65536, costs a consumer that catches up a
+    seventh of its speed.
+
+    Default: -1. Allowed: an integer of at least -1.
+    """
+
+    fetch_message_max_bytes: int | None
+    """With `zookeeper_connect` only.
+
+    How many bytes *of each partition* to ask for in one fetch. The original gets stuck at a message
+    (or compressed set) larger than this; here the fetch of that partition grows, see
+    `fetch.message.growth.max.bytes`.
+
+    Default: 1048576. Allowed: an integer of at least 1.
+    """
+
+    fetch_message_catch_up_max_bytes: int | None
+    """With `zookeeper_connect` only.
+
+    How far the fetch of a partition may grow that is far behind: one that fills what it is asked
+    for is asked for twice as much the next time, within `fetch.max.bytes` and what its stream's
+    queue has room for. At the end of the log it is asked for `fetch.message.max.bytes` again. At
+    least that; equal to it, nothing grows.
+
+    Default: 4194304, or `fetch.message.max.bytes` where that is set. Allowed: an integer of at
+    least 1.
+    """
+
+    num_consumer_fetchers: int | None
+    """With `zookeeper_connect` only.
+
+    Fetcher threads *for each broker* that leads partitions of ours.
+
+    Default: 1. Allowed: an integer of at least 1.
+    """
+
+    queued_max_message_chunks: int | None
+    """With `zookeeper_connect` only.
+
+    How many fetched chunks may wait in a stream's queue; each can be as large as one partition's
+    fetch.
+
+    Default: 2. Allowed: an integer of at least 1.
+    """
+
+    queued_max_bytes: int | None
+    """With `zookeeper_connect` only.
+
+    How many bytes may wait in all streams' queues together, counted as they lie in memory after
+    decompression; every stream may use an equal part of it. Besides it, each fetcher holds at most
+    one answer of its broker, see `fetch.max.bytes`.
+
+    Default: 67108864. Allowed: an integer of at least 1.
+    """
+
+    delivery: Literal["at_least_once", "at_most_once", "scala"] | None
+    """With `zookeeper_connect` only.
+
+    What an automatic commit covers. `at_least_once`: messages whose successor was asked for.
+    `at_most_once`: the offset is committed before the message is handed over. `scala`: messages
+    that were handed over, as the original does; a crash may lose the one in hand.
+
+    Default: 'at_least_once'. Allowed: at_least_once or at_most_once or scala.
+    """
+
+    poison_policy: Literal["raise", "skip", "dead_letter"] | None
+    """With `zookeeper_connect` only.
+
+    What to do with a message that can't be read (damaged, unknown codec, larger than the largest
+    fetch): the stream raises and the partition stands still; it is logged and passed over; or it is
+    written to `poison.dead.letter.file` and passed over.
+
+    Default: 'raise'. Allowed: raise or skip or dead_letter.
+    """
+
+    poison_dead_letter_file: str | None
+    """With `zookeeper_connect` only.
+
+    With `poison.policy=dead_letter`: the file to append to, one JSON object a line with the
+    position, the reason and the raw bytes.
+
+    Default: ''. Allowed: text.
+    """
+
+    auto_commit_enable: bool | None
+    """With `zookeeper_connect` only.
+
+    Commit offsets at regular intervals, before every rebalance and at shutdown.
+
+    Default: True. Allowed: true or false.
+    """
+
+    rebalance_max_retries: int | None
+    """With `zookeeper_connect` only.
+
+    How many tries a rebalance has *in all*, the first included.
+
+    Default: 4. Allowed: an integer of at least 1.
+    """
+
+    rebalance_backoff_ms: int | None
+    """With `zookeeper_connect` only.
+
+    The pause after each failed try of a rebalance.
+
+    Default: `zookeeper.sync.time.ms`. Allowed: an integer of at least 0.
+    """
+
+    owner_audit_interval_ms: int | None
+    """With `zookeeper_connect` only.
+
+    How often a member at rest looks whether its owner nodes are there, and whether partitions that
+    fall to it have none; 0: never.
+
+    Default: 30000. Allowed: an integer of at least 0.
+    """
+
+    zookeeper_silence_percent: int | None
+    """With `zookeeper_connect` only.
+
+    Delivery pauses when ZooKeeper has answered nothing for this share of the session time-out: soon
+    after, the session may end and others may own the partitions. While the connection stands, less
+    than 17 counts as 17, which is the time of two pings.
+
+    Default: 33. Allowed: an integer of at least 0 and at most 100.
+    """
+
+    refresh_leader_backoff_ms: int | None
+    """With `zookeeper_connect` only.
+
+    The pause between two searches for the leaders of partitions without one.
+
+    Default: 200. Allowed: an integer of at least 0.
+    """
+
+    offsets_storage: Literal["zookeeper", "kafka"] | None
+    """With `zookeeper_connect` only.
+
+    Where offsets are kept; written in any case. Must be the same on all members of a group; while a
+    group moves from one to the other, `dual.commit.enabled` keeps both.
+
+    Default: 'zookeeper'. Allowed: zookeeper or kafka.
+    """
+
+    dual_commit_enabled: bool | None
+    """With `zookeeper_connect` only.
+
+    With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Not looked at with
+    ZooKeeper storage.
+
+    Default: true with `offsets.storage=kafka`, else false. Allowed: true or false.
+    """
+
+    offsets_channel_backoff_ms: int | None
+    """With `zookeeper_connect` only.
+
+    The pause between tries to find or to ask the offset coordinator.
+
+    Default: 1000. Allowed: an integer of at least 0.
+    """
+
+    offsets_channel_socket_timeout_ms: int | None
+    """With `zookeeper_connect` only.
+
+    Time-out of the connection to the offset coordinator.
+
+    Default: 10000. Allowed: an integer of at least 1.
+    """
+
+    offsets_commit_max_retries: int | None
+    """With `zookeeper_connect` only.
+
+    How often a failed commit is tried again; automatic commits are not.
+
+    Default: 5. Allowed: an integer of at least 0.
+    """
+
+    shutdown_timeout_ms: int | None
+    """With `zookeeper_connect` only.
+
+    The longest that `shutdown()` takes, the last commit included.
+
+    Default: 30000. Allowed: an integer of at least 1.
+    """
+
+    serializer_encoding: str | None
+    """With `zookeeper_connect` only.
+
+    The character set of a string decoder that is made from this configuration.
+
+    Default: 'UTF8'. Allowed: the name of a character set that Python knows.
+    """
+
+    kafka_metrics_reporters: str | None
+    """With `zookeeper_connect` only.
+
+    Has no effect here. Classes of the original that report metrics.
+    """
+
+    kafka_metrics_polling_interval_secs: int | None
+    """With `zookeeper_connect` only.
+
+    Has no effect here. How often those report.
+    """
+
+    kafka_csv_metrics_dir: str | None
+    """With `zookeeper_connect` only.
+
+    Has no effect here. Where the original's CSV reporter writes.
+    """
+
+    kafka_csv_metrics_reporter_enabled: bool | None
+    """With `zookeeper_connect` only.
+
+    Has no effect here. Whether the original's CSV reporter runs.
+    """
+
+    mirror_topics_whitelist: str | None
+    """With `zookeeper_connect` only.
+
+    Has no effect here. Named in the original, but never read there either.
+    """
+
+    mirror_topics_blacklist: str | None
+    """With `zookeeper_connect` only.
+
+    Has no effect here. Named in the original, but never read there either.
+    """
+
+    mirror_consumer_numthreads: int | None
+    """With `zookeeper_connect` only.
+
+    Has no effect here. Named in the original, but never read there either.
+    """
+
+    ssl_truststore_location: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_truststore_type: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_truststore_password: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_keystore_location: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_keystore_type: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_keystore_password: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_key_password: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_endpoint_identification_algorithm: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    sasl_jaas_config: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
