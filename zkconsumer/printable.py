@@ -1,5 +1,7 @@
 """Names of others in a text for people: nothing in them can drive a terminal, or begin a line."""
 
+from collections.abc import Iterable
+
 
 def printable(text: str) -> str:
     """Escape what does not print: ids of groups and names of hosts may be anything.
@@ -16,3 +18,18 @@ def printable(text: str) -> str:
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
         for char in text
     )
+
+
+def shortlist(names: Iterable[object], *, limit: int = 5) -> str:
+    """Return the first of some names, sorted, for a text that must stay short.
+
+    Args:
+        names: any number of them.
+        limit: how many to show at most.
+
+    Returns:
+        The names with commas between them, and how many more there are.
+    """
+    texts = sorted(printable(str(name)) for name in names)
+    more = [f"{len(texts) - limit} more"] if len(texts) > limit else []
+    return ", ".join([*texts[:limit], *more])

@@ -14,6 +14,7 @@ from typing import Self, TypeVar, overload
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
+from zkconsumer.config_spec import shown
 from zkconsumer.connector.assembly import ConnectorComponents, assemble
 from zkconsumer.connector.listener import ReleaseListener
 from zkconsumer.connector.measuring.mbeans import MBean, mbeans
@@ -41,6 +42,7 @@ from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.security_of import security_of
 from zkconsumer.observe import Observer
+from zkconsumer.printable import shortlist
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.message import Decoder
 from zkconsumer.streams.stream import KafkaStream
@@ -69,6 +71,9 @@ class ZookeeperConsumerConnector:
         RegistryError: ZooKeeper can't be reached within ``zookeeper.connection.timeout.ms``, its
             chroot does not exist, or it holds no cluster while another one does.
     """
+
+    _subscription = ""
+    """What its streams read, for its representation; empty before there are streams."""
 
     def __init__(
         self,
@@ -148,6 +153,7 @@ class ZookeeperConsumerConnector:
         streams = self._streams()
         queues = {topic: streams.new_queues(count) for topic, count in topic_counts.items()}
         self._join(StaticSubscription(queues))
+        self._subscription = f"topics [{shortlist(topic_counts)}]"
         return {
             topic: streams.new_streams(of_topic, topic, key_decoder, value_decoder)
             for topic, of_topic in queues.items()
@@ -208,6 +214,7 @@ class ZookeeperConsumerConnector:
         streams = self._streams()
         queues = streams.new_queues(num_streams)
         self._join(FilterSubscription(topic_filter, queues))
+        self._subscription = f"{type(topic_filter).__name__}({shown(topic_filter.pattern)})"
         return streams.new_streams(queues, None, key_decoder, value_decoder)
 
     def set_consumer_rebalance_listener(self, listener: ReleaseListener | None) -> None:
@@ -323,6 +330,16 @@ class ZookeeperConsumerConnector:
         """
         self._parts.fork_guard.check()
         return self._parts.measuring.read()
+
+    def __repr__(self) -> str:
+        kind, group = type(self).__name__, shown(self.config.group_id)
+        if self._parts.fork_guard.forked:
+            state = "forked"
+        elif self._control.done:
+            state = "closed"
+        else:
+            state = self._subscription or "no streams"
+        return f"<{kind} group_id={group}, consumer_id={shown(self.consumer_id)}, {state}>"
 
     def __enter__(self) -> Self:
         return self

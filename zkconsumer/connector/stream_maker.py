@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from zkconsumer.config import ConsumerConfig
+from zkconsumer.config_spec import shown
 from zkconsumer.connector.assembly import ConnectorComponents
 from zkconsumer.connector.measuring.measuring import MeasuredStream
+from zkconsumer.model import ConsumerThreadId
+from zkconsumer.printable import printable
 from zkconsumer.streams.delivery import CommitAhead
 from zkconsumer.streams.message import Decoder
 from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
@@ -53,7 +56,7 @@ class StreamMaker:
         """
         streams: list[KafkaStream[K, V]] = []
         for number, queue in enumerate(queues):
-            stream = self._new_stream(queue, key_decoder, value_decoder)
+            stream = self._new_stream(queue, key_decoder, value_decoder, self._name(topic, number))
             self._parts.measuring.add_stream(MeasuredStream(topic, number, queue, stream))
             streams.append(stream)
         return streams
@@ -63,6 +66,7 @@ class StreamMaker:
         queue: StreamQueue,
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
+        name: str,
     ) -> KafkaStream[K, V]:
         shared = self._parts.streaming
         return KafkaStream(
@@ -75,4 +79,10 @@ class StreamMaker:
             delivery=shared.delivery,
             commit_ahead=self._commit_ahead,
             poison=shared.poison,
+            name=name,
         )
+
+    def _name(self, topic: str | None, number: int) -> str:
+        of = "a filter" if topic is None else shown(topic)
+        thread = ConsumerThreadId(self._parts.consumer_id, number)
+        return f"{printable(str(thread))} group_id={shown(self._config.group_id)}, topic={of}"

@@ -119,7 +119,7 @@ class PollConfig(Mapping[str, object]):
     sasl_kerberos_keytab: str | None
     sasl_kerberos_principal: str | None
     objects: GivenObjects
-    zookeeper: Mapping[str, object]
+    zookeeper: Mapping[str, object] = field(repr=False)
     inert: Mapping[str, object]
     given: frozenset[str]
     found_version: Release | None

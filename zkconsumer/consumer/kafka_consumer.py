@@ -16,6 +16,7 @@ from zkconsumer.consumer.closing import close, public_call
 from zkconsumer.consumer.cluster_calls import ClusterCalls
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.confluent_calls import in_milliseconds, refuse_method
+from zkconsumer.consumer.described import described_consumer
 from zkconsumer.consumer.handing_out import Starts, deliver, is_ours_still
 from zkconsumer.consumer.iteration import Slices, starts_of
 from zkconsumer.consumer.listener import PollListener
@@ -309,6 +310,13 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         """
         limit_ms = timeout_of(timeout_ms, self.config.default_api_timeout_ms)
         close(self._parts, limit_ms, commit=autocommit)
+
+    def __repr__(self) -> str:
+        parts: ConsumerComponents | None = self.__dict__.get("_parts")
+        if parts is None:
+            return f"<{type(self).__name__}, not made>"
+        subscription = parts.session.subscription
+        return described_consumer(type(self).__name__, self.config, parts.one_caller, subscription)
 
     def __enter__(self) -> Self:
         return self

@@ -50,6 +50,7 @@ class KafkaStream(Generic[K, V]):
         delivery: when a message counts as consumed.
         commit_ahead: commits for ``at_most_once``, which needs it.
         poison: decides about unreadable messages.
+        name: what its representation shows: its consumer thread, group and topic.
 
     Raises:
         ConfigError: ``at_most_once`` without ``commit_ahead``.
@@ -67,7 +68,9 @@ class KafkaStream(Generic[K, V]):
         delivery: Delivery = Delivery.AT_LEAST_ONCE,
         commit_ahead: CommitAhead | None = None,
         poison: PoisonPolicy = RAISE,
+        name: str = "",
     ) -> None:
+        self._name = name
         if gate is None:
             gate = DeliveryGate(clock, allowed_silence_ms=0)
         self._reader = BatchReader(
@@ -85,6 +88,10 @@ class KafkaStream(Generic[K, V]):
         self._async = AsyncReader(self._reader, queue, timeout_ms)
         self._waiting = Waiting(self._reader, queue, clock, timeout_ms)
         gate.add_waker(queue.wake)
+
+    def __repr__(self) -> str:
+        handed_over = sum(self._reader.handed_over().values())
+        return f"<KafkaStream{self._name and ' '}{self._name}, {handed_over} messages handed over>"
 
     def __iter__(self) -> Iterator[MessageAndMetadata[K, V]]:
         """Iterate over all messages from here on; all iterators share the stream's one position."""

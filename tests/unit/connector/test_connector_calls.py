@@ -11,6 +11,7 @@ from tests.support.control_bench import ControlledMember, Group
 from tests.support.interrupting import interrupt_at_check
 from tests.support.listening import NotedListener
 from tests.support.memory_connector import MemoryConnector
+from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector.messages import CommitRequest, Message
 from zkconsumer.connector.reply import Reply
@@ -109,3 +110,25 @@ def test_what_is_delivered_at_most_once_is_committed_first() -> None:
         member.deliver(T0, [0, 1, 2])
         assert next(stream).offset == 0
         assert group.offset(0) == "3"
+
+
+def test_a_connector_and_its_streams_tell_who_they_are() -> None:
+    """Group, member, topics and state, on one line whatever they are called."""
+    with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:
+        start = f"<MemoryConnector group_id='g', consumer_id={connector.consumer_id!r}"
+        assert repr(connector) == f"{start}, no streams>"
+        [stream] = connector.create_message_streams({"t": 1})["t"]
+        assert repr(connector) == f"{start}, topics [t]>"
+        thread = f"{connector.consumer_id}-0"
+        assert repr(stream) == (
+            f"<KafkaStream {thread} group_id='g', topic='t', 0 messages handed over>"
+        )
+    assert repr(connector) == f"{start}, closed>"
+
+
+def test_a_connector_with_a_filter_tells_the_filter() -> None:
+    """Its streams have no topic of their own."""
+    with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:
+        [stream] = connector.create_message_streams_by_filter(Whitelist("t"))
+        assert repr(connector).endswith(", Whitelist('t')>")
+        assert "topic=a filter" in repr(stream)

@@ -1,0 +1,58 @@
+"""What a consumer shows of itself in a log line."""
+
+from unittest import mock
+
+import pytest
+
+from tests.support.poll_callers import Make
+from zkconsumer import KafkaConsumer, TopicPartition
+from zkconsumer.consumer.config import PollConfig
+
+
+def test_a_consumer_tells_its_group_its_id_its_topics_and_its_state(make: Make) -> None:
+    """From one subscription to the next, until it is closed."""
+    consumer, _ = make(group_id="g", client_id="c")
+    start = "<KafkaConsumer group_id='g', client_id='c'"
+    assert repr(consumer) == f"{start}, nothing subscribed, open>"
+    consumer.subscribe(["b", "a"])
+    assert repr(consumer) == f"{start}, topics [a, b], open>"
+    consumer.unsubscribe()
+    consumer.subscribe(pattern="x.*")
+    assert repr(consumer) == f"{start}, pattern, topics [], open>"
+    consumer.unsubscribe()
+    consumer.assign([TopicPartition("a", 1)])
+    assert repr(consumer) == f"{start}, assigned [a-1], open>"
+    consumer.close()
+    assert repr(consumer).endswith(", closed>")
+
+
+def test_a_long_list_is_cut_and_names_cannot_drive_a_terminal(make: Make) -> None:
+    """A line of a log stays one line."""
+    consumer, _ = make(group_id="g\n\x1b[2J")
+    consumer.subscribe([f"t{number}" for number in range(1000)])
+    text = repr(consumer)
+    assert "topics [t0, t1, t10, t100, t101, 995 more]" in text
+    assert text.isprintable()
+    assert len(text) < 300
+
+
+def test_a_consumer_of_no_group_and_one_that_was_not_made(make: Make) -> None:
+    """Subclasses show their own names."""
+
+    class Mine(KafkaConsumer):
+        pass
+
+    assert repr(Mine.__new__(Mine)) == "<Mine, not made>"
+    consumer, fakes = make()
+    with mock.patch.object(consumer, "config", PollConfig()):
+        assert repr(consumer).startswith("<KafkaConsumer no group, ")
+    assert fakes.config.group_id == "g"
+
+
+@pytest.mark.parametrize("name", ["sasl_plain_password", "ssl_password", "zookeeper_auth_password"])
+def test_a_configuration_shows_no_secret(name: str) -> None:
+    """Of the settings of a ZooKeeper group neither."""
+    zookeeper = {"zookeeper_connect": "h:1", "group_id": "g"}
+    if name == "zookeeper_auth_password":
+        zookeeper |= {"zookeeper_auth_scheme": "digest", "zookeeper_auth_username": "u"}
+    assert "hunter2" not in repr(PollConfig({**zookeeper, name: "hunter2"}))
