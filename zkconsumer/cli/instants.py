@@ -1,4 +1,4 @@
-"""Instants and durations as users write them: pure."""
+"""Instants and durations as users write them: pure. Pure."""
 
 import re
 from datetime import UTC, datetime, timedelta

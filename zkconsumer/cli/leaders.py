@@ -1,4 +1,4 @@
-"""How the leaders of partitions are spread over the brokers, as it is printed."""
+"""How the leaders of partitions are spread over the brokers, as it is printed. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

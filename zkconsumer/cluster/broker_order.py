@@ -1,4 +1,4 @@
-"""Which brokers to ask, and in which order."""
+"""Which brokers to ask, and in which order. Pure."""
 
 from collections.abc import Callable, Collection, Sequence
 

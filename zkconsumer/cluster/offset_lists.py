@@ -1,6 +1,6 @@
 """Questions to leaders about offsets of their logs, starts of segments and ends, and the answers.
 
-Source: Kafka 0.8.2.2 ``KafkaApis.fetchOffsetsBefore``.
+Source: Kafka 0.8.2.2 ``KafkaApis.fetchOffsetsBefore``. Pure.
 """
 
 from collections.abc import Mapping

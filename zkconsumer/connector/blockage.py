@@ -1,4 +1,7 @@
-"""Which partitions can't be claimed because of a node that belongs to no session: pure state."""
+"""Which partitions can't be claimed because of a node that belongs to no session: pure state.
+
+Pure.
+"""
 
 from collections.abc import Iterable, Mapping
 

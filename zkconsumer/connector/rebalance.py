@@ -1,4 +1,4 @@
-"""The rebalance of one member as a state machine: events in, actions out, nothing else.
+"""The rebalance of one member as a state machine: events in, actions out, nothing else. Pure.
 
 ``rebalance_state`` draws the states. Rules:
 

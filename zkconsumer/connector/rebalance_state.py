@@ -1,4 +1,4 @@
-r"""The states of a member's rebalance, and its settings.
+r"""The states of a member's rebalance, and its settings. Pure.
 
 ::
 

@@ -1,4 +1,4 @@
-"""How many tries a rebalance has had, and when the next one is due. Pure arithmetic, no clock.
+"""How many tries a rebalance has had, and when the next one is due: arithmetic, no clock. Pure.
 
 Source: ``rebalance.max.retries`` and ``rebalance.backoff.ms`` of Kafka 0.8.2.2, counted per
 trigger. Unlike there, tries go on after the last one, at longer intervals.

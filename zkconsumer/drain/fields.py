@@ -1,4 +1,4 @@
-"""Reads the JSON files that a drain keeps, and says precisely what is wrong with one."""
+"""Reads the JSON files that a drain keeps, and says precisely what is wrong with one. Pure."""
 
 import json
 from collections.abc import Mapping

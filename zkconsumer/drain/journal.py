@@ -1,4 +1,4 @@
-"""A drain's own files: what it is, its plans, its manifests, what is staged."""
+"""A drain's own files: what it is, its plans, its manifests, what is staged. Pure."""
 
 from collections.abc import Iterator
 

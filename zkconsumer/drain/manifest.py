@@ -1,4 +1,4 @@
-"""What a batch landed: its files, and for every partition what is in them.
+"""What a batch landed: its files, and for every partition what is in them. Pure.
 
 Writing the manifest is the commit point of a batch: before it, nothing was landed; from then on,
 everything was, and what is left to do (moving the files) is done by whoever comes next.

@@ -1,4 +1,4 @@
-"""What the next batch reads: decided and written down before anything is read.
+"""What the next batch reads: decided and written down before anything is read. Pure.
 
 A plan is the drain's checkpoint. Once it is written, this batch is these ranges, however often its
 landing is tried. The next plan begins where this one ends.

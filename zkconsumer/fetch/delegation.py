@@ -3,7 +3,7 @@
 A partition is lent while it is *plain*: owned, its offset known, nothing of it in Python's hands,
 its queue a native one. What is not plain is the session's, with all that it has always done:
 errors, what can't be read, entries that need more than a part of a response, unknown offsets. A
-queue that something odd waits for is the session's as a whole: nothing may pass what waits.
+queue that something odd waits for is the session's as a whole: nothing may pass what waits. Pure.
 """
 
 from collections.abc import Callable, Iterable

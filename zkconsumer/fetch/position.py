@@ -1,4 +1,4 @@
-"""Where fetching of one partition stands: pure state, and what an answer does to it.
+"""Where fetching of one partition stands: pure state, and what an answer does to it. Pure.
 
 An answer is kept as it came and unpacked piece by piece, when the stream's queue has room for a
 piece: what waits for a slow stream waits packed.

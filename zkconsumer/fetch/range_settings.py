@@ -1,4 +1,4 @@
-"""The settings of reading fixed ranges: plain values that can be sent to another machine."""
+"""The settings of reading fixed ranges: plain values that can be sent to another machine. Pure."""
 
 from dataclasses import dataclass
 

@@ -9,7 +9,7 @@ queue holds up its own partition only, an unreadable message stops its own parti
 message larger than the fetch size makes the fetch grow.
 
 Partitions take turns: the one that had its turn goes to the end of the line, so that of several
-that share a full queue each comes to its right.
+that share a full queue each comes to its right. Pure.
 """
 
 from collections.abc import Callable, Iterator

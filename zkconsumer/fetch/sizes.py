@@ -1,4 +1,4 @@
-"""Chunks cut to a size; what their records take is counted by ``records.memory``."""
+"""Chunks cut to a size; what their records take is counted by ``records.memory``. Pure."""
 
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.memory import records_bytes

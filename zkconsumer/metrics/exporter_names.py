@@ -7,7 +7,7 @@ Three things are different, and none of them changes what an expression over its
   ``kafka_consumergroupzookeeper_lag_zookeeper``, which is here, too.
 - What is not known has no sample. There it is -1, which spoils every sum.
 
-Source: danielqsj/kafka_exporter ``kafka_exporter.go``.
+Source: danielqsj/kafka_exporter ``kafka_exporter.go``. Pure.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What to do next on the way to an answer of a group's offset coordinator; pure.
+"""What to do next on the way to an answer of a group's offset coordinator; pure. Pure.
 
 A call looks for the coordinator if there is no channel to it, asks, and judges the answer. What
 fails for a reason that passes is tried again after a pause, up to a number of tries (commits) or

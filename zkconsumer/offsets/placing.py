@@ -1,4 +1,4 @@
-"""One plan for a group whose offsets are kept in one place or in two: pure.
+"""One plan for a group whose offsets are kept in one place or in two: pure. Pure.
 
 What is wanted is the same in both, since members that commit to both go on from the larger one.
 """

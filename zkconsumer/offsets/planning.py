@@ -1,4 +1,4 @@
-"""What the offsets of a group would be set to, before anything is written: pure.
+"""What the offsets of a group would be set to, before anything is written: pure. Pure.
 
 A plan of the same kind as a migration's, so that it is carried out, proven and undone in the same
 way; only that what is wanted comes from the logs, from a file, or from what is there.

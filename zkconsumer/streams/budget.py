@@ -1,4 +1,4 @@
-"""The limit of bytes in the queues of one connector (``queued.max.bytes``).
+"""The limit of bytes in the queues of one connector (``queued.max.bytes``). Pure.
 
 Every queue has an equal share and borrows from no other. A borrowed share would be missing when
 its owner needs it, and would come back only when another stream reads on: a slow stream would hold

@@ -1,4 +1,4 @@
-"""What brokers and their tools keep about the cluster itself, as values (pure).
+"""What brokers and their tools keep about the cluster itself, as values (pure). Pure.
 
 Consumers read none of it: it is for those who watch a cluster. As in ``nodes``, every ``parse_``
 takes any bytes and gives a value or ``Malformed``; none raises. Source: Kafka 0.8.2.2 ``ZkUtils``,

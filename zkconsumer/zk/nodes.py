@@ -1,4 +1,4 @@
-"""What nodes hold, as values: exactly Scala's bytes out, all that Scala may read in (pure).
+"""What nodes hold, as values: exactly Scala's bytes out, all that Scala may read in (pure). Pure.
 
 Every ``parse_`` takes any bytes and gives a value or ``Malformed``; none raises. Sources: Kafka
 0.8.2.2 ``TopicCount``, ``ZookeeperConsumerConnector``, ``ZkUtils``; Kafka 3.9 ``BrokerIdZNode``,

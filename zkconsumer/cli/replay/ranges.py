@@ -1,4 +1,4 @@
-"""Which offsets are to be replayed, and which of them are gone: pure."""
+"""Which offsets are to be replayed, and which of them are gone: pure. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Spark's 64-bit xxHash in pure Python: what ``native`` does much faster, where that is not built.
 
-Source: Spark's ``XXH64`` and ``HashExpression``; xxHash's own specification.
+Source: Spark's ``XXH64`` and ``HashExpression``; xxHash's own specification. Pure.
 """
 
 _MASK = (1 << 64) - 1

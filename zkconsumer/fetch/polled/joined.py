@@ -1,4 +1,4 @@
-"""Slices of several answers as one: what trickled in need not be handed out bit by bit."""
+"""Slices of several answers as one: what trickled in need not be handed out bit by bit. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain

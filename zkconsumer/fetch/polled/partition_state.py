@@ -1,4 +1,4 @@
-"""Where fetching of one partition stands: pure state, and the ways from one phase to another.
+"""Where fetching of one partition stands: pure state, and the ways from one phase to another. Pure.
 
 Two positions: ``position`` is the caller's, behind what was handed out; ``fetched`` is behind what
 waits for him. They never contradict: what waits begins at the one and ends at the other.

@@ -1,4 +1,4 @@
-"""The settings of fetching for a poll, taken out of the configuration once."""
+"""The settings of fetching for a poll, taken out of the configuration once. Pure."""
 
 from dataclasses import dataclass
 

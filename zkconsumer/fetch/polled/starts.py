@@ -1,4 +1,4 @@
-"""Where reading of a partition begins: at an offset that the caller names, or by a policy."""
+"""Where reading of a partition begins: at an offset that the caller names, or by a policy. Pure."""
 
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,4 +1,4 @@
-"""What a migration of offsets is to write, and what came of it: pure.
+"""What a migration of offsets is to write, and what came of it: pure. Pure.
 
 An offset means the same in both places: the next one to read. What differs is the metadata, which
 ZooKeeper has no place for, so it is not compared.

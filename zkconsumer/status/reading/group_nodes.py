@@ -1,4 +1,4 @@
-"""What the nodes of a ZooKeeper group say, as a group's status (pure)."""
+"""What the nodes of a ZooKeeper group say, as a group's status (pure). Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
