@@ -367,5 +367,9 @@ class DrainError(ZkConsumerError):
     """A drain can't go on; what it landed stays whole, and the message says what to do."""
 
 
+class SchemaError(ZkConsumerError):
+    """A schema can't be had, or can't be used; the message says which, and why."""
+
+
 class SandboxError(ZkConsumerError):
     """The sandbox could not do what was requested; one line says why and what to do."""

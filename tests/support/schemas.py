@@ -1,0 +1,73 @@
+"""Values as Confluent's serializers write them, and a catalog in memory."""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastavro import parse_schema, schemaless_writer
+
+from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
+from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.wire_format import SchemaKey
+
+USER = {
+    "type": "record",
+    "name": "User",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "name", "type": ["null", "string"], "default": None},
+    ],
+}
+
+
+def with_id(schema_id: int, payload: bytes) -> bytes:
+    """A payload behind the 5 bytes."""
+    return b"\0" + schema_id.to_bytes(4) + payload
+
+
+def avro_bytes(schema: object, value: object) -> bytes:
+    """The payload of a value."""
+    out = io.BytesIO()
+    schemaless_writer(out, parse_schema(json.loads(json.dumps(schema))), value)
+    return out.getvalue()
+
+
+def avro_value(schema_id: int, schema: object, value: object) -> bytes:
+    """A value with its schema's id."""
+    return with_id(schema_id, avro_bytes(schema, value))
+
+
+def avro(schema: object, *references: tuple[str, object]) -> SchemaDefinition:
+    """An Avro schema."""
+    return SchemaDefinition(
+        kind="avro",
+        text=json.dumps(schema),
+        references=tuple((name, json.dumps(one)) for name, one in references),
+    )
+
+
+class MemoryCatalog:
+    """See ``SchemaCatalog``.
+
+    Args:
+        known: the schemas that there are.
+    """
+
+    def __init__(self, known: Mapping[SchemaKey, SchemaDefinition]) -> None:
+        self.known: dict[SchemaKey, SchemaDefinition] = dict(known)
+        self.asked: list[SchemaUse] = []
+        self._adopted: list[AdoptedSchema] = []
+
+    def adopted(self) -> Sequence[AdoptedSchema]:
+        """See ``SchemaCatalog``."""
+        return list(self._adopted)
+
+    def adopt(self, use: SchemaUse) -> bool:
+        """See ``SchemaCatalog``."""
+        self.asked.append(use)
+        definition: Any = self.known.get(use.schema)
+        if definition is None:
+            return False
+        self._adopted.append(AdoptedSchema(use, definition))
+        return True

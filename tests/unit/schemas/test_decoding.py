@@ -1,0 +1,347 @@
+"""Values of several schemas share a column, or become rejects with a reason."""
+
+import base64
+import datetime
+import json
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from tests.support.schemas import USER, MemoryCatalog, avro, avro_bytes, avro_value, with_id
+from zkconsumer.schemas.decoding import SchemaUse, ValueDecoding
+from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.wire_format import SchemaKey
+
+
+def decoding_of(kind: str = "avro", **known: SchemaDefinition) -> ValueDecoding:
+    """Schemas by ``s7``, or by subject."""
+    keys: dict[SchemaKey, SchemaDefinition] = {
+        int(name[1:]): definition for name, definition in known.items()
+    }
+    return ValueDecoding(kind, MemoryCatalog(keys))
+
+
+def record(*fields: tuple[str, Any]) -> dict[str, Any]:
+    """A schema."""
+    listed = [{"name": name, "type": kind} for name, kind in fields]
+    return {"type": "record", "name": "R", "fields": listed}
+
+
+def rows(column: pa.Array | None) -> list[Any]:
+    """What a column holds."""
+    assert column is not None
+    found: list[Any] = column.to_pylist()
+    return found
+
+
+def test_a_schema_that_evolves_widens_the_column() -> None:
+    """Rows of the old schema have null where it had no field; int and long are one type."""
+    old, new = record(("a", "int")), record(("a", "long"), ("b", ["null", "string"]))
+    decoding = decoding_of(s1=avro(old), s2=avro(new))
+    first = decoding.decode([avro_value(1, old, {"a": 1})])
+    assert rows(first.column) == [{"a": 1}]
+    second = decoding.decode(
+        [avro_value(2, new, {"a": 2**40, "b": "x"}), avro_value(1, old, {"a": 3})]
+    )
+    assert rows(second.column) == [{"a": 2**40, "b": "x"}, {"a": 3, "b": None}]
+
+
+def test_a_schema_that_contradicts_the_column_makes_rejects() -> None:
+    """Values of the column's own types go on, and the reason names the field."""
+    other = record(("id", "string"))
+    decoding = decoding_of(s1=avro(USER), s2=avro(other))
+    value = avro_value(1, USER, {"id": 7, "name": None})
+    found = decoding.decode([value, avro_value(2, other, {"id": "x"}), value])
+    assert rows(found.column) == [{"id": 7, "name": None}, None, {"id": 7, "name": None}]
+    assert found.rejects == {1: "schema 2: id is string, and int64 in the column"}
+
+
+def test_a_schema_is_looked_for_once() -> None:
+    """Also one that is not there."""
+    catalog = MemoryCatalog({1: avro(USER)})
+    decoding = ValueDecoding("avro", catalog)
+    value = avro_value(1, USER, {"id": 7, "name": None})
+    for _ in range(3):
+        found = decoding.decode([value, with_id(9, b"x"), None, b"plain"])
+    assert catalog.asked == [SchemaUse(1), SchemaUse(9)]
+    assert found.rejects == {
+        1: "there is no schema 9",
+        3: "it does not begin with a magic byte 0 and a schema id",
+    }
+    assert found.schemas == [1, 9, None, None]
+
+
+def test_ids_that_nobody_knows_are_looked_for_within_a_bound() -> None:
+    """Garbage that looks like ids makes no endless requests."""
+    catalog = MemoryCatalog({})
+    found = ValueDecoding("avro", catalog).decode([with_id(at, b"") for at in range(1_200)])
+    assert len(catalog.asked) == 1_000
+    assert len(found.rejects) == 1_200
+    assert "was not looked for" in found.rejects[1_100]
+
+
+def test_bare_values_are_of_the_schema_of_their_subject() -> None:
+    """Without the five bytes, and without a schema id."""
+    catalog = MemoryCatalog({"t-value": avro(USER)})
+    decoding = ValueDecoding("avro", catalog, "t-value")
+    found = decoding.decode([avro_bytes(USER, {"id": 1, "name": "a"})])
+    assert rows(found.column) == [{"id": 1, "name": "a"}]
+    assert (found.schemas, found.payload_starts) == ([None], [0])
+
+
+def test_avro_types_become_those_of_tables() -> None:
+    """Logical types, maps, lists, unions, named types and references."""
+    inner = {"type": "record", "name": "ns.In", "fields": [{"name": "x", "type": "int"}]}
+    schema = record(
+        ("day", {"type": "int", "logicalType": "date"}),
+        ("at", {"type": "long", "logicalType": "timestamp-micros"}),
+        ("cost", {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}),
+        ("tags", {"type": "array", "items": "string"}),
+        ("more", {"type": "map", "values": "long"}),
+        ("either", ["null", "string", "long"]),
+        ("number", ["int", "double"]),
+        ("inner", "ns.In"),
+        ("nothing", {"type": "record", "name": "E", "fields": []}),
+    )
+    definition = avro(schema, ("in", inner))
+    value = {
+        "day": datetime.date(2014, 5, 13),
+        "at": datetime.datetime(2014, 5, 13, tzinfo=datetime.UTC),
+        "cost": Decimal("-12.34"),
+        "tags": ["a"],
+        "more": {"k": 1},
+        "either": 5,
+        "number": 2,
+        "inner": {"x": 3},
+        "nothing": {},
+    }
+    inline = json.loads(json.dumps(schema).replace('"ns.In"', json.dumps(inner)))
+    found = decoding_of(s1=definition).decode([avro_value(1, inline, value)])
+    assert found.rejects == {}
+    assert rows(found.column) == [
+        {**value, "more": [("k", 1)], "either": "5", "number": 2.0, "nothing": "{}"}
+    ]
+
+
+def test_a_schema_within_itself_is_text_and_can_not_end_the_process() -> None:
+    """Deep values are rejects, not the end of the stack."""
+    node = {
+        "type": "record",
+        "name": "Node",
+        "fields": [{"name": "v", "type": "int"}, {"name": "next", "type": ["null", "Node"]}],
+    }
+    value = avro_value(1, node, {"v": 1, "next": {"v": 2, "next": None}})
+    deep = with_id(1, b"\2\2" * 1_000_000)
+    found = decoding_of(s1=avro(node)).decode([value, deep])
+    assert rows(found.column)[0] == {"v": 1, "next": '{"v":2,"next":null}'}
+    assert list(found.rejects) == [1]
+    assert "RecursionError" in found.rejects[1]
+
+
+def _doubling(levels: int) -> dict[str, Any]:
+    """Each level has the one below it twice: a short schema of very many fields."""
+    schema: Any = "null"
+    for at in range(levels):
+        inner = schema if at == 0 else f"L{at - 1}"
+        first = {"name": "a", "type": schema}
+        schema = {
+            "type": "record",
+            "name": f"L{at}",
+            "fields": [first, {"name": "b", "type": inner}],
+        }
+    assert isinstance(schema, dict)
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        (record(("a", {"type": "array", "items": "null"})), "take no bytes"),
+        (_doubling(40), "more than 10000 fields"),
+        (record(("id", "int"), ("ID", "int")), "differ by case alone"),
+        ({"type": "record"}, "no Avro schema"),
+        (["null", {"type": "nonsense"}], "no Avro schema"),
+        (17, "no Avro schema"),
+    ],
+)
+def test_hostile_schemas_make_rejects(schema: Any, reason: str) -> None:
+    """Neither endless work nor an error of another value."""
+    decoding = decoding_of(s1=avro(schema), s2=avro(USER))
+    good = avro_value(2, USER, {"id": 1, "name": None})
+    found = decoding.decode([with_id(1, b"\xff" * 9 + b"\1"), good])
+    assert list(found.rejects) == [0]
+    assert reason in found.rejects[0]
+    assert rows(found.column)[1] == {"id": 1, "name": None}
+
+
+def test_a_deep_schema_is_refused() -> None:
+    """Of any language."""
+    for kind in ("avro", "json"):
+        text = '{"type":"array","items":' * 5_000 + '"int"' + "}" * 5_000
+        bomb = SchemaDefinition(kind=kind, text=text)
+        found = decoding_of(kind, s1=bomb).decode([with_id(1, b"1")])
+        assert "deep" in found.rejects[0]
+
+
+def test_bytes_behind_a_value_make_a_reject() -> None:
+    """No serializer leaves any; damage does."""
+    value = avro_value(1, USER, {"id": 7, "name": None})
+    found = decoding_of(s1=avro(USER)).decode([value + b"xy"])
+    assert found.rejects == {0: "2 bytes are left after the value"}
+
+
+JSON = SchemaDefinition(
+    kind="json",
+    text=json.dumps(
+        {
+            "type": "object",
+            "properties": {
+                "id": {"type": "integer"},
+                "price": {"type": ["null", "number"]},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "who": {"$ref": "#/definitions/who"},
+                "any": {},
+                "maybe": {"oneOf": [{"type": "null"}, {"type": "boolean"}]},
+                "counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+                "odd name": {"type": "string"},
+            },
+            "definitions": {"who": {"type": "object", "properties": {"n": {"type": "string"}}}},
+        }
+    ),
+)
+
+
+def test_json_has_the_types_of_its_schema() -> None:
+    """What has none is JSON text, what is not there is null."""
+    value = {
+        "id": 1.0,
+        "price": 2,
+        "tags": ["a", None],
+        "who": {"n": "x", "unknown": 1},
+        "any": [1, {"a": None}],
+        "maybe": True,
+        "counts": {"k": 3},
+        "odd name": "kept in the raw value",
+    }
+    found = decoding_of("json", s1=JSON).decode(
+        [with_id(1, json.dumps(value).encode()), with_id(1, b"{}"), with_id(1, b"null")]
+    )
+    assert found.rejects == {}
+    full, empty, nothing = rows(found.column)
+    assert full == {
+        "id": 1,
+        "price": 2.0,
+        "tags": ["a", None],
+        "who": {"n": "x"},
+        "any": '[1,{"a":null}]',
+        "maybe": True,
+        "counts": [("k", 3)],
+    }
+    assert set(empty.values()) == {None}
+    assert nothing is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"{", "JSON"),
+        (b"\xff", "UnicodeDecodeError"),
+        (b'{"id": "1"}', "'1' is no integer"),
+        (b'{"id": 9223372036854775808}', "no integer of 64 bits"),
+        (b'{"id": true}', "True is no integer"),
+        (b'{"price": NaN}', "NaN is no JSON"),
+        (b'{"tags": "a"}', "'a' is no array"),
+        (b'{"tags": ["\\ud800"]}', "UnicodeEncodeError"),
+        (b"[1]", "an array is no object"),
+        (b"[" * 200_000, "RecursionError"),
+    ],
+)
+def test_json_of_other_types_makes_a_reject(text: bytes, reason: str) -> None:
+    """With the reason."""
+    found = decoding_of("json", s1=JSON).decode([with_id(1, text)])
+    assert reason in found.rejects[0]
+
+
+def _proto() -> Any:
+    file = descriptor_pb2.FileDescriptorProto(name="shop.proto", package="shop", syntax="proto3")
+    file.dependency.append("google/protobuf/timestamp.proto")
+    kinds = descriptor_pb2.FieldDescriptorProto
+    first = file.message_type.add(name="Unused")
+    first.field.add(name="x", number=1, type=kinds.TYPE_INT32, label=kinds.LABEL_OPTIONAL)
+    order = file.message_type.add(name="Order")
+    for number, (name, kind, label, of) in enumerate(
+        (
+            ("id", kinds.TYPE_UINT64, kinds.LABEL_OPTIONAL, ""),
+            ("name", kinds.TYPE_STRING, kinds.LABEL_OPTIONAL, ""),
+            ("tags", kinds.TYPE_STRING, kinds.LABEL_REPEATED, ""),
+            (
+                "at",
+                kinds.TYPE_MESSAGE,
+                kinds.LABEL_OPTIONAL,
+                ".google.protobuf.Timestamp",
+            ),
+            ("parent", kinds.TYPE_MESSAGE, kinds.LABEL_OPTIONAL, ".shop.Order"),
+            ("state", kinds.TYPE_ENUM, kinds.LABEL_OPTIONAL, ".shop.State"),
+        ),
+        1,
+    ):
+        field = order.field.add(name=name, number=number, type=kind, label=label)
+        if of:
+            field.type_name = of
+    state = file.enum_type.add(name="State")
+    state.value.add(name="NEW", number=0)
+    state.value.add(name="SENT", number=1)
+    return file
+
+
+def _order(**fields: Any) -> bytes:
+    import google.protobuf.timestamp_pb2  # noqa: PLC0415 - makes it known
+
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(google.protobuf.timestamp_pb2.DESCRIPTOR.serialized_pb)
+    pool.AddSerializedFile(_proto().SerializeToString())
+    message = message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))(**fields)
+    data: bytes = message.SerializeToString()
+    return data
+
+
+@pytest.mark.parametrize("is_set", [False, True])
+def test_protobuf_has_the_types_of_its_message(is_set: bool) -> None:
+    """Found by its indexes, in a file of the registry's or a set of files."""
+    given: Any = _proto()
+    if is_set:
+        given = descriptor_pb2.FileDescriptorSet(file=[_proto()])
+    text = base64.b64encode(given.SerializeToString()).decode()
+    definition = SchemaDefinition(kind="protobuf", text=text, is_set=is_set)
+    value = _order(
+        id=2**64 - 1, tags=["a"], at={"seconds": 5, "nanos": 1000}, parent={"id": 3}, state=7
+    )
+    found = decoding_of("protobuf", s1=definition).decode(
+        [with_id(1, b"\2\2" + value), with_id(1, b"\2\2\xff"), with_id(1, b"\2\x08" + value)]
+    )
+    assert rows(found.column)[0] == {
+        "id": Decimal(2**64 - 1),
+        "name": "",
+        "tags": ["a"],
+        "at": datetime.datetime(1970, 1, 1, 0, 0, 5, 1, tzinfo=datetime.UTC),
+        "parent": '{"id":3}',
+        "state": "7",
+    }
+    assert list(found.rejects) == [1, 2]
+    assert "it has no message [4]" in found.rejects[2]
+
+
+def test_a_proto_file_in_place_of_a_descriptor_says_what_helps() -> None:
+    """Registries that can't serialize one give its text."""
+    definition = SchemaDefinition(kind="protobuf", text='syntax = "proto3";')
+    found = decoding_of("protobuf", s1=definition).decode([with_id(1, b"\0")])
+    assert "--schemas" in found.rejects[0]
+
+
+def test_another_kind_of_schema_makes_rejects() -> None:
+    """As where a topic has both."""
+    found = decoding_of("json", s1=avro(USER)).decode([with_id(1, b"{}")])
+    assert found.rejects == {0: "schema 1 is of the kind avro, not json"}

@@ -1,0 +1,212 @@
+"""The client of a registry: what it asks, and how little harm a hostile one does."""
+
+import base64
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from tests.support.registry_server import RegistryServer, registry_server, respond
+from zkconsumer.errors import ConfigError, SchemaError
+from zkconsumer.schemas.folder import SchemaFolder
+from zkconsumer.schemas.registry import RegistryClient
+from zkconsumer.schemas.registry_settings import RegistrySettings
+
+GUID = UUID("0f3c1b5e-9d3a-4a51-8f3e-2c6a17a0b9d4")
+
+
+@pytest.fixture(name="registry")
+def _registry() -> Iterator[RegistryServer]:
+    with registry_server() as registry:
+        yield registry
+
+
+def client(registry: RegistryServer, kind: str = "avro", **options: str) -> RegistryClient:
+    """Options with ``_`` for a point."""
+    given = {name.replace("_", "."): value for name, value in options.items()}
+    return RegistryClient(RegistrySettings.of(registry.url, given), kind)
+
+
+def test_schemas_are_found_by_id_guid_and_subject(registry: RegistryServer) -> None:
+    """With what they refer to, those first that others refer to."""
+    base, middle = {"schema": "base"}, {"schema": "middle"}
+    middle["references"] = [{"name": "b", "subject": "base", "version": 1}]  # type: ignore[assignment]
+    registry.by_subject = {"base": [base], "a/b": [middle]}
+    refers = [{"name": "m", "subject": "a/b", "version": 1}, *middle["references"]]  # type: ignore[list-item]
+    registry.by_id[7] = {"schema": "top", "references": refers}
+    registry.by_guid[str(GUID)] = {"schema": "{}", "schemaType": "JSON", "references": None}
+    asked = client(registry)
+    found = asked.find(7)
+    assert found is not None
+    assert (found.kind, found.text) == ("avro", "top")
+    assert found.references == (("b", "base"), ("m", "middle"))
+    by_guid = asked.find(GUID)
+    assert by_guid is not None
+    assert by_guid.kind == "json"
+    latest = asked.find("a/b")
+    assert latest is not None
+    assert latest.text == "middle"
+    assert asked.find(8) is None
+    assert asked.find("nobody") is None
+
+
+def test_protobuf_is_asked_for_serialized(registry: RegistryServer) -> None:
+    """Else a registry gives the text of a ``.proto`` file."""
+    registry.by_id[1] = {"schema": "", "schemaType": "PROTOBUF"}
+    client(registry, "protobuf").find(1)
+    assert registry.requests == ["/schemas/ids/1?format=serialized"]
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"basic_auth_user_info": "me:secret"}, b"me:secret"),
+        ({"schema_registry_basic_auth_user_info": "me:secret"}, b"me:secret"),
+    ],
+)
+def test_users_are_known_by_their_password(
+    registry: RegistryServer, options: dict[str, str], wanted: bytes
+) -> None:
+    """By the names of Confluent's clients; without it, a sentence says which."""
+    registry.by_id[1] = {"schema": '"int"'}
+    registry.authorization = "Basic " + base64.b64encode(wanted).decode()
+    assert client(registry, **options).find(1) is not None
+    with pytest.raises(SchemaError, match=r"refuses us \(401\): see basic.auth.user.info"):
+        client(registry).find(1)
+    url = registry.url.replace("//", "//me:secret@")
+    assert RegistryClient(RegistrySettings.of(url), "avro").find(1) is not None
+    assert "secret" not in repr(RegistrySettings.of(url, {"bearer.auth.token": ""}))
+
+
+def test_a_token_is_sent(registry: RegistryServer) -> None:
+    """As OAuth has it."""
+    registry.by_id[1] = {"schema": '"int"'}
+    registry.authorization = "Bearer abc"
+    assert client(registry, bearer_auth_token="abc").find(1) is not None
+
+
+def _huge(handler: BaseHTTPRequestHandler) -> None:
+    respond(handler, 200, b'{"schema": "' + b"x" * (5 << 20) + b'"}')
+
+
+def _deep(handler: BaseHTTPRequestHandler) -> None:
+    respond(handler, 200, b"[" * 1_000_000)
+
+
+def _redirect(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(302)
+    handler.send_header("Location", "http://127.0.0.1:1/")
+    handler.send_header("Content-Length", "0")
+    handler.end_headers()
+
+
+def _cut(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100")
+    handler.end_headers()
+    handler.wfile.write(b'{"schema"')
+
+
+def _trickle(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    for _ in range(1_000):
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+        threading.Event().wait(0.05)
+
+
+def _other(handler: BaseHTTPRequestHandler) -> None:
+    respond(handler, 404, b"<html>Not found</html>")
+
+
+@pytest.mark.parametrize(
+    ("responder", "reason"),
+    [
+        (_huge, "longer than"),
+        (_deep, "nested too deep"),
+        (lambda it: respond(it, 200, b"<html>"), "is not JSON"),
+        (lambda it: respond(it, 200, b"[]"), "is not an object"),
+        (lambda it: respond(it, 200, b'{"schema": 5}'), "has no schema"),
+        (lambda it: respond(it, 200, b'{"schema": "", "references": 5}'), "not a list"),
+        (lambda it: respond(it, 500, b"\x1b[2Jno"), "answers 500"),
+        (_redirect, "answers 302"),
+        (_cut, "can't be asked"),
+        (_trickle, "timed out"),
+        (_other, "answers 404"),
+    ],
+)
+def test_hostile_answers_end_in_a_sentence(
+    registry: RegistryServer, responder: object, reason: str
+) -> None:
+    """Within the time-out, and without control characters."""
+    registry.responder = responder  # type: ignore[assignment]
+    with pytest.raises(SchemaError, match=reason) as caught:
+        client(registry, request_timeout_ms="300").find(1)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 600
+
+
+def test_references_in_a_circle_are_refused(registry: RegistryServer) -> None:
+    """They would be asked for without an end."""
+    circle = {"schema": "", "references": [{"name": "c", "subject": "c", "version": 1}]}
+    registry.by_subject["c"] = [circle]
+    registry.by_id[1] = circle
+    with pytest.raises(SchemaError, match="in a circle"):
+        client(registry).find(1)
+
+
+def test_a_registry_that_is_not_there_says_so() -> None:
+    """Nobody listens at port 1."""
+    settings = RegistrySettings.of("http://127.0.0.1:1")
+    with pytest.raises(SchemaError, match=r"can't be asked: http://127\.0\.0\.1:1"):
+        RegistryClient(settings, "avro").find(1)
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "reason"),
+    [
+        ("registry:8081", {}, r"must be http\(s\)"),
+        ("http://h:99999", {}, r"must be http\(s\)"),
+        ("http://h", {"basic.auth.user.inf": "x"}, "did you mean basic.auth.user.info"),
+        ("http://h", {"request.timeout.ms": "soon"}, "number of ms"),
+        ("http://h", {"ssl.truststore.type": "JKS"}, "must be PEM"),
+        ("http://h", {"basic.auth.credentials.source": "SASL_INHERIT"}, "USER_INFO or URL"),
+        ("http://h", {"basic.auth.user.info": "a", "bearer.auth.token": "b"}, "one of them"),
+        ("http://h", {"bearer.auth.token": "a\r\nb: c"}, "no header can have"),
+    ],
+)
+def test_wrong_settings_are_refused(url: str, options: dict[str, str], reason: str) -> None:
+    """Before anything is asked."""
+    with pytest.raises(ConfigError, match=reason):
+        RegistrySettings.of(url, options)
+
+
+def test_files_that_can_not_be_used_are_refused(tmp_path: Path) -> None:
+    """The authorities of https."""
+    settings = RegistrySettings.of("https://h", {"ssl.ca.location": str(tmp_path / "none.pem")})
+    with pytest.raises(ConfigError, match="ssl files"):
+        RegistryClient(settings, "avro")
+
+
+def test_a_folder_has_schemas_by_id_guid_and_subject(tmp_path: Path) -> None:
+    """A subject's file serves for other ids, but not in Avro, where it would give nonsense."""
+    (tmp_path / "7.avsc").write_text('"int"')
+    (tmp_path / f"{GUID}.avsc").write_text('"long"')
+    (tmp_path / "t-value.avsc").write_text('"string"')
+    (tmp_path / "t-value.json").write_text("{}")
+    (tmp_path / "t-value.desc").write_bytes(b"\1")
+    folder = SchemaFolder(str(tmp_path), "avro", "t-value")
+    texts = [found and found.text for found in map(folder.find, (7, GUID, "t-value", 8))]
+    assert texts == ['"int"', '"long"', '"string"', None]
+    json_found = SchemaFolder(str(tmp_path), "json", "t-value").find(8)
+    assert json_found is not None
+    assert json_found.text == "{}"
+    set_found = SchemaFolder(str(tmp_path), "protobuf", "t-value").find(8)
+    assert set_found is not None
+    assert (set_found.text, set_found.is_set) == ("AQ==", True)
+    with pytest.raises(ConfigError, match="no folder"):
+        SchemaFolder(str(tmp_path / "none"), "avro")

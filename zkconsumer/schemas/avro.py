@@ -1,0 +1,327 @@
+"""Decodes Avro with fastavro, bounded against hostile schemas and values. Pure.
+
+Logical types are taken off before fastavro sees a schema: it makes Python objects of them, which
+end with the year 9999 and raise; Arrow takes the numbers as they are.
+
+Source: Avro 1.12 specification, binary encoding and schema resolution.
+"""
+
+import io
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+from fastavro import parse_schema, schemaless_reader
+from fastavro._read_py import schemaless_reader as recursive_reader
+
+from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.column_types import (
+    JSON_TEXT,
+    MAX_DEPTH,
+    MAX_FIELDS,
+    TIMESTAMP,
+    TypeConflict,
+    struct_of,
+)
+from zkconsumer.schemas.definition import SchemaDefinition, parsed_json
+from zkconsumer.schemas.json_text import json_text
+from zkconsumer.schemas.wire_format import BadValue
+
+Converter = Callable[[Any], Any] | None
+"""Turns what fastavro gives into what Arrow takes; None where that is the same."""
+
+_PLAIN: Final[Mapping[str, pa.DataType]] = {
+    "null": JSON_TEXT,
+    "boolean": pa.bool_(),
+    "int": pa.int64(),
+    "long": pa.int64(),
+    "float": pa.float64(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "bytes": pa.binary(),
+    "enum": pa.string(),
+    "fixed": pa.binary(),
+}
+_SIZES: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+_WHOLE: Final = frozenset({"int", "long"})
+_NUMBERS: Final = frozenset({"int", "long", "float", "double"})
+_MOST_DIGITS: Final = 38
+_MOST_MILLIS: Final = (2**63 - 1) // 1000
+_Names = dict[str, Any]
+
+
+class AvroDecoder:
+    """See ``PayloadDecoder``.
+
+    Args:
+        definition: of the schema that the values were written with.
+        reader: a schema to resolve them to, which then says the type; None for their own.
+
+    Raises:
+        SchemaError: a schema is invalid, or its values can't be held in bounds.
+    """
+
+    def __init__(
+        self, definition: SchemaDefinition, reader: SchemaDefinition | None = None
+    ) -> None:
+        writer_walk, self._writer = _prepared(definition)
+        walk, self._reader = writer_walk, None
+        if reader is not None:
+            walk, self._reader = _prepared(reader)
+        self.type, self._convert = walk.type, walk.convert
+        # The one in C does not count how deep it is in a value.
+        is_recursive = walk.is_recursive or writer_walk.is_recursive
+        self._read = recursive_reader if is_recursive else schemaless_reader
+
+    def decode(self, payload: bytes) -> object:
+        """See ``PayloadDecoder``."""
+        source = io.BytesIO(payload)
+        value = self._read(source, self._writer, self._reader)
+        left = len(payload) - source.tell()
+        if left:
+            raise BadValue(f"{left} bytes are left after the value")
+        return value if self._convert is None else self._convert(value)
+
+
+def _prepared(definition: SchemaDefinition) -> tuple["_Walk", Any]:
+    """What the schema comes to, and the schema as fastavro reads by it."""
+    texts = [text for _, text in definition.references] + [definition.text]
+    schemas = [parsed_json(text, "the schema") for text in texts]
+    try:
+        for schema in schemas:
+            _check_depth(schema)
+        parsed, names = _parsed(schemas)
+        walk = _Walk(names)
+        walk.type, walk.convert = walk.of(parsed, 0)
+        bare, _ = _parsed(list(map(_without_logical, schemas)))
+    except (SchemaError, TypeConflict) as error:
+        raise SchemaError(f"the schema can't be a column: {error}") from None
+    except Exception as error:
+        reason = str(error)[:200] or type(error).__name__
+        raise SchemaError(f"the schema is no Avro schema: {reason}") from error
+    return walk, bare
+
+
+def _parsed(schemas: list[Any]) -> tuple[Any, _Names]:
+    """The last of some schemas, as fastavro has it, and all named ones."""
+    names: _Names = {}
+    parsed: Any = None
+    for schema in schemas:
+        parsed = parse_schema(schema, named_schemas=names)
+    return parsed, names
+
+
+def _check_depth(schema: object, depth: int = 0) -> None:
+    if depth > 4 * MAX_DEPTH:
+        raise SchemaError("it is nested too deep")
+    if isinstance(schema, dict):
+        for item in schema.values():
+            _check_depth(item, depth + 1)
+    elif isinstance(schema, list):
+        for item in schema:
+            _check_depth(item, depth + 1)
+
+
+def _without_logical(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return {
+            name: item if name == "default" else _without_logical(item)
+            for name, item in schema.items()
+            if name != "logicalType"
+        }
+    if isinstance(schema, list):
+        return [_without_logical(item) for item in schema]
+    return schema
+
+
+class _Walk:
+    """Walks a parsed schema once.
+
+    Args:
+        names: the named schemas.
+    """
+
+    def __init__(self, names: _Names) -> None:
+        self._names = names
+        self._open: set[str] = set()
+        self._fields = 0
+        self.is_recursive = False
+        self.type: pa.DataType = JSON_TEXT
+        self.convert: Converter = None
+
+    def of(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
+        """The type of a schema's values, and what makes it of fastavro's."""
+        self._fields += 1
+        if self._fields > MAX_FIELDS or depth > MAX_DEPTH:
+            raise SchemaError(
+                f"it has more than {MAX_FIELDS} fields, or more than {MAX_DEPTH} deep"
+            )
+        match schema:
+            case list():
+                return self._union(schema, depth)
+            case str():
+                if schema in _PLAIN:
+                    return _PLAIN[schema], json_text if schema == "null" else None
+                return self._named(schema, depth)
+            case _:
+                return self._described(schema, depth)
+
+    def _described(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
+        kind = schema["type"]
+        if kind in ("record", "error"):
+            return self._record(schema, depth)
+        if kind == "array":
+            return self._array(schema, depth)
+        if kind == "map":
+            item, convert = self.of(schema["values"], depth + 1)
+            return pa.map_(pa.string(), item), _map_converter(convert)
+        found = _logical(schema) if "logicalType" in schema else None
+        if found is not None:
+            return found
+        if isinstance(kind, str) and kind in _PLAIN:
+            return _PLAIN[kind], json_text if kind == "null" else None
+        return self.of(kind, depth + 1)
+
+    def _named(self, name: str, depth: int) -> tuple[pa.DataType, Converter]:
+        if name in self._open:
+            self.is_recursive = True
+            return JSON_TEXT, _text_or_none
+        return self.of(self._names[name], depth)
+
+    def _record(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
+        name = schema["name"]
+        if name in self._open:
+            return self._named(name, depth)
+        self._open.add(name)
+        kinds: dict[str, pa.DataType] = {}
+        converters: dict[str, Callable[[Any], Any]] = {}
+        for field in schema["fields"]:
+            kinds[field["name"]], convert = self.of(field["type"], depth + 1)
+            if convert is not None:
+                converters[field["name"]] = convert
+        self._open.discard(name)
+        if not kinds:
+            return JSON_TEXT, _text_or_none
+        return struct_of(kinds), _record_converter(converters)
+
+    def _array(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
+        if not self._least_bytes(schema["items"], 0):
+            raise SchemaError("it has arrays of items that take no bytes, of which any count fits")
+        item, convert = self.of(schema["items"], depth + 1)
+        return pa.list_(item), _list_converter(convert)
+
+    def _union(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
+        others = [branch for branch in schema if branch != "null"]
+        if len(others) == 1:
+            kind, convert = self.of(others[0], depth + 1)
+            return kind, _null_or(convert)
+        names = {branch for branch in others if isinstance(branch, str)}
+        if names and len(names) == len(others) and names <= _NUMBERS:
+            if names <= _WHOLE:
+                return pa.int64(), None
+            return pa.float64(), _null_or(float)
+        for branch in others:
+            # For what it has inside: whether it is recursive, and in bounds.
+            self.of(branch, depth + 1)
+        return JSON_TEXT, _text_or_none
+
+    def _least_bytes(self, schema: Any, depth: int) -> int:
+        """How few bytes a value can take: 0, or 1 for more."""
+        if depth > MAX_DEPTH:
+            return 1
+        if isinstance(schema, list):
+            return 1
+        if isinstance(schema, str):
+            if schema in _PLAIN:
+                return _SIZES.get(schema, 1)
+            return self._least_bytes(self._names[schema], depth + 1)
+        kind = schema["type"]
+        if kind in ("record", "error"):
+            fields = schema["fields"]
+            return int(any(self._least_bytes(field["type"], depth + 1) for field in fields))
+        if kind == "fixed":
+            return min(int(schema["size"]), 1)
+        if kind in ("array", "map", "enum"):
+            return 1
+        return self._least_bytes(kind, depth + 1)
+
+
+def _logical(schema: Any) -> tuple[pa.DataType, Converter] | None:
+    """Of a logical type that columns have; None for others, which stay what they are based on."""
+    match schema["logicalType"], schema["type"]:
+        case "date", "int":
+            return pa.date32(), _day
+        case ("timestamp-millis", "long"):
+            return TIMESTAMP, _micros
+        case ("timestamp-micros", "long"):
+            return TIMESTAMP, None
+        case ("local-timestamp-millis", "long"):
+            return pa.timestamp("us"), _micros
+        case ("local-timestamp-micros", "long"):
+            return pa.timestamp("us"), None
+        case "decimal", ("bytes" | "fixed"):
+            digits, scale = schema.get("precision"), schema.get("scale", 0)
+            if isinstance(digits, int) and isinstance(scale, int) and 0 < digits <= _MOST_DIGITS:
+                return pa.decimal128(digits, scale), _decimal(scale)
+            return None
+        case _:
+            return None
+
+
+def _day(days: int) -> int:
+    if not -(2**31) <= days < 2**31:
+        raise BadValue(f"{days} is no day")
+    return days
+
+
+def _micros(millis: int) -> int:
+    if not -_MOST_MILLIS <= millis <= _MOST_MILLIS:
+        raise BadValue(f"{millis} ms are no time that columns hold")
+    return millis * 1000
+
+
+def _decimal(scale: int) -> Callable[[bytes], Decimal]:
+    # Not by ``scaleb``, which rounds to the digits of a context.
+    def convert(data: bytes) -> Decimal:
+        if len(data) > 64:
+            raise BadValue("a decimal has more than 64 bytes")
+        number = int.from_bytes(data, signed=True)
+        digits = tuple(map(int, str(abs(number))))
+        return Decimal((int(number < 0), digits, -scale))
+
+    return convert
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else json_text(value)
+
+
+def _null_or(convert: Converter) -> Converter:
+    if convert is None:
+        return None
+    return lambda value: None if value is None else convert(value)
+
+
+def _list_converter(convert: Converter) -> Converter:
+    if convert is None:
+        return None
+    return lambda values: [convert(value) for value in values]
+
+
+def _map_converter(convert: Converter) -> Converter:
+    if convert is None:
+        return lambda values: list(values.items())
+    return lambda values: [(name, convert(value)) for name, value in values.items()]
+
+
+def _record_converter(converters: Mapping[str, Callable[[Any], Any]]) -> Converter:
+    if not converters:
+        return None
+
+    def convert(record: dict[str, Any]) -> dict[str, Any]:
+        for name, of_field in converters.items():
+            record[name] = of_field(record[name])
+        return record
+
+    return convert

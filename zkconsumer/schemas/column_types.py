@@ -1,0 +1,75 @@
+"""The type of a column that values of many schemas share. Pure.
+
+Whole numbers have 64 bits and floating ones are doubles from the beginning, so the promotions that
+Avro and Protobuf allow change no column. A column only ever gains fields: types that contradict
+what is there are refused, since tables can't take that back.
+"""
+
+from typing import Final
+
+import pyarrow as pa
+
+TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+JSON_TEXT: Final = pa.string()
+"""For what has no type of its own: JSON as text."""
+MAX_FIELDS: Final = 10_000
+MAX_DEPTH: Final = 48
+_NOT_IN_TABLES: Final = frozenset(" ,;{}()\n\t=")
+
+
+class TypeConflict(Exception):
+    """Raised where two types can't share a column; its text says which field, and why."""
+
+
+def usable_name(name: str) -> bool:
+    """Whether tables can have a column of this name."""
+    return bool(name) and not _NOT_IN_TABLES & set(name)
+
+
+def struct_of(fields: dict[str, pa.DataType]) -> pa.DataType:
+    """The type of a record; JSON text where it has no field, since files can't hold that.
+
+    Raises:
+        TypeConflict: two names differ by case alone, which most tables take for one.
+    """
+    if not fields:
+        return JSON_TEXT
+    seen: dict[str, str] = {}
+    for name in fields:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise TypeConflict(f"the fields {other} and {name} differ by case alone")
+    return pa.struct([pa.field(name, kind) for name, kind in fields.items()])
+
+
+def merged(old: pa.DataType, new: pa.DataType, path: str = "the value") -> pa.DataType:
+    """The type that holds values of both.
+
+    Args:
+        old: of the column as it is; its fields keep their places.
+        new: of values that come.
+        path: of the column, for people.
+
+    Raises:
+        TypeConflict: there is none.
+    """
+    if old.equals(new):
+        return old
+    if pa.types.is_struct(old) and pa.types.is_struct(new):
+        fields = {field.name: field.type for field in old}
+        for field in new:
+            known = fields.get(field.name)
+            fields[field.name] = (
+                field.type if known is None else merged(known, field.type, field.name)
+            )
+        return struct_of(fields)
+    if pa.types.is_list(old) and pa.types.is_list(new):
+        return pa.list_(merged(old.value_type, new.value_type, path))
+    if pa.types.is_map(old) and pa.types.is_map(new) and old.key_type.equals(new.key_type):
+        return pa.map_(old.key_type, merged(old.item_type, new.item_type, path))
+    raise TypeConflict(f"{path} is {_named(new)}, and {_named(old)} in the column")
+
+
+def _named(kind: pa.DataType) -> str:
+    text = str(kind)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,93 @@
+"""A schema as a registry or a folder gives it, and as a drain keeps it. Pure."""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, Self, get_args
+
+from zkconsumer.errors import SchemaError
+
+SchemaKind = Literal["avro", "json", "protobuf"]
+KINDS: tuple[str, ...] = get_args(SchemaKind)
+
+MAX_SCHEMA_BYTES: Final = 4 << 20
+MAX_REFERENCES: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaDefinition:
+    """One schema, with all that it refers to.
+
+    Attributes:
+        kind: its language.
+        text: Avro's or JSON Schema's JSON; for Protobuf a serialized ``FileDescriptorProto`` or
+            ``FileDescriptorSet``, in base64.
+        references: name and text of each schema it refers to, those first that others refer to.
+        is_set: whether the text is a ``FileDescriptorSet``.
+    """
+
+    kind: str
+    text: str
+    references: tuple[tuple[str, str], ...] = ()
+    is_set: bool = False
+
+    def to_value(self) -> dict[str, object]:
+        """What ``from_value`` reads."""
+        return {
+            "kind": self.kind,
+            "text": self.text,
+            "references": [list(reference) for reference in self.references],
+            "is_set": self.is_set,
+        }
+
+    @classmethod
+    def from_value(cls, value: Mapping[str, object]) -> Self:
+        """Read what ``to_value`` gave.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        kind, text, listed = value.get("kind"), value.get("text"), value.get("references")
+        if not isinstance(kind, str) or not isinstance(text, str) or not isinstance(listed, list):
+            raise ValueError("a schema has a kind, a text and references")  # noqa: TRY004 - of a file
+        references = []
+        for reference in listed:
+            if not isinstance(reference, list) or list(map(type, reference)) != [str, str]:
+                raise ValueError("a reference is a name and a text")
+            references.append((reference[0], reference[1]))
+        return cls(
+            kind=kind,
+            text=text,
+            references=tuple(references),
+            is_set=value.get("is_set") is True,
+        )
+
+
+def parsed_json(text: str | bytes, what: str) -> object:
+    """What a JSON text holds.
+
+    Raises:
+        SchemaError: it is none, or nested too deep; names ``what``.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise SchemaError(f"{what} is nested too deep") from None
+    except ValueError as error:
+        raise SchemaError(f"{what} is not JSON: {error}") from None
+
+
+def from_base64(text: str, what: str) -> bytes:
+    """The bytes of a Protobuf descriptor.
+
+    Raises:
+        SchemaError: the text is not base64: most often a ``.proto`` file's own text.
+    """
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise SchemaError(
+            f"{what} is not a serialized descriptor; give a descriptor set with --schemas"
+        ) from None

@@ -1,0 +1,68 @@
+"""What decodes the payloads of one schema: the seam between ``decoding`` and the formats. Pure."""
+
+from importlib.util import find_spec
+from typing import Protocol
+
+import pyarrow as pa
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.schemas.definition import SchemaDefinition
+
+
+class PayloadDecoder(Protocol):
+    """Decodes payloads of one schema. Thread: any."""
+
+    @property
+    def type(self) -> pa.DataType:
+        """Of the values, as Arrow has them."""
+        ...
+
+    def decode(self, payload: bytes) -> object:
+        """The value, as ``pyarrow.array`` takes it for this type.
+
+        Raises:
+            Exception: it is none of this schema: any error says that.
+        """
+        ...
+
+
+_NEEDED = {"avro": ("fastavro",), "protobuf": ("google", "google.protobuf"), "json": ()}
+
+
+def need_library(kind: str) -> None:
+    """See that what decodes this kind is installed.
+
+    Raises:
+        ConfigError: it is not; says how to install it.
+    """
+    if not all(find_spec(name) is not None for name in _NEEDED[kind]):
+        library = "protobuf" if kind == "protobuf" else "fastavro"
+        raise ConfigError(
+            f"decoding {kind} needs {library}, which is not installed: "
+            "pip install 'zkconsumer[schemas]'"
+        )
+
+
+def payload_decoder(definition: SchemaDefinition, message: tuple[int, ...]) -> PayloadDecoder:
+    """Make the decoder of a schema.
+
+    Args:
+        definition: the schema.
+        message: for Protobuf, the indexes that lead to the message; the first one if empty.
+
+    Raises:
+        SchemaError: it is no such schema, or one that columns can't hold.
+    """
+    match definition.kind:
+        case "avro":
+            from zkconsumer.schemas.avro import AvroDecoder  # noqa: PLC0415 - optional
+
+            return AvroDecoder(definition)
+        case "protobuf":
+            from zkconsumer.schemas.protobuf import ProtobufDecoder  # noqa: PLC0415 - optional
+
+            return ProtobufDecoder(definition, message or (0,))
+        case _:
+            from zkconsumer.schemas.json_schema import JsonDecoder  # noqa: PLC0415 - see above
+
+            return JsonDecoder(definition)

@@ -1,0 +1,152 @@
+"""Asks a schema registry for schemas: bounded in time, in size and in how many it asks for.
+
+Source: Confluent's Schema Registry API: ``/schemas/ids``, ``/schemas/guids``, ``/subjects``.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+from uuid import UUID
+
+from zkconsumer.errors import ConnectFailed, SchemaError
+from zkconsumer.net.http_get import http_get
+from zkconsumer.printable import printable
+from zkconsumer.schemas.definition import (
+    MAX_REFERENCES,
+    MAX_SCHEMA_BYTES,
+    SchemaDefinition,
+    parsed_json,
+)
+from zkconsumer.schemas.registry_settings import RegistrySettings
+from zkconsumer.schemas.wire_format import SchemaKey
+
+_KINDS: Final = {"AVRO": "avro", "JSON": "json", "PROTOBUF": "protobuf"}
+_NOT_THERE: Final = frozenset({40401, 40402, 40403})
+_TRIES: Final = 3
+_SHOWN_CHARS: Final = 200
+_ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
+
+
+class RegistryClient:
+    """See ``SchemaSource``: each schema is asked for once by whoever keeps it.
+
+    Args:
+        settings: how to reach it.
+        kind: of the schemas: Protobuf's are asked for in another form.
+
+    Raises:
+        ConfigError: files that the settings name can't be used.
+    """
+
+    def __init__(self, settings: RegistrySettings, kind: str) -> None:
+        self._settings = settings
+        self._kind = kind
+        self._context = settings.ssl_context()
+        self._where = settings.url.geturl()
+
+    def find(self, key: SchemaKey) -> SchemaDefinition | None:
+        """See ``SchemaSource``."""
+        match key:
+            case int():
+                path = f"/schemas/ids/{key}"
+            case UUID():
+                path = f"/schemas/guids/{key}"
+            case _:
+                path = f"/subjects/{quote(key, safe='')}/versions/latest"
+        found = self._get(path)
+        if found is None:
+            return None
+        kind = found.get("schemaType", "AVRO")
+        references: dict[str, str] = {}
+        self._collect(found, references, ())
+        return SchemaDefinition(
+            kind=_KINDS.get(kind, printable(str(kind))[:_SHOWN_CHARS]),
+            text=self._text(found, path),
+            references=tuple(references.items()),
+        )
+
+    def _collect(
+        self, found: Mapping[str, Any], references: dict[str, str], above: tuple[str, ...]
+    ) -> None:
+        """Add what a schema refers to, what that refers to first."""
+        listed = found.get("references") or []
+        if not isinstance(listed, list):
+            raise self._strange("its references are not a list")
+        for reference in listed:
+            name, subject, version = map(
+                dict(reference if isinstance(reference, dict) else {}).get,
+                ("name", "subject", "version"),
+            )
+            if not isinstance(name, str) or not isinstance(subject, str):
+                raise self._strange("a reference has no name or no subject")
+            if not isinstance(version, int) or isinstance(version, bool):
+                raise self._strange(f"the reference {name[:_SHOWN_CHARS]!r} has no version")
+            if name in references:
+                continue
+            if name in above or len(above) + len(references) >= MAX_REFERENCES:
+                raise self._strange("a schema's references lead in a circle, or are too many")
+            path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
+            referred = self._get(path)
+            if referred is None:
+                raise self._strange(f"{path}, which a schema refers to, is not there")
+            self._collect(referred, references, (*above, name))
+            references[name] = self._text(referred, path)
+
+    def _text(self, found: Mapping[str, Any], path: str) -> str:
+        text = found.get("schema")
+        if not isinstance(text, str):
+            raise self._strange(f"{path} has no schema")
+        return text
+
+    def _get(self, path: str) -> Mapping[str, Any] | None:
+        """What is there; None where the registry says that nothing is."""
+        status, data = self._response(path)
+        if status == 200:
+            found = parsed_json(data, f"{self._where}{path}")
+            if not isinstance(found, dict):
+                raise self._strange(f"{path} is not an object")
+            return found
+        if status == 404 and _error_code(data) in _NOT_THERE:
+            return None
+        if status in {401, 403}:
+            raise SchemaError(
+                f"{self._where} refuses us ({status}): see basic.auth.user.info or "
+                "bearer.auth.token in --schema-registry-config"
+            )
+        reason = printable(data[:_SHOWN_CHARS].decode("utf-8", "replace"))
+        raise SchemaError(f"{self._where}{path} answers {status}: {reason}")
+
+    def _response(self, path: str) -> tuple[int, bytes]:
+        settings = self._settings
+        query = "format=serialized" if self._kind == "protobuf" else ""
+        url = settings.url._replace(path=settings.url.path + path, query=query)
+        headers = {"Accept": _ACCEPT, "Connection": "close"}
+        if settings.authorization is not None:
+            headers["Authorization"] = settings.authorization
+        tried = 0
+        while True:
+            tried += 1
+            try:
+                return http_get(
+                    url,
+                    headers=headers,
+                    timeout_ms=settings.timeout_ms,
+                    max_bytes=MAX_SCHEMA_BYTES,
+                    ssl_context=self._context,
+                )
+            except ConnectFailed as error:
+                if tried == _TRIES:
+                    raise SchemaError(f"the schema registry can't be asked: {error}") from error
+            except ValueError as error:
+                raise SchemaError(f"{self._where}{path}: {error}") from error
+
+    def _strange(self, what: str) -> SchemaError:
+        return SchemaError(f"{self._where} answers as no schema registry does: {what}")
+
+
+def _error_code(data: bytes) -> object:
+    try:
+        found = parsed_json(data, "the response")
+    except SchemaError:
+        return None
+    return found.get("error_code") if isinstance(found, dict) else None

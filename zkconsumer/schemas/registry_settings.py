@@ -1,0 +1,143 @@
+"""How to reach a schema registry, by the names of Confluent's clients. Pure but for PEM files.
+
+Source: Confluent's ``SchemaRegistryClientConfig`` (Java) and ``SchemaRegistryClient`` (Python).
+"""
+
+import base64
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Self
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.nearest import did_you_mean
+
+_PREFIX: Final = "schema.registry."
+_AUTHORITIES: Final = ("ssl.ca.location", "ssl.truststore.location")
+_CERTIFICATES: Final = ("ssl.certificate.location", "ssl.keystore.location")
+_KEY_PASSWORDS: Final = ("ssl.key.password", "ssl.keystore.password")
+_NAMES: Final = (
+    *("url", "basic.auth.credentials.source", "basic.auth.user.info", "bearer.auth.token"),
+    *("bearer.auth.credentials.source", "request.timeout.ms", "ssl.key.location"),
+    *("ssl.truststore.type", "ssl.keystore.type"),
+    *(*_AUTHORITIES, *_CERTIFICATES, *_KEY_PASSWORDS),
+)
+_TIMEOUT_MS: Final = 30_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrySettings:
+    """How to reach a registry.
+
+    Attributes:
+        url: of the registry, without user and password.
+        authorization: the header's value; None for none.
+        ssl_files: paths of PEM files: of the authorities, of our certificate, of its key; and the
+            key's password. None where there is none.
+        timeout_ms: for a whole request.
+    """
+
+    url: SplitResult
+    authorization: str | None = field(default=None, repr=False)
+    ssl_files: tuple[str | None, str | None, str | None, str | None] = field(
+        default=(None, None, None, None), repr=False
+    )
+    timeout_ms: int = _TIMEOUT_MS
+
+    @classmethod
+    def of(cls, url: str, options: Mapping[str, str] | None = None) -> Self:
+        """Read settings.
+
+        Args:
+            url: of the registry.
+            options: those of Confluent's clients: ``basic.auth.user.info``, ``bearer.auth.token``,
+                ``ssl.ca.location`` and others, with or without ``schema.registry.`` before them.
+
+        Raises:
+            ConfigError: one is unknown or malformed.
+        """
+        given = {name.removeprefix(_PREFIX): value for name, value in (options or {}).items()}
+        for name in given:
+            if name not in _NAMES:
+                raise ConfigError(
+                    f"{name} is no setting of a schema registry's client"
+                    f"{did_you_mean(name, _NAMES)}"
+                )
+        for name in ("ssl.truststore.type", "ssl.keystore.type"):
+            if given.get(name, "PEM").upper() != "PEM":
+                raise ConfigError(f"{name} is {given[name]}: it must be PEM")
+        split = _split(url)
+        return cls(
+            url=split._replace(netloc=split.netloc.rpartition("@")[2]),
+            authorization=_authorization(split, given),
+            ssl_files=(
+                _first(given, _AUTHORITIES),
+                _first(given, _CERTIFICATES),
+                given.get("ssl.key.location"),
+                _first(given, _KEY_PASSWORDS),
+            ),
+            timeout_ms=_timeout_ms(given.get("request.timeout.ms")),
+        )
+
+    def ssl_context(self) -> ssl.SSLContext | None:
+        """What checks the registry; None where it is reached in plain.
+
+        Raises:
+            ConfigError: a file can't be used.
+        """
+        if self.url.scheme != "https":
+            return None
+        authorities, certificate, key, password = self.ssl_files
+        try:
+            context = ssl.create_default_context(cafile=authorities)
+            if certificate is not None:
+                context.load_cert_chain(certificate, key, password)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"the schema registry's ssl files can't be used: {error}") from error
+        return context
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        split = urlsplit(url.strip().rstrip("/"))
+        is_valid = split.scheme in {"http", "https"} and bool(split.hostname) and split.port != 0
+    except ValueError:
+        is_valid, split = False, urlsplit("")
+    if not is_valid or split.query or split.fragment:
+        shown = url.rpartition("@")[2]
+        raise ConfigError(f"--schema-registry is {shown!r}: it must be http(s)://host:port")
+    return split
+
+
+def _authorization(split: SplitResult, given: Mapping[str, str]) -> str | None:
+    token = given.get("bearer.auth.token")
+    pair = given.get("basic.auth.user.info")
+    source = given.get("basic.auth.credentials.source", "USER_INFO" if pair else "URL")
+    if source not in {"USER_INFO", "URL"}:
+        raise ConfigError(f"basic.auth.credentials.source is {source}: it must be USER_INFO or URL")
+    if source == "URL" and split.username:
+        pair = f"{unquote(split.username)}:{unquote(split.password or '')}"
+    if token and pair:
+        raise ConfigError("bearer.auth.token and basic.auth.user.info: give one of them")
+    if token:
+        value = f"Bearer {token}"
+    elif pair:
+        value = "Basic " + base64.b64encode(pair.encode()).decode()
+    else:
+        return None
+    if not value.isascii() or not value.isprintable():
+        raise ConfigError("bearer.auth.token holds characters that no header can have")
+    return value
+
+
+def _first(given: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((given[name] for name in names if name in given), None)
+
+
+def _timeout_ms(text: str | None) -> int:
+    if text is None:
+        return _TIMEOUT_MS
+    if not text.isdigit() or not 0 < int(text) <= 3_600_000:
+        raise ConfigError(f"request.timeout.ms is {text!r}: it must be a number of ms")
+    return int(text)
