@@ -26,7 +26,7 @@ class Rows(Sequence[Record]):
     """
 
     __slots__ = ("plain",)
-    __hash__ = None  # as for a list
+    __hash__ = None  # type: ignore[assignment]  # as for a list
 
     def __init__(self, plain: list[Row]) -> None:
         self.plain = plain

@@ -5,8 +5,9 @@ fewer (KIP-54). Four steps:
 
 1. Every member keeps what it had.
 2. Partitions without an owner go to the members that have the fewest; topics with few readers
-first. 3. Partitions move from members with the most to those with the fewest, until that is even.
-First those that were not the giver's before, preferably back to their previous owner.
+   first.
+3. Partitions move from members with the most to those with the fewest, until that is even: first
+   those that were not the giver's before, preferably back to their previous owner.
 4. Partitions that left their previous owners needlessly go back, some of them in exchange.
 
 If all members read the same topics, the first three steps already move the minimum. Otherwise this
