@@ -26,7 +26,8 @@ from zkconsumer.errors import BrokerError, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.fetch.loops import loop_class
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.polled.starts import LogEdge
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
@@ -320,7 +321,7 @@ def test_streams_ask_in_the_newest_fetch(group: MixedGroup) -> None:
             loop = loop_class(engine)(
                 LoopKey(Broker(leader.id, "127.0.0.1", gate.port), 0),
                 lambda _key, _lost: None,
-                settings=FetchSettings(reset=ResetPolicy.SMALLEST),
+                settings=FetchSettings(reset=LogEdge.EARLIEST),
                 dial=dialer.dial,
             )
             scope = ThreadScope("versions")

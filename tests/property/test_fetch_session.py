@@ -15,8 +15,9 @@ from tests.support.fetch_answers import fetched, listed, requested, together
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
@@ -24,7 +25,7 @@ from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
 SETTINGS = FetchSettings(
-    fetch_bytes=150, growth_max_bytes=100_000, reset=ResetPolicy.SMALLEST, min_bytes=1
+    fetch_bytes=150, growth_max_bytes=100_000, reset=LogEdge.EARLIEST, min_bytes=1
 )
 PARTITIONS = [TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)]
 LOST = [ErrorCode.NOT_LEADER_FOR_PARTITION, ErrorCode.UNKNOWN, ErrorCode.LEADER_NOT_AVAILABLE]

@@ -28,8 +28,9 @@ from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.loops import loop_class
+from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.session import LeaderUnusable
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.net.tcp import TcpConnector
@@ -47,7 +48,7 @@ SETTINGS = FetchSettings(
     max_wait_ms=20,
     request_timeout_ms=2_000,
     leader_backoff_ms=10,
-    reset=ResetPolicy.SMALLEST,
+    reset=LogEdge.EARLIEST,
     fetch_bytes=10_000,
     growth_max_bytes=50_000,
 )

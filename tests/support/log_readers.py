@@ -13,8 +13,9 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.fetch.loops import loop_class
+from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.session import LeaderUnusable
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.engine import Engine
@@ -28,7 +29,7 @@ SETTINGS = FetchSettings(
     growth_max_bytes=20_000,
     max_wait_ms=20,
     request_timeout_ms=5_000,
-    reset=ResetPolicy.SMALLEST,
+    reset=LogEdge.EARLIEST,
 )
 
 

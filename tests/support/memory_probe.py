@@ -15,7 +15,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.manager import FetchManager
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.polled.starts import LogEdge
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.scope import ThreadScope
@@ -76,7 +77,7 @@ def main(wanted: Mapping[str, int]) -> None:
     settings = FetchSettings(
         fetch_bytes=wanted["fetch_bytes"],
         response_max_bytes=wanted["response_max_bytes"],
-        reset=ResetPolicy.SMALLEST,
+        reset=LogEdge.EARLIEST,
         max_wait_ms=20,
     )
     scope = ThreadScope("probe")

@@ -8,8 +8,9 @@ from tests.support.fetch_answers import (
 )
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.session import FetchSession
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.wire.messages.fetch import FetchRequest
@@ -19,7 +20,7 @@ SETTINGS = FetchSettings(
     growth_max_bytes=5_000,
     min_bytes=7,
     max_wait_ms=33,
-    reset=ResetPolicy.SMALLEST,
+    reset=LogEdge.EARLIEST,
 )
 OTHER = TopicPartition("other", 4)
 

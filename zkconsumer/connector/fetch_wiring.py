@@ -9,7 +9,8 @@ from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.brokers import LiveBrokers
 from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.manager import FetchManager
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.polled.starts import LogEdge
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
@@ -91,7 +92,7 @@ def _fetch_settings(config: ConsumerConfig) -> FetchSettings:
         min_bytes=config.fetch_min_bytes,
         max_wait_ms=config.fetch_wait_max_ms,
         request_timeout_ms=config.socket_timeout_ms,
-        reset=ResetPolicy.SMALLEST if smallest else ResetPolicy.LARGEST,
+        reset=LogEdge.EARLIEST if smallest else LogEdge.LATEST,
         leader_backoff_ms=config.refresh_leader_backoff_ms,
         fetcher_count=config.num_consumer_fetchers,
         response_max_bytes=config.fetch_max_bytes,

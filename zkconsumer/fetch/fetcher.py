@@ -23,6 +23,7 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.hedged_exchange import HedgedExchange
 from zkconsumer.fetch.loop import LoopKey, LoopReport
+from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
@@ -358,13 +359,13 @@ class PythonFetchLoop:
                     self._log_reset(claim.topic_partition, offset)
 
     def _log_reset(self, tp: TopicPartition, offset: int) -> None:
-        policy = self._settings.reset.name.lower()
+        edge = "smallest" if self._settings.reset is LogEdge.EARLIEST else "largest"
         log.warning(
             "%s: offset %d is out of range on %s; going on at its %s offset",
             f"{tp}",
             offset,
             self._key.broker,
-            policy,
+            edge,
         )
         self._observation.report(PositionReset(tp, offset))
 

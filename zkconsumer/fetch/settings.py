@@ -1,17 +1,8 @@
 """The settings of fetching, taken out of the configuration once."""
 
 from dataclasses import dataclass
-from enum import IntEnum
 
-
-class ResetPolicy(IntEnum):
-    """Where to go on when the position is unknown or out of range; the value is ListOffsets' time.
-
-    Source: ``auto.offset.reset`` of Kafka 0.8, ``OffsetRequest.EarliestTime`` and ``LatestTime``.
-    """
-
-    SMALLEST = -2
-    LARGEST = -1
+from zkconsumer.fetch.polled.starts import LATEST, LogEdge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +35,6 @@ class FetchSettings:
     min_bytes: int = 1
     max_wait_ms: int = 100
     request_timeout_ms: int = 30_000
-    reset: ResetPolicy = ResetPolicy.LARGEST
+    reset: LogEdge = LATEST
     leader_backoff_ms: int = 200
     fetcher_count: int = 1

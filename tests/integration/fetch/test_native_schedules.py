@@ -17,7 +17,8 @@ from tests.support.queues import needs_native_engine
 from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.polled.starts import LogEdge
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import ThreadScope
@@ -63,7 +64,7 @@ class Schedule:
         settings = FetchSettings(
             fetch_bytes=self.rng.choice([5_000, 20_000]),
             growth_max_bytes=100_000,
-            reset=ResetPolicy.SMALLEST,
+            reset=LogEdge.EARLIEST,
             max_wait_ms=10,
             leader_backoff_ms=5,
             request_timeout_ms=300,

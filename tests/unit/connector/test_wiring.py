@@ -21,7 +21,8 @@ from zkconsumer.connector.member import MemberRuntime, MemberSettings, MemberWor
 from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.manager import FetchManager
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.polled.starts import LogEdge
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
@@ -112,10 +113,10 @@ def test_streams_go_on_for_the_configured_share_of_a_session() -> None:
 
 @pytest.mark.parametrize(
     ("reset", "policy"),
-    [("smallest", ResetPolicy.SMALLEST), ("largest", ResetPolicy.LARGEST)],
+    [("smallest", LogEdge.EARLIEST), ("largest", LogEdge.LATEST)],
 )
 def test_fetchers_are_told_what_is_configured(
-    monkeypatch: pytest.MonkeyPatch, reset: str, policy: ResetPolicy
+    monkeypatch: pytest.MonkeyPatch, reset: str, policy: LogEdge
 ) -> None:
     """Above all where a group without offsets begins."""
     seen: list[Any] = []

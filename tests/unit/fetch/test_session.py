@@ -21,8 +21,9 @@ from tests.support.session_bench import (
     session_with,
 )
 from zkconsumer.error_codes import ErrorCode
+from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.session import FetchSession, LeaderUnusable
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.build import build_message_set
 from zkconsumer.wire.messages.fetch import FetchResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
@@ -65,7 +66,7 @@ def test_partitions_without_an_offset_ask_for_one_by_the_reset_policy() -> None:
 
 def test_the_reset_policy_largest_asks_for_the_end() -> None:
     """-1 is the end of the log."""
-    session = FetchSession(FetchSettings(reset=ResetPolicy.LARGEST))
+    session = FetchSession(FetchSettings(reset=LogEdge.LATEST))
     session.add(claim_of(), None)
     request = session.offsets_request()
     assert request is not None

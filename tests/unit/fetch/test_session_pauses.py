@@ -23,8 +23,9 @@ from tests.support.session_bench import (
 )
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import PartitionFailed
+from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.session import FetchSession
-from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.streams.chunk_queue import ChunkQueue
@@ -60,11 +61,11 @@ def test_a_reset_that_meets_a_lost_leader_is_not_forgotten() -> None:
     assert lost_in(session.receive_offsets(listed(T0, error=6))) == [(T0, None)]
 
 
-@pytest.mark.parametrize(("reset", "delivered"), [("SMALLEST", 10), ("LARGEST", 0)])
+@pytest.mark.parametrize(("reset", "delivered"), [("EARLIEST", 10), ("LATEST", 0)])
 @pytest.mark.parametrize("stored", [10_000, None])
 def test_offset_reset(reset: str, delivered: int, stored: int | None) -> None:
     """10 messages, stored offset 10000 or none: smallest brings all, largest none."""
-    settings = FetchSettings(reset=ResetPolicy[reset])
+    settings = FetchSettings(reset=LogEdge[reset])
     session, sink = FetchSession(settings), ListSink()
     session.add(claim_of(committed=stored, sink=sink), stored)
     log = build_message_set(records(*range(10)))
