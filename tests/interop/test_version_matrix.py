@@ -24,9 +24,9 @@ from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.errors import BrokerError, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.fetch.loops import loop_class
-from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer

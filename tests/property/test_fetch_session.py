@@ -15,7 +15,7 @@ from tests.support.fetch_answers import fetched, listed, requested, together
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.polled.starts import LogEdge
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TopicPartition

@@ -8,19 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.poll_world import PollWorld
-from zkconsumer.fetch.polled import (
-    arrivals,
-    collecting,
-    completed,
-    fetch_connection,
-    incremental,
-    planning,
-)
-from zkconsumer.fetch.polled.incremental import FetchSessionState
-from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, LogEdge, PositionView
-from zkconsumer.fetch.polled.truncation import Sound
+from zkconsumer.fetch.core import arrivals, completed, fetch_connection, incremental, planning
+from zkconsumer.fetch.core.incremental import FetchSessionState
+from zkconsumer.fetch.core.partition_state import PartitionState, Phase
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge, PositionView
+from zkconsumer.fetch.core.truncation import Sound
+from zkconsumer.fetch.polled import collecting
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.fetched import IsolationLevel
 

@@ -10,10 +10,10 @@ from tests.support.chunks import claim_of
 from tests.support.flipped_logs import make_log
 from tests.support.polled import BROKER, TP
 from zkconsumer.errors import MessageTooLarge
-from zkconsumer.fetch.polled import completed
-from zkconsumer.fetch.polled.completed import PartitionRequest
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.fetch.core import completed
+from zkconsumer.fetch.core.completed import PartitionRequest
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.position import FetchPosition, take_response, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.consumer_record import RecordOrigin

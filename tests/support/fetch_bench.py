@@ -24,11 +24,11 @@ from tests.support.queues import native_of, needs_native_engine, waiters_of
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.loops import loop_class
-from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition

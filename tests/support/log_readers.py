@@ -10,10 +10,10 @@ from tests.support.plain_ways import assuming_dialer, serving_fetch
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.fetch.loops import loop_class
-from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record

@@ -13,9 +13,9 @@ from tests.support.plain_ways import plain_client, plain_dialer
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.manager import FetchManager
-from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.tcp import TcpConnector

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from zkconsumer.consumer.membership import Partitions
+from zkconsumer.fetch.core.starts import AtOffset, LogEdge, PositionView, Reset, Start
 from zkconsumer.fetch.polled.engine import EngineStats
-from zkconsumer.fetch.polled.starts import AtOffset, LogEdge, PositionView, Reset, Start
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 

@@ -10,9 +10,9 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import Start
 from zkconsumer.fetch.polled.engine import PollEngine
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector

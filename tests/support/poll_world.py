@@ -20,12 +20,12 @@ from zkconsumer.errors import (
     PartitionFailed,
     ZkConsumerError,
 )
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.positions import PositionResolver
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, LogEdge, Reset, Start
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.engine import PollEngine
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.positions import PositionResolver
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, LogEdge, Reset, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.fetched import IsolationLevel, RecordOrigin

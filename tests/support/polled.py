@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked, unpack
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.planning import FetchPlan, plan_fetch
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import AtOffset, PositionView
+from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked, unpack
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.planning import FetchPlan, plan_fetch
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import AtOffset, PositionView
 from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.wire.messages.fetch import FetchedPartition

@@ -8,7 +8,7 @@ from tests.support.fetch_answers import (
 )
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.polled.starts import LogEdge
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TopicPartition

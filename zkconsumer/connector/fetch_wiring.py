@@ -7,9 +7,9 @@ from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.brokers import LiveBrokers
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.manager import FetchManager
-from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings

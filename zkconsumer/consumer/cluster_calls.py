@@ -18,7 +18,7 @@ from zkconsumer.errors import (
     RequestTimedOut,
     TopicAuthorizationFailed,
 )
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST
 from zkconsumer.model import OffsetAndTimestamp, TopicPartition
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from operator import length_hint
 
 from zkconsumer.consumer.steps import Steps
-from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
 

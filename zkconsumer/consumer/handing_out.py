@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 from zkconsumer.consumer.closing import finish
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import BrokenOff
-from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import TopicPartition
 
 T = TypeVar("T")

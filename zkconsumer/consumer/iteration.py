@@ -13,7 +13,7 @@ from zkconsumer.consumer.handing_out import Starts
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.walk import RecordIterator
 from zkconsumer.errors import ConsumerClosed
-from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.slices import RecordSlice
 

@@ -11,7 +11,7 @@ from zkconsumer.consumer.membership import CommitDone, Offsets
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import deadline_of
 from zkconsumer.errors import IllegalArgumentError, IllegalState, NotAssigned, RequestTimedOut
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, Reset, ResetPolicy
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, Reset, ResetPolicy
 from zkconsumer.model import (
     ConsumerGroupMetadata,
     MemberState,

@@ -25,8 +25,8 @@ from zkconsumer.errors import (
     ZkConsumerError,
     without_frames,
 )
+from zkconsumer.fetch.core.starts import AtOffset, PositionView, Start
 from zkconsumer.fetch.polled.engine import PollEngine
-from zkconsumer.fetch.polled.starts import AtOffset, PositionView, Start
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 T = TypeVar("T")

@@ -1,8 +1,8 @@
 """The configuration's words as the values that other layers have. Pure."""
 
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, ResetPolicy
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, ResetPolicy
 from zkconsumer.group.states import GroupSettings
 from zkconsumer.records.transactions import IsolationLevel
 

@@ -22,7 +22,7 @@ from zkconsumer.errors import (
     TransportError,
     ZkConsumerError,
 )
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, Reset, ResetPolicy, Start
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, Reset, ResetPolicy, Start
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.repeats import Repeats
 

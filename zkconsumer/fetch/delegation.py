@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
+from zkconsumer.fetch.core.record_set import RecordSet
 from zkconsumer.fetch.position import FetchPosition
-from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.session import FetchSession, Outcome
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,

@@ -21,9 +21,9 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
-from zkconsumer.fetch.hedged_exchange import HedgedExchange
+from zkconsumer.fetch.core.hedged_exchange import HedgedExchange
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.loop import LoopKey, LoopReport
-from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition

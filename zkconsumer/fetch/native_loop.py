@@ -20,11 +20,11 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
+from zkconsumer.fetch.core.record_set import RecordSet
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
 from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another, sent
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.position import FetchPosition
-from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.native import _core
 from zkconsumer.net.hedging import PendingRequest, Sent

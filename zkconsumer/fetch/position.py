@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
-from zkconsumer.fetch.record_set import RecordSet, after_piece, judged
+from zkconsumer.fetch.core.record_set import RecordSet, after_piece, judged
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.decode import DecodedRows
 from zkconsumer.records.engine import decode_rows

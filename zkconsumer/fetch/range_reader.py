@@ -28,13 +28,13 @@ from zkconsumer.errors import (
     TransportError,
     ZkConsumerError,
 )
-from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.fetch_connection import FetchConnection
-from zkconsumer.fetch.polled.partition_state import PartitionState
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.positions import PositionResolver
-from zkconsumer.fetch.polled.shared_state import SharedFetchState
-from zkconsumer.fetch.polled.starts import AtOffset
+from zkconsumer.fetch.core.effects import Effects
+from zkconsumer.fetch.core.fetch_connection import FetchConnection
+from zkconsumer.fetch.core.partition_state import PartitionState
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.positions import PositionResolver
+from zkconsumer.fetch.core.shared_state import SharedFetchState
+from zkconsumer.fetch.core.starts import AtOffset
 from zkconsumer.fetch.range_parts import LostRange, RangePart, parts_of
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import RangeBounds, RangeLosses
@@ -259,6 +259,9 @@ class _RangeReading:
             yield from self._after_refusal(is_damaged=is_damaged)
             if not is_damaged:
                 yield from self._after_nothing()
+        elif rest.duration_ms is None:
+            # A range always has something to ask for: this must not go on for ever either.
+            yield from self._failed("there is nothing to ask for")
         elif rest.duration_ms:
             self._way.pause(rest.duration_ms)
 

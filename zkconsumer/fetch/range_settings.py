@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.transactions import IsolationLevel
 

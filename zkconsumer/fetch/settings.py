@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.fetch.polled.starts import LATEST, LogEdge
+from zkconsumer.fetch.core.starts import LATEST, LogEdge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from tests.support.queues import needs_native_engine
 from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.polled.starts import LogEdge
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.codecs import Codec

@@ -10,8 +10,8 @@ from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import LogTruncated
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, Reset
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, Reset
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 

@@ -20,8 +20,8 @@ from zkconsumer.connector.fetch_wiring import wire_fetching
 from zkconsumer.connector.member import MemberRuntime, MemberSettings, MemberWorld, build_member
 from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.manager import FetchManager
-from zkconsumer.fetch.polled.starts import LogEdge
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer

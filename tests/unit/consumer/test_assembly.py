@@ -14,8 +14,8 @@ from zkconsumer.consumer.coordination.member import GroupMember
 from zkconsumer.consumer.no_group import NoGroup
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
 from zkconsumer.errors import ConfigError
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST
 from zkconsumer.net.security_of import security_of
 from zkconsumer.net.tls import context_for
 from zkconsumer.records.transactions import IsolationLevel

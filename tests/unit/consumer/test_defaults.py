@@ -8,9 +8,9 @@ from zkconsumer.connector.member import MemberSettings
 from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.shared_state import Counters
 from zkconsumer.fetch.polled.engine import EngineStats
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.shared_state import Counters
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.group.states import GroupSettings
 from zkconsumer.offsets.migration.in_kafka import PATIENCE

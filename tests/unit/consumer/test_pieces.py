@@ -14,7 +14,7 @@ from zkconsumer.consumer.autocommit import AutoCommit
 from zkconsumer.consumer.fetch_buffer import BufferedRecords, FetchBuffer
 from zkconsumer.consumer.subscription import Mode, Subscription
 from zkconsumer.errors import ConfigError, IllegalState
-from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.records.consumer_record import RecordOrigin
 

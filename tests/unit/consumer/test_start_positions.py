@@ -6,7 +6,7 @@ from tests.support.paper_engine import PaperEngine
 from tests.support.poll_fakes import FakeKeeper, FakeMembership, QuickLookup
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.errors import GroupFailed, NoOffsetForPartition, RequestTimedOut
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, PositionView, ResetPolicy
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, PositionView, ResetPolicy
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -6,8 +6,8 @@ from tests.support.record_sets import records
 from tests.support.session_bench import OTHER, SETTINGS, request_of, session_with
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
+from zkconsumer.fetch.core.record_set import RecordSet
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
-from zkconsumer.fetch.record_set import RecordSet
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set

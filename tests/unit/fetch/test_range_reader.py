@@ -189,6 +189,16 @@ def test_a_broker_that_hangs_is_given_up(world: RangeBench) -> None:
     assert world.pauses == [1]
 
 
+def test_a_lost_answer_is_asked_for_again_over_a_second_connection(world: RangeBench) -> None:
+    """Soon, without a failure; a range waits for no time-out because of one answer."""
+    found = world.reader(fetch_bytes=10 * ENTRY_BYTES).read(range_(0, 90), leader=world.leader())
+    read = [next(found)]
+    world.net.brokers[0].script(ApiKey.FETCH, Hang())
+    assert offsets([*read, *found]) == list(range(90))
+    assert world.pauses == []
+    assert len(fetches_of(world)) == 10
+
+
 def test_a_message_that_can_not_fit_is_an_error(world: RangeBench) -> None:
     """Those before it are handed out."""
     world.net.cluster.append(TP, [Record(-1, None, bytes(5_000))])

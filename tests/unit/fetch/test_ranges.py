@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.ranges import TP, RangeBench, bench, offsets, range_, values
 from zkconsumer.errors import DataLost
-from zkconsumer.fetch.polled import fetch_connection
-from zkconsumer.fetch.polled.completed import Unpacked, unpack
+from zkconsumer.fetch.core import fetch_connection
+from zkconsumer.fetch.core.completed import Unpacked, unpack
 from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import RangeBounds

@@ -21,7 +21,7 @@ from tests.support.session_bench import (
     session_with,
 )
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.polled.starts import LogEdge
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.session import FetchSession, LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.build import build_message_set

@@ -23,7 +23,7 @@ from tests.support.session_bench import (
 )
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import PartitionFailed
-from zkconsumer.fetch.polled.starts import LogEdge
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition

@@ -6,7 +6,7 @@ It asks for whatever may be asked while the caller works with what came before.
 from collections.abc import Callable
 
 from zkconsumer.clock import Clock
-from zkconsumer.fetch.polled.fetch_connection import FetchConnection, Rest
+from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
 from zkconsumer.scope import Mailbox
 
 _WAKE = "look again"

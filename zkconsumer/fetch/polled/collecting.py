@@ -7,11 +7,11 @@ back by fetching it once more: neither lost nor handed out twice.
 from collections.abc import Collection
 
 from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.core.partition_state import PartitionState
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.planning import wants_more
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.polled.joined import joined
-from zkconsumer.fetch.polled.partition_state import PartitionState
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.planning import wants_more
-from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.slices import RecordSlice
 

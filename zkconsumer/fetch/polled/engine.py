@@ -14,17 +14,17 @@ from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.core.effects import Effects
+from zkconsumer.fetch.core.fetch_connection import FetchConnection
+from zkconsumer.fetch.core.partition_state import PartitionState, Phase
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.positions import PositionResolver
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.shared_state import SharedFetchState
+from zkconsumer.fetch.core.starts import PositionView, Start
 from zkconsumer.fetch.polled import collecting
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
-from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.fetch_connection import FetchConnection
 from zkconsumer.fetch.polled.gathering import gather_ms
-from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.positions import PositionResolver
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.shared_state import SharedFetchState
-from zkconsumer.fetch.polled.starts import PositionView, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.records.slices import RecordSlice

@@ -8,8 +8,8 @@ merely slow holds up the others for ``MOST_MS``, once; later polls wait for nobo
 
 from typing import Final
 
-from zkconsumer.fetch.polled.partition_state import PartitionState
-from zkconsumer.fetch.polled.partition_states import PartitionStates
+from zkconsumer.fetch.core.partition_state import PartitionState
+from zkconsumer.fetch.core.partition_states import PartitionStates
 
 MOST_MS: Final = 250
 """How long records wait for the first answers about other partitions, counted from the first."""

@@ -5,9 +5,9 @@ from typing import cast
 import pytest
 
 from zkconsumer.clock import SystemClock
+from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
 from zkconsumer.fetch.polled import broker_fetcher
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
-from zkconsumer.fetch.polled.fetch_connection import FetchConnection, Rest
 
 
 class Line:

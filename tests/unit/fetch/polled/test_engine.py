@@ -25,16 +25,17 @@ from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectionLost,
     OffsetOutOfRange,
+    RemoteProtocolError,
     ZkConsumerError,
 )
-from zkconsumer.fetch.polled import fetch_connection
+from zkconsumer.fetch.core import fetch_connection
+from zkconsumer.fetch.core.completed import unpack
+from zkconsumer.fetch.core.effects import Effects
+from zkconsumer.fetch.core.fetch_connection import AT_ONCE, FetchConnection, Rest
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.shared_state import SharedFetchState
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, PositionView, Reset
 from zkconsumer.fetch.polled.collecting import collect
-from zkconsumer.fetch.polled.completed import unpack
-from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.fetch_connection import AT_ONCE, FetchConnection, Rest
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.shared_state import SharedFetchState
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, AtOffset, PositionView, Reset
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import InFlight, Received
 from zkconsumer.records.fetched import IsolationLevel
@@ -329,6 +330,25 @@ def test_a_line_connects_and_then_fetches() -> None:
     assert (counters.fetches, counters.fetched_records, counters.in_flight) == (2, 2, 0)
 
 
+def test_an_answer_that_leaves_out_what_was_asked_for_is_a_failure() -> None:
+    """Asked again at once, and after a pause from the second time on: it might go on for ever."""
+    one = Line(response(), response(), response(batch(0, 2)))
+    one.line.turn()
+    assert one.line.turn() == AT_ONCE
+    first_failure = one.line.failure
+    assert isinstance(first_failure, RemoteProtocolError)
+    one.line.turn()
+    one.line.turn()
+    rest = one.line.turn()
+    assert rest.duration_ms
+    assert not rest.can_wake
+    one.clock.advance(rest.duration_ms)
+    one.line.turn()
+    one.line.turn()
+    assert one.line.failure is None
+    assert one.shared.counters.fetched_records == 2
+
+
 @needs_native_engine
 def test_what_follows_is_asked_for_before_what_came_is_unpacked(
     monkeypatch: pytest.MonkeyPatch,
@@ -428,7 +448,7 @@ def test_an_outage_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     """Not with every try; the end of an idle connection is none; the next outage is told again."""
     lost = ConnectionLost("gone")
     one = Line(*[lost] * 4, response(batch(0, 1)), *[lost] * 3)
-    with caplog.at_level(logging.INFO, "zkconsumer.fetch.polled.fetch_connection"):
+    with caplog.at_level(logging.INFO, "zkconsumer.fetch.core.fetch_connection"):
         while one.paper.responses:
             one.line.turn()
             one.clock.advance(10_000)

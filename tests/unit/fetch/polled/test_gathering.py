@@ -3,9 +3,9 @@
 from tests.support.polled import BROKER, OTHER, TP, TP1, batch, board_of, part, plan, response, view
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.starts import AtOffset
 from zkconsumer.fetch.polled.gathering import MOST_MS, gather_ms
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.starts import AtOffset
 
 
 def left(states: PartitionStates, now_ms: int = 0, enough: int = 500) -> int:

@@ -19,10 +19,10 @@ from tests.support.polled import (
 from tests.support.polled import response as respond
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, PartitionFailed, TopicAuthorizationFailed
-from zkconsumer.fetch.polled import completed
+from zkconsumer.fetch.core import completed
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.starts import AtOffset, PositionView
 from zkconsumer.fetch.polled.collecting import Before, Taken, collect, is_ready, put_back
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.starts import AtOffset, PositionView
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.transactions import Marker

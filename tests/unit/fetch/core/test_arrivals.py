@@ -20,12 +20,11 @@ from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import LogTruncated, MessageTooLarge, OffsetOutOfRange, PartitionFailed
-from zkconsumer.fetch.polled.collecting import collect
-from zkconsumer.fetch.polled.partition_state import Phase
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.planning import plan_lookups
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import (
+from zkconsumer.fetch.core.partition_state import Phase
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.planning import plan_lookups
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import (
     EARLIEST,
     LATEST,
     AtOffset,
@@ -33,6 +32,7 @@ from zkconsumer.fetch.polled.starts import (
     Reset,
     ResetPolicy,
 )
+from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.wire.messages.fetch import DivergingEpoch
 
 OUT = ErrorCode.OFFSET_OUT_OF_RANGE

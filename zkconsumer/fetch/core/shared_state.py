@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.core.effects import Effects
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.repeats import Repeats
 
 R = TypeVar("R")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.fetch.polled.starts import LATEST, ResetPolicy
+from zkconsumer.fetch.core.starts import LATEST, ResetPolicy
 from zkconsumer.records.fetched import IsolationLevel
 
 

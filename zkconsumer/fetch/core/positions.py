@@ -12,12 +12,12 @@ from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError
-from zkconsumer.fetch.polled.partition_state import PositionLookup
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.planning import PositionLookups, plan_lookups
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.shared_state import SharedFetchState
-from zkconsumer.fetch.polled.starts import ByTime, ResetPolicy, timestamp_of
+from zkconsumer.fetch.core.partition_state import PositionLookup
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.planning import PositionLookups, plan_lookups
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.shared_state import SharedFetchState
+from zkconsumer.fetch.core.starts import ByTime, ResetPolicy, timestamp_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.scope import Mailbox

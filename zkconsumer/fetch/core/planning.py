@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.fetch.ahead import HeaderSummary
-from zkconsumer.fetch.polled.completed import PartitionRequest, ResponseFrame
-from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, PositionLookup
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import PositionView, ResetPolicy
+from zkconsumer.fetch.core.ahead import HeaderSummary
+from zkconsumer.fetch.core.completed import PartitionRequest, ResponseFrame
+from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import PositionView, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
 
 _MIN_PART_BYTES: Final = 4096

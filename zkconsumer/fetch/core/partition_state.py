@@ -25,8 +25,8 @@ from enum import Enum
 from typing import Protocol
 
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.fetch.polled.completed import BufferedChunk, PartitionRequest
-from zkconsumer.fetch.polled.starts import NO_EPOCH, AtOffset, PositionView, ResetPolicy, Start
+from zkconsumer.fetch.core.completed import BufferedChunk, PartitionRequest
+from zkconsumer.fetch.core.starts import NO_EPOCH, AtOffset, PositionView, ResetPolicy, Start
 from zkconsumer.model import Broker, TopicPartition
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from zkconsumer.errors import CorruptRecord, MessageTooLarge
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import NO_EPOCH, PositionView
-from zkconsumer.fetch.record_set import Reading, RecordSet, after_piece, judged
+from zkconsumer.fetch.core.record_set import Reading, RecordSet, after_piece, judged
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import NO_EPOCH, PositionView
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.fetched import FetchedRecords, decode_fetched
 from zkconsumer.wire.messages.fetch import AbortedTransaction

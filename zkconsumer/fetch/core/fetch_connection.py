@@ -21,20 +21,20 @@ from zkconsumer.errors import (
     ZkConsumerError,
     without_frames,
 )
-from zkconsumer.fetch.ahead import look_ahead
-from zkconsumer.fetch.hedged_exchange import HedgedExchange
-from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked, unpack
-from zkconsumer.fetch.polled.incremental import (
+from zkconsumer.fetch.core.ahead import look_ahead
+from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked, unpack
+from zkconsumer.fetch.core.hedged_exchange import HedgedExchange
+from zkconsumer.fetch.core.incremental import (
     FIRST_VERSION,
     FetchSessionState,
     SessionStep,
     without_session,
 )
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch
-from zkconsumer.fetch.polled.requests import fetch_request, responses_of
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.shared_state import Counters, SharedFetchState
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch
+from zkconsumer.fetch.core.requests import fetch_request, responses_of
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
 from zkconsumer.model import Broker
 from zkconsumer.net.hedging import Sent
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection

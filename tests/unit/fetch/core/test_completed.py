@@ -7,9 +7,9 @@ import pytest
 from tests.support.polled import TP, asked_of, batch
 from tests.support.queues import RUNS_NATIVE
 from zkconsumer.errors import MessageTooLarge
-from zkconsumer.fetch.polled.completed import BufferedChunk, Unpacked, unpack
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.fetch.core.completed import BufferedChunk, Unpacked, unpack
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.fetched import FetchedRecords

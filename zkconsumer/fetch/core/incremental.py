@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.polled.completed import PartitionRequest
+from zkconsumer.fetch.core.completed import PartitionRequest
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import FIRST_EPOCH, NO_SESSION, SESSIONLESS_EPOCH
 from zkconsumer.wire.messages.metadata import NO_TOPIC_ID

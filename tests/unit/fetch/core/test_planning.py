@@ -19,13 +19,13 @@ from tests.support.polled import (
 )
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.ahead import HeaderSummary
+from zkconsumer.fetch.core.ahead import HeaderSummary
+from zkconsumer.fetch.core.completed import ResponseFrame
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch, plan_lookups
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import EARLIEST, AtOffset, PositionView, Reset
 from zkconsumer.fetch.polled.collecting import collect
-from zkconsumer.fetch.polled.completed import ResponseFrame
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.planning import Arriving, FetchPlan, plan_fetch, plan_lookups
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, AtOffset, PositionView, Reset
 from zkconsumer.model import TopicPartition
 
 SMALL = PollFetchSettings(max_partition_bytes=100, max_bytes=10_000)

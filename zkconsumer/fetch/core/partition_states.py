@@ -11,12 +11,12 @@ from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import TopicAuthorizationFailed, ZkConsumerError, without_frames
-from zkconsumer.fetch.polled.arrivals import Arrivals
-from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked
-from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, PositionLookup, Trouble
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import NO_EPOCH, Start
+from zkconsumer.fetch.core.arrivals import Arrivals
+from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked
+from zkconsumer.fetch.core.effects import Effects
+from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import NO_EPOCH, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.topic_checked import former_topic_warnings
 from zkconsumer.wire.messages.fetch import FetchedPartition

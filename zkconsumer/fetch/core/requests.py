@@ -1,7 +1,7 @@
 """Fetch requests, and what their answers say of each partition. Pure."""
 
-from zkconsumer.fetch.polled.incremental import SessionStep
-from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.core.incremental import SessionStep
+from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,

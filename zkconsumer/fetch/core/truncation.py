@@ -10,7 +10,7 @@ Source: Kafka 3.9 ``SubscriptionState.maybeCompleteValidation``.
 
 from dataclasses import dataclass
 
-from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.fetch.core.starts import PositionView
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ConnectionLost
-from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
-from zkconsumer.fetch.polled.partition_states import PartitionStates
-from zkconsumer.fetch.polled.positions import PositionResolver
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.shared_state import SharedFetchState
-from zkconsumer.fetch.polled.starts import (
+from zkconsumer.fetch.core.effects import Effects
+from zkconsumer.fetch.core.partition_state import PartitionState, Phase
+from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.positions import PositionResolver
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.shared_state import SharedFetchState
+from zkconsumer.fetch.core.starts import (
     EARLIEST,
     LATEST,
     AtOffset,

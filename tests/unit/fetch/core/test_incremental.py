@@ -2,7 +2,7 @@
 
 from tests.support.polled import TP, TP1, asked_of
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.polled.incremental import FetchSessionState
+from zkconsumer.fetch.core.incremental import FetchSessionState
 
 _LAST = (1 << 31) - 1
 

@@ -17,12 +17,12 @@ from zkconsumer.errors import (
     PartitionFailed,
     TopicAuthorizationFailed,
 )
-from zkconsumer.fetch.polled.completed import PartitionRequest, Unpacked
-from zkconsumer.fetch.polled.effects import Effects
-from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, PositionLookup, Trouble
-from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import EARLIEST, NO_EPOCH, PositionView
-from zkconsumer.fetch.polled.truncation import AheadGone, Sound, Truncated, judge
+from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked
+from zkconsumer.fetch.core.effects import Effects
+from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import EARLIEST, NO_EPOCH, PositionView
+from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
 from zkconsumer.records.offset_order import BeyondEnd
 from zkconsumer.wire.messages.fetch import NO_BROKER, NO_DIVERGENCE, FetchedPartition
 

@@ -1,0 +1,1 @@
+"""What polls and ranges fetch with: pure state and planning, and the connection to a broker."""
