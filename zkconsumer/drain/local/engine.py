@@ -16,7 +16,7 @@ from zkconsumer.drain.local.data_files import DataFiles, LocalFiles
 from zkconsumer.drain.local.errors import described_by_arrow
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
-from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.local.memory import TABLE_MB, Shares
 from zkconsumer.drain.local.object_storage import ObjectFiles, ObjectStorage
 from zkconsumer.drain.local.reading import LocalRangeRows
 from zkconsumer.drain.local.writer import LocalWriter
@@ -49,7 +49,12 @@ class LocalEngine:
         _refuse(beyond_local(settings.path, settings.format))
         file_format = "json" if settings.format == "json" else "parquet"
         files = self._files(storage)
-        shares = Shares.of(self._memory_mb, self._cores, held_bytes=files.held_bytes)
+        shares = Shares.of(
+            self._memory_mb,
+            self._cores,
+            held_bytes=files.held_bytes,
+            libraries_mb=TABLE_MB if settings.format == "iceberg" else 0,
+        )
         rows = LocalRangeRows(settings.checked(), shares)
         writer = partial(LocalWriter, rows, files, shares, ends, file_format)
         if settings.format == "iceberg":

@@ -26,12 +26,11 @@ from zkconsumer.drain.table_name import DEFAULT_CATALOG, TableName
 from zkconsumer.errors import ConfigError, DrainError, ZkConsumerError
 from zkconsumer.model import OffsetRange
 
-if find_spec("pyiceberg") is None or find_spec("sqlalchemy") is None:
+if find_spec("pyiceberg") is None:
     raise ConfigError("an Iceberg table needs pyiceberg: pip install 'zkconsumer[local]'")
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import (
     CommitFailedException,
     NoSuchNamespaceError,
@@ -106,7 +105,8 @@ class IcebergTable:
         columns: of the messages.
 
     Raises:
-        ConfigError: the drain's own catalog can't be where the storage is.
+        ConfigError: the drain's own catalog can't be where the storage is, or its library is not
+            installed.
     """
 
     def __init__(
@@ -121,6 +121,10 @@ class IcebergTable:
         self._location = location_of(storage.uri(""))
         self._properties = dict(properties)
         self._columns = with_place() if columns is None else with_place(columns)
+        if name.catalog is None and find_spec("sqlalchemy") is None:
+            raise ConfigError(
+                "a catalog of the drain's own needs SQLAlchemy: pip install 'zkconsumer[local]'"
+            )
         if name.catalog is None and scheme_of(self._location) != "file":
             raise ConfigError(
                 f"an Iceberg table at {self._location} needs a catalog, whose file can't be there: "
@@ -204,6 +208,8 @@ class IcebergTable:
     def _catalog(self) -> Catalog:
         if self._name.catalog is not None:
             return load_catalog(self._name.catalog, **self._properties)
+        from pyiceberg.catalog.sql import SqlCatalog  # noqa: PLC0415 - loads much
+
         file = local_path(self._storage.uri(OWN_CATALOG))
         synced = {"uri": f"sqlite:///{file}", "py-io-impl": _SYNCED}
         return SqlCatalog(DEFAULT_CATALOG, warehouse=self._location, **synced)

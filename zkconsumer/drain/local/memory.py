@@ -6,6 +6,8 @@ from typing import Self
 _MB = 1 << 20
 _BASE_MB = 148
 """What the interpreter and its libraries take before anything is read."""
+TABLE_MB = 48
+"""What the library of Iceberg tables takes besides."""
 _LEAST_SHARE = 8 * _MB
 _MOST_FILES = 32
 _ON_THEIR_WAY = 2
@@ -34,15 +36,16 @@ class Shares:
     open_files: int
 
     @classmethod
-    def of(cls, memory_mb: int, cores: int, *, held_bytes: int = 0) -> Self:
+    def of(cls, memory_mb: int, cores: int, *, held_bytes: int = 0, libraries_mb: int = 0) -> Self:
         """Share out.
 
         Args:
             memory_mb: about what the process may take.
             cores: how many threads may compute at once.
             held_bytes: what a file that is being written holds back.
+            libraries_mb: what those take that not every drain loads.
         """
-        free = max(memory_mb - _BASE_MB, 0) * _MB
+        free = max(memory_mb - _BASE_MB - libraries_mb, 0) * _MB
         least = _LEAST_SHARE + (1 + _ON_THEIR_WAY) * held_bytes
         threads = max(1, min(cores, free // least))
         files, uploads = _MOST_FILES, 0

@@ -3,7 +3,7 @@
 import pytest
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, LEAST_MEMORY_MB
-from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.local.memory import TABLE_MB, Shares
 
 MB = 1 << 20
 
@@ -36,3 +36,11 @@ def test_files_that_hold_nothing_are_not_counted() -> None:
     assert Shares.of(LEAST_MEMORY_MB, 1).open_files == 32
     assert Shares.of(DEFAULT_MEMORY_MB, 2, held_bytes=5 * MB).open_files == 3
     assert Shares.of(8192, 2, held_bytes=5 * MB).open_files == 32
+
+
+def test_what_a_library_takes_is_taken_from_all() -> None:
+    """Little memory is still enough for one thread."""
+    bare, table = (Shares.of(DEFAULT_MEMORY_MB, 2, libraries_mb=taken) for taken in (0, TABLE_MB))
+    a_share = bare.threads * bare.part_bytes - table.threads * table.part_bytes
+    assert 8 * a_share == TABLE_MB * MB
+    assert Shares.of(LEAST_MEMORY_MB, 2, libraries_mb=TABLE_MB).threads == 1
