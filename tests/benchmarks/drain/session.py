@@ -146,7 +146,7 @@ def metered_run(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Used, 
     Raises:
         ClientFailed: it did not end well, or not in time.
     """
-    program = [sys.executable, "-m", metered.__name__, *argv]
+    program = [sys.executable, str(metered.__file__), *argv]
     output = run(program, environ=environ, timeout_s=_PASS_S).output
     printed, _, last = output.rstrip("\n").rpartition("\n")
     found = json.loads(last)
