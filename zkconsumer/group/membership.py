@@ -85,21 +85,22 @@ class MembershipCore:
         """When to send a ``TimerExpired``; None: only after the next event."""
         if self._topics is None or self._fenced:
             return None
-        deadlines: list[int | None] = []
-        if self._search.located and self.state in HEARTBEATS:
-            deadlines.append(self._heartbeat.next_deadline_ms())
-        if self._awake:
-            deadlines += [self._search.deadline_ms, self._tries.until_ms]
-            if self.state is not MembershipState.UNJOINED:
-                deadlines.append(self._heartbeat.poll_deadline_ms)
-        return min(
-            (
-                deadline_ms
-                for deadline_ms in deadlines
-                if deadline_ms is not None and deadline_ms > self._now_ms
-            ),
-            default=None,
-        )
+        first_ms, now_ms = None, self._now_ms
+        for due_ms in self._deadlines():
+            if due_ms is not None and due_ms > now_ms and (first_ms is None or due_ms < first_ms):
+                first_ms = due_ms
+        return first_ms
+
+    def _deadlines(self) -> tuple[int | None, ...]:
+        """Return the times of all timers, in any order; None for those that do not run."""
+        heartbeat = self._heartbeat
+        beats = self._search.located and self.state in HEARTBEATS
+        send_ms = heartbeat.next_deadline_ms() if beats else None
+        if not self._awake:
+            return (send_ms,)
+        is_in = self.state is not MembershipState.UNJOINED
+        poll_ms = heartbeat.poll_deadline_ms if is_in else None
+        return send_ms, self._search.deadline_ms, self._tries.until_ms, poll_ms
 
     # --- events -------------------------------------------------------------------------
 

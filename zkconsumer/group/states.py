@@ -49,7 +49,7 @@ TRANSITIONS: Mapping[MembershipState, frozenset[MembershipState]] = {
 }
 """The states that may follow each state."""
 
-HEARTBEATS = frozenset({MembershipState.COMPLETING, MembershipState.STABLE})
+HEARTBEATS = (MembershipState.COMPLETING, MembershipState.STABLE)
 """A pending JoinGroup keeps the member alive by itself."""
 
 
