@@ -8,7 +8,6 @@ Source: Kafka ``GroupCoordinator``, ``GroupMetadata``.
 """
 
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
@@ -98,8 +97,8 @@ class FakeGroupCoordinator:
 
         Nobody's request is answered, and everybody's session starts anew.
         """
-        self.state, self.generation, self.protocol, self.leader_id, saved = deepcopy(self._saved)
-        self.members = saved
+        self.state, self.generation, self.protocol, self.leader_id, saved = self._saved
+        self.members = _copied(saved)
         for member in self.members.values():
             member.joining = member.syncing = None
             member.expires_ms = now_ms + member.terms.session_timeout_ms
@@ -282,6 +281,10 @@ class FakeGroupCoordinator:
             yield from self._maybe_complete(now_ms)
 
     def _save(self) -> None:
-        self._saved = deepcopy(
-            (self.state, self.generation, self.protocol, self.leader_id, self.members)
-        )
+        members = _copied(self.members)
+        self._saved = self.state, self.generation, self.protocol, self.leader_id, members
+
+
+def _copied(members: dict[str, _Member]) -> dict[str, _Member]:
+    """What a member has is replaced, never changed in place: one level is enough."""
+    return {member_id: replace(member) for member_id, member in members.items()}

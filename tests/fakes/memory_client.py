@@ -111,13 +111,19 @@ class MemoryClient:
         del timeout_ms
         self._server.close_session(self)
 
+    @property
+    def has_watches(self) -> bool:
+        """Whether it left any that was not called yet (lock held)."""
+        return bool(self._data_watches or self._child_watches)
+
     def take_watches(self, event: TreeEvent) -> list[Watch]:
         """Remove and give the watches that see an event (lock held)."""
         seen: list[Watch] = []
-        if event.event is not WatchEvent.CHILD:
-            seen += self._data_watches.pop(event.path, {})
-        if event.event in {WatchEvent.CHILD, WatchEvent.DELETED}:
-            seen += self._child_watches.pop(event.path, {})
+        what, path = event.event, event.path
+        if what is not WatchEvent.CHILD:
+            seen += self._data_watches.pop(path, ())
+        if what is WatchEvent.CHILD or what is WatchEvent.DELETED:
+            seen += self._child_watches.pop(path, ())
         return seen
 
     def forget_watches(self) -> None:

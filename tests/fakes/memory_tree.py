@@ -34,6 +34,7 @@ class _Node:
     child_changes: int = 0
     version: int = 0
     children: JavaHashSet = field(default_factory=JavaHashSet)
+    seen: ZNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,11 @@ class MemoryTree:
         node = self._nodes.get(path)
         if node is None:
             return None
-        return ZNode(
+        seen = node.seen
+        # No change leaves both of these as they were, and none is looked at half done.
+        if seen is not None and seen.mzxid == node.mzxid and seen.pzxid == node.pzxid:
+            return seen
+        node.seen = ZNode(
             data=node.data or b"",
             version=node.version,
             ephemeral_owner=node.owner,
@@ -78,6 +83,7 @@ class MemoryTree:
             ctime_ms=node.ctime_ms,
             mtime_ms=node.mtime_ms,
         )
+        return node.seen
 
     def has_null_data(self, path: str) -> bool:
         """Whether the node is there and holds null, as parents made by Scala do."""

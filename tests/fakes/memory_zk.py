@@ -70,6 +70,8 @@ class MemoryZkServer:
     @property
     def pending(self) -> tuple[PendingDelivery, ...]:
         """The news that waits, in the order in which it came up."""
+        if not self._events:
+            return ()
         with self.lock:
             return tuple(self._events)
 
@@ -128,6 +130,7 @@ class MemoryZkServer:
                 calls = [
                     (client, watch)
                     for client in self._clients
+                    if client.has_watches
                     for watch in client.take_watches(event)
                 ]
             for client, watch in calls:

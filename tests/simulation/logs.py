@@ -98,12 +98,15 @@ class SimFetching:
 
     def forget_inactive(self) -> None:
         """Let go of claims that were given up."""
-        self.positions = [one for one in self.positions if one.claim.active]
+        if not all(one.claim.active for one in self.positions):
+            self.positions = [one for one in self.positions if one.claim.active]
 
     def ready(
         self, logs: Mapping[TopicPartition, PartitionLog], brokers: Container[int]
     ) -> list[Position]:
         """What a fetch would bring something of."""
+        if not self.positions:
+            return []
         self.forget_inactive()
         return [
             one

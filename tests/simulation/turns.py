@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from random import Random
 
 from tests.fakes.memory_zk import PendingDelivery
 from tests.simulation.accidents import Accidents
@@ -11,6 +10,7 @@ from tests.simulation.member import SimMember
 from tests.simulation.plans import new_style
 from tests.simulation.product import PRODUCT, Product
 from tests.simulation.world import World
+from tests.support.quick_random import QuickRandom
 from zkconsumer.zk.session import SessionState
 
 _SESSION_NEWS = frozenset(state.value for state in SessionState)
@@ -23,7 +23,7 @@ class Turns:
     """
 
     def __init__(self, seed: int, product: Product = PRODUCT, mostly: str | None = None) -> None:
-        self.rng = Random(seed)
+        self.rng = QuickRandom(seed)
         self.world = World(self.rng, product)
         self.clock: SimClock = self.world.clock
         self.style = new_style(self.rng)
@@ -51,8 +51,7 @@ class Turns:
     def _is_heard(self, member: SimMember) -> bool:
         """Whether pings are answered in the session that the client believes to be in."""
         raw = member.store.sim.raw
-        is_reported = self._words(member) == []
-        return self._runs(member) and raw.connected and not raw.closed and is_reported
+        return raw.connected and not raw.closed and self._runs(member) and not self._words(member)
 
     def responses(self) -> bool:
         """A ping is answered, of a member that stood still, say."""
@@ -87,9 +86,9 @@ class Turns:
         ready = [
             one
             for one in self.world.members
-            if one.control_task.ready
-            and one.frozen_until_ms <= now_ms
+            if one.frozen_until_ms <= now_ms
             and one.stalled_until_ms <= now_ms
+            and one.control_task.ready
         ]
         if not ready:
             return False
@@ -129,10 +128,14 @@ class Turns:
 
     def _words(self, member: SimMember | None) -> list[tuple[int, str]]:
         """What a client has not been told of its session."""
+        pending = self.world.server.pending
+        if not pending:
+            return []
+        member_of = self.world.member_of
         return [
             (at, events.what)
-            for at, events in enumerate(self.world.server.pending)
-            if events.what in _SESSION_NEWS and self.world.member_of(events.session_id) is member
+            for at, events in enumerate(pending)
+            if events.what in _SESSION_NEWS and member_of(events.session_id) is member
         ]
 
     def fetch(self) -> bool:

@@ -17,6 +17,7 @@ from zkconsumer.zk.store import DeleteOp, Op, ZNode
 SESSION_TIMEOUT_MS = 6_000
 OWNERS = f"/consumers/{GROUP}/owners/"
 OFFSETS = f"/consumers/{GROUP}/offsets/"
+_REPORTED = (OWNERS, OFFSETS)
 _BROKER = b'{"jmx_port":-1,"timestamp":"1","host":"h","version":1,"port":9092}'
 
 
@@ -88,6 +89,8 @@ class World:
 
     def _written(self, op: Op, before: ZNode | None, session_id: int) -> None:
         path = op.path
+        if not path.startswith(_REPORTED):
+            return
         member = self._sessions.get(session_id)
         if path.startswith(OFFSETS) and path.count("/") == 5:
             if not isinstance(op, DeleteOp):

@@ -7,7 +7,7 @@ from tests.simulation.ledger import Violation
 from zkconsumer.model import TopicPartition
 
 
-@dataclass
+@dataclass(slots=True, eq=False)
 class Line:
     """One partition.
 
@@ -32,7 +32,7 @@ class Line:
     read: int = 0
 
 
-@dataclass
+@dataclass(slots=True, eq=False)
 class GroupLedger:
     """The truth about all partitions.
 
@@ -49,7 +49,10 @@ class GroupLedger:
 
     def line(self, tp: TopicPartition) -> Line:
         """The partition's."""
-        return self.lines.setdefault(tp, Line())
+        line = self.lines.get(tp)
+        if line is None:
+            line = self.lines[tp] = Line()
+        return line
 
     def take_over(self, tp: TopicPartition, who: str) -> int:
         """Somebody reads it from now on; gives where.

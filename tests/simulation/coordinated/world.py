@@ -23,7 +23,7 @@ COMMIT_INTERVAL_MS = 200
 MOST_RECORDS = 5
 
 
-@dataclass
+@dataclass(slots=True, eq=False)
 class Reader:
     """What a member has of its partitions.
 
@@ -59,7 +59,10 @@ class ReadingWorld(GroupWorld):
 
     def reader(self, client: Client) -> Reader:
         """Its positions."""
-        return self.readers.setdefault(client.name, Reader())
+        reader = self.readers.get(client.name)
+        if reader is None:
+            reader = self.readers[client.name] = Reader()
+        return reader
 
     def note(self, what: str, *about: object) -> None:
         """A line of the trace."""
@@ -183,9 +186,12 @@ class ReadingWorld(GroupWorld):
     def poll(self, client: Client) -> None:
         """What was handed out is done; then the listener, a commit, and more records."""
         reader = self.reader(client)
+        done = reader.done
         for tp, position in reader.positions.items():
-            reader.done[tp] = position
-            self.ledger.process(tp, position)
+            # What was taken over and not read yet is where the last one committed.
+            if done[tp] != position:
+                done[tp] = position
+                self.ledger.process(tp, position)
         self.notify(client, ev.Polled())
         if self.in_callback(client):
             return
@@ -194,11 +200,15 @@ class ReadingWorld(GroupWorld):
             us = client.core.identity
             self._identity = us.member_id, us.generation
             self._send_commit(client, self._done(client, client.core.owned))
-        for tp in sorted(self.delivers(client) & reader.positions.keys()):
-            self._deliver_to(client, tp)
+        positions = reader.positions
+        if not positions:
+            return
+        for tp in sorted(tp for tp in self.delivers(client) if tp in positions):
+            self._deliver_to(client, tp, positions)
 
-    def _deliver_to(self, client: Client, tp: TopicPartition) -> None:
-        positions = self.reader(client).positions
+    def _deliver_to(
+        self, client: Client, tp: TopicPartition, positions: dict[TopicPartition, int]
+    ) -> None:
         start = positions[tp]
         end = min(self.ledger.line(tp).end, start + self.random.randrange(MOST_RECORDS))
         if start < end:
