@@ -60,11 +60,11 @@ def run(
         ) as process:
             peak_kb = _watch(process, timeout_s)
         after = machine.descendants(os.getpid())[os.getpid()].waited_seconds
-        message, complained = _text(output), _text(errors)
+        printed, complained = _text(output), _text(errors)
     if process.returncode:
-        last = (complained or message).strip().splitlines()[-1:]
+        last = (complained or printed).strip().splitlines()[-1:]
         raise ClientFailed(" ".join(last)[:_SHOWN_CHARACTERS] or f"status {process.returncode}")
-    return Ended(message, after - before, peak_kb)
+    return Ended(printed, after - before, peak_kb)
 
 
 def _watch(process: "subprocess.Popen[bytes]", timeout_s: float) -> int:
@@ -145,10 +145,10 @@ class Companion:
             ClientFailed: it ended, or said nothing in time.
         """
         assert self._process.stdout is not None
-        received = select.poll()
-        received.register(self._process.stdout, select.POLLIN)
+        answered = select.poll()
+        answered.register(self._process.stdout, select.POLLIN)
         while b"\n" not in self._lines:
-            if not received.poll(timeout_s * 1000):
+            if not answered.poll(timeout_s * 1000):
                 raise ClientFailed(f"said nothing for {timeout_s:g} s: {self._complaint()}")
             more = os.read(self._process.stdout.fileno(), 1 << 20)
             if not more:

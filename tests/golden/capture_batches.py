@@ -50,7 +50,7 @@ class Case:
         """The batch as we write it."""
         return build_batch(self.records, codec=self.codec, headers=self.headers, traits=self.traits)
 
-    def lookup(self) -> str:
+    def oracle_line(self) -> str:
         """The line that asks the writer for it; with append time, records keep the producer's."""
         traits = self.traits
         words: list[object] = ["write", self.codec.name.lower(), KINDS[self.kind], APPENDED]
@@ -130,7 +130,7 @@ def our_marker(name: str) -> bytes:
     )
 
 
-def request(oracle: str, version: str, lines: Sequence[str]) -> list[str]:
+def ask_oracle(oracle: str, version: str, lines: Sequence[str]) -> list[str]:
     """The answers of an oracle on the class path of a version."""
     return run_oracle(oracle, [], lines, class_path=jars.class_path(version))
 
@@ -139,16 +139,14 @@ def capture() -> list[Golden]:
     """Write with theirs and with ours, and have all of it read."""
     every = list(cases())
     names = [f"Kafka's {case.name}" for case in every]
-    lookups = [case.lookup() for case in every]
+    lines = [case.oracle_line() for case in every]
     names += [f"Kafka's {name} marker" for name in MARKERS]
-    lookups += [
-        " ".join(map(str, ["marker", kind.name, *rest])) for kind, *rest in MARKERS.values()
-    ]
-    written = request(WRITER, "2.8.2", lookups)
+    lines += [" ".join(map(str, ["marker", kind.name, *rest])) for kind, *rest in MARKERS.values()]
+    written = ask_oracle(WRITER, "2.8.2", lines)
     twelve = [at for at, case in enumerate(every) if len(case.records) == 12]
     compacting = [(at, kept) for at in twelve for kept in KEPT]
     names += [f"Kafka's {every[at].name}, compacted to {list(kept)}" for at, kept in compacting]
-    written += request(
+    written += ask_oracle(
         WRITER,
         "2.8.2",
         [
@@ -160,7 +158,7 @@ def capture() -> list[Golden]:
     )
     names += [f"our {case.name}" for case in every] + [f"our {name} marker" for name in MARKERS]
     written += [case.ours().hex() for case in every] + [our_marker(one).hex() for one in MARKERS]
-    read = request(READER, "3.9.1", written)
+    read = ask_oracle(READER, "3.9.1", written)
     return [
         Golden(name=name, hex=data, read=words)
         for name, data, words in zip(names, written, read, strict=True)

@@ -33,17 +33,17 @@ def cases() -> list[tuple[str, int]]:
     return [(key, count) for key in keys for count in (1, 3, 8, 2**31 - 1)]
 
 
-def request(lookups: list[tuple[str, int]]) -> list[list[int]]:
+def ask_oracle(keyed: list[tuple[str, int]]) -> list[list[int]]:
     """The three partitions of each case."""
-    lines = run_oracle(ORACLE, [], [f"{key} {count}" for key, count in lookups])
+    lines = run_oracle(ORACLE, [], [f"{key} {count}" for key, count in keyed])
     return [[int(number) for number in line.split()] for line in lines]
 
 
 def main() -> None:
     """Write the file anew."""
-    lookups = cases()
-    responses = request(lookups)
-    rows = [[key, count, *chosen] for (key, count), chosen in zip(lookups, responses, strict=True)]
+    keyed = cases()
+    responses = ask_oracle(keyed)
+    rows = [[key, count, *chosen] for (key, count), chosen in zip(keyed, responses, strict=True)]
     PARTITIONS.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 

@@ -197,11 +197,11 @@ class Module:
 
 def _difference(old: str, new: str) -> tuple[str, str]:
     """The lines that differ: a change lies in one place."""
-    olds, events = old.splitlines(), new.splitlines()
-    first = _shared(olds, events)
-    olds, events = olds[first:], events[first:]
-    last = _shared(olds[::-1], events[::-1])
-    sides = (one[: len(one) - last] for one in (olds, events))
+    before, after = old.splitlines(), new.splitlines()
+    first = _shared(before, after)
+    before, after = before[first:], after[first:]
+    last = _shared(before[::-1], after[::-1])
+    sides = (one[: len(one) - last] for one in (before, after))
     before, after = (" ".join(line.strip() for line in side) for side in sides)
     return before, after
 

@@ -54,8 +54,8 @@ def _compiled(source: str, path: str) -> CodeType:
 
 def _compare(path: str, change: Change, old: CodeType, new: CodeType) -> bool:
     """Note what differs; gives whether anything does, in it or within."""
-    olds, events = _inner(old), _inner(new)
-    same_inside = [one.co_name for one in olds] == [one.co_name for one in events]
+    before, after = _inner(old), _inner(new)
+    same_inside = [one.co_name for one in before] == [one.co_name for one in after]
     differs = not same_inside or _own(old) != _own(new)
     is_function = bool(old.co_flags & inspect.CO_OPTIMIZED)
     if differs and is_function:
@@ -63,7 +63,7 @@ def _compare(path: str, change: Change, old: CodeType, new: CodeType) -> bool:
     elif differs:
         change.outside = True
     if same_inside:
-        inside = [_compare(path, change, *pair) for pair in zip(olds, events, strict=True)]
+        inside = [_compare(path, change, *pair) for pair in zip(before, after, strict=True)]
         differs = differs or any(inside)
     if differs and is_function:
         change.codes[old] = new

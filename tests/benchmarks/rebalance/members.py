@@ -53,15 +53,15 @@ class OurMember:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._message: dict[str, float] = {}
+        self._moments: dict[str, float] = {}
 
     def joining_ms(self) -> float:
         """See ``Member``."""
-        return self._on_notice("joining")
+        return self._moment_of("joining")
 
     def joined_ms(self) -> float:
         """See ``Member``."""
-        return self._on_notice("joined")
+        return self._moment_of("joined")
 
     def leave(self) -> None:
         """See ``Member``."""
@@ -72,12 +72,12 @@ class OurMember:
         self._process.kill()
         self._process.communicate()
 
-    def _on_notice(self, what: str) -> float:
+    def _moment_of(self, what: str) -> float:
         assert self._process.stdout is not None
-        while what not in self._message:
-            message, moment = self._process.stdout.readline().split()
-            self._message[message] = float(moment)
-        return self._message[what]
+        while what not in self._moments:
+            what_happened, moment = self._process.stdout.readline().split()
+            self._moments[what_happened] = float(moment)
+        return self._moments[what]
 
 
 class ScalaMember:

@@ -85,12 +85,12 @@ class Observer:
         return {paths.owner(tp): str(thread).encode() for tp, thread in result.owners.items()}
 
 
-def _poll(request: Callable[[], bool], what: str, pause_s: float = PAUSE_S) -> int:
+def _poll(is_so: Callable[[], bool], what: str, pause_s: float = PAUSE_S) -> int:
     """Ask until it is so; the wall clock in milliseconds when it was first seen."""
     pause = threading.Event()
     clock = SystemClock()
     deadline_ms = clock.now_ms() + TIMEOUT_S * 1000
-    while not request():
+    while not is_so():
         if clock.now_ms() > deadline_ms:
             raise RuntimeError(f"waited {TIMEOUT_S} s in vain for {what}")
         pause.wait(pause_s)

@@ -18,29 +18,29 @@ from pyspark.sql.functions import sum as sum_of
 
 def main() -> None:
     """Start, then work until the other side hangs up."""
-    requested = json.loads(sys.argv[1])
+    given = json.loads(sys.argv[1])
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName("benchmark")
-    for key, value in requested["settings"].items():
+    for key, value in given["settings"].items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    if requested["register"]:
-        spark.dataSource.register(importlib.import_module(requested["register"]).DefaultSource)
-    response({"spark": spark.version})
+    if given["register"]:
+        spark.dataSource.register(importlib.import_module(given["register"]).DefaultSource)
+    respond({"spark": spark.version})
     for line in sys.stdin:
-        response(work(spark, json.loads(line)))
+        respond(work(spark, json.loads(line)))
 
 
-def work(spark: SparkSession, requested: dict[str, Any]) -> dict[str, object]:
+def work(spark: SparkSession, given: dict[str, Any]) -> dict[str, object]:
     """Read a topic once; the clock stands still before and after."""
-    reader = spark.read.format(requested["format"]).options(**requested["options"])
-    if requested["columns"]:
-        reader = reader.schema(requested["columns"])
+    reader = spark.read.format(given["format"]).options(**given["options"])
+    if given["columns"]:
+        reader = reader.schema(given["columns"])
     began = time.perf_counter()
     rows = reader.load()
-    if requested["into"]:
-        rows.write.mode("overwrite").parquet(requested["into"])
+    if given["into"]:
+        rows.write.mode("overwrite").parquet(given["into"])
         return {"seconds": time.perf_counter() - began}
     [found] = aggregate(rows).collect()
     seconds = time.perf_counter() - began
@@ -52,7 +52,7 @@ def aggregate(rows: DataFrame) -> DataFrame:
     return rows.agg(count(lit(1)), sum_of(length("value")))
 
 
-def response(what: dict[str, object]) -> None:
+def respond(what: dict[str, object]) -> None:
     """Print a line."""
     sys.stdout.write(json.dumps(what) + "\n")
     sys.stdout.flush()
