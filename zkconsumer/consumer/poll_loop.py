@@ -101,7 +101,7 @@ class PollLoop:
                 self.is_resting = False
 
     def check(self) -> None:
-        """Go on where nobody wants the call to end.
+        """Check that the call may go on waiting.
 
         Raises:
             Woken: by ``wakeup()``.
@@ -112,7 +112,7 @@ class PollLoop:
         self._wakeup.check()
 
     def _left_ms(self, deadline_ms: int | None) -> int:
-        """How long to wait at most until the next round; not above 0: the time is over."""
+        """Return how long to wait until the next round; 0 or less: the time is over."""
         if deadline_ms is None:
             return self._most_ms
         return min(self._most_ms, deadline_ms - self._clock.now_ms())

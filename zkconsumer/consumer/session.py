@@ -1,7 +1,7 @@
-"""The caller's side of a consumer: what it reads, where it stands, what may be handed out now.
+"""The caller's side of a consumer: its subscription, positions, and deliverable partitions.
 
-Everything here runs in the caller's thread. It joins what the parts know: the subscription, the
-membership, the engine that fetches, and the records that an iteration still holds.
+Everything here runs in the caller's thread. It connects the subscription, the membership, the fetch
+engine, and the records that an iteration has buffered.
 """
 
 import logging
@@ -34,53 +34,53 @@ log = logging.getLogger(__name__)
 
 
 class MetadataSource(Protocol):
-    """What this needs of the metadata; see ``MetadataManager``."""
+    """The part of ``MetadataManager`` that is used here."""
 
     view: ClusterView
     failure: ZkConsumerError | None
 
     def watch(self, topics: frozenset[str] | None) -> None:
-        """Know about these."""
+        """Keep the metadata of these topics current; None: of all."""
         ...
 
 
-CommitHeard = Callable[[Offsets, Exception | None], object]
+CommitCallback = Callable[[Offsets, Exception | None], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
-    """What the configuration says of it.
+    """Settings of a poll session.
 
     Attributes:
         exclude_internal_topics: see ``Subscription``.
         in_group: whether there is a group to commit to.
         revoke_commit_ms: how long the commit before a rebalance may take.
-        on_auto_commit: hears what became of automatic commits.
+        on_auto_commit: called with the outcome of automatic commits.
     """
 
     exclude_internal_topics: bool = True
     in_group: bool = True
     revoke_commit_ms: int = 15_000
-    on_auto_commit: CommitHeard | None = None
+    on_auto_commit: CommitCallback | None = None
 
 
 class PollSession:
-    """Also the handler of its membership: ``give_up`` and ``take_over`` come from there.
+    """The state of a consumer between polls; also the ``OwnershipHandler`` of its membership.
 
     Args:
-        settings: see there.
-        engine: fetches.
-        metadata: knows the cluster.
+        settings: see ``SessionSettings``.
+        engine: fetches records.
+        metadata: the cluster's metadata.
         clock: for the timer of automatic commits.
         auto_commit: that timer.
 
     Attributes:
-        membership: of the group; it needs this one to be made, so it comes with ``join``.
-        starts: gives new partitions their positions; comes with ``join``, too.
-        walk: where an iteration is; it looks around where something changed.
+        membership: its membership, set by ``join`` since it needs this session.
+        starts: gives new partitions their positions; set by ``join``, too.
+        walk: the state of an iteration, which is stopped by every change.
         commits_on_close: whether partitions that are given up are committed automatically.
-        pending: where that begins what a poll has taken and may hand out yet. A poll hands it out
-            only if it is still here, and takes it away in one step with that; so does ``close``.
+        pending: the start positions of what a poll has taken and may still hand out. A poll hands
+            it out only if it is still here, and removes it in the same step; so does ``close``.
     """
 
     membership: Membership
@@ -107,19 +107,19 @@ class PollSession:
         self.pending: dict[TopicPartition, PositionView] = {}
         self._takes = 0
         self._warned_of_nothing = False
-        self._view_to_look_at = False
+        self._has_new_view = False
         self._last_failure: Exception | None = None
         self._interrupted: tuple[Partitions, Partitions] | None = None
         self._reported: frozenset[str] | None = None
         self._group_topics: frozenset[str] = frozenset()
 
     def join(self, membership: Membership, starts: StartPositions) -> None:
-        """Before anything else is called."""
+        """Set the collaborators, before anything else is called."""
         self.membership = membership
         self.starts = starts
 
     def changed(self) -> None:
-        """Let an iteration look around before it gives out another record. Thread: any."""
+        """Stop an iteration before it hands out another record. Thread: any."""
         self.walk.steps = None
 
     # --- what to read ---------------------------------------------------------------------
@@ -135,7 +135,7 @@ class PollSession:
         if self.subscription.mode is Mode.TOPICS:
             self._notify(open_ended=False)
         else:
-            self._view_to_look_at = True
+            self._has_new_view = True
 
     def assign(self, partitions: Iterable[object]) -> None:
         """See ``KafkaConsumer.assign``."""
@@ -145,11 +145,11 @@ class PollSession:
         gone = before - chosen
         try:
             if gone:
-                # No rebalance follows that would do it.
-                self.commit_by_itself(gone)
+                # No rebalance follows that would commit.
+                self.commit_automatically(gone)
         finally:
             self._forget(gone)
-            # First: who is added asks for metadata, which is to be about these topics at once.
+            # First: adding partitions requests metadata, which should cover these topics at once.
             self._watch()
             self._add(chosen - before)
 
@@ -159,7 +159,7 @@ class PollSession:
             if self.subscription.is_group_managed:
                 self.membership.unsubscribe(timeout_ms)
             else:
-                self.commit_by_itself(self._engine.partitions())
+                self.commit_automatically(self._engine.partitions())
         finally:
             self._interrupted = None
             self.subscription.clear()
@@ -168,21 +168,21 @@ class PollSession:
             self._watch()
 
     def close(self, timeout_ms: int, *, commit: bool) -> None:
-        """Leave the group, committing what was handed out where that is automatic."""
+        """Leave the group; commit what was handed out if that is automatic."""
         self.commits_on_close = commit
         deadline_ms = self._clock.now_ms() + timeout_ms
         try:
             if commit and not self.subscription.is_group_managed:
-                self.commit_by_itself(self._engine.partitions(), timeout_ms=timeout_ms)
+                self.commit_automatically(self._engine.partitions(), timeout_ms=timeout_ms)
         finally:
             self.membership.close(max(0, deadline_ms - self._clock.now_ms()))
 
     def saw_view(self) -> None:
-        """There is a new view of the cluster. Thread: any."""
-        self._view_to_look_at = True
+        """Note a new view of the cluster. Thread: any."""
+        self._has_new_view = True
 
     def watch_for_group(self, topics: frozenset[str]) -> None:
-        """We assign these topics to others: their changes matter, too. Thread: any."""
+        """Watch topics that we assign to others, too. Thread: any."""
         self._group_topics = topics
         self._watch()
 
@@ -191,13 +191,13 @@ class PollSession:
         self._metadata.watch(None if own is None else own | self._group_topics)
 
     def _notify(self, *, open_ended: bool) -> None:
-        """Let the membership know of our topics, where they changed."""
+        """Report our topics to the membership, if they changed."""
         topics = self.subscription.topics
         if topics != self._reported:
             self.membership.subscribe(topics, open_ended=open_ended)
             self._reported = topics
 
-    # --- what comes and goes --------------------------------------------------------------
+    # --- partitions that come and go ------------------------------------------------------
 
     def give_up(self, partitions: Partitions, why: Why) -> None:
         """See ``OwnershipHandler``."""
@@ -206,15 +206,15 @@ class PollSession:
                 self.listener.lost(partitions)
                 return
             if self.commits_on_close:
-                self.commit_by_itself(partitions)
+                self.commit_automatically(partitions)
             self.listener.revoked(partitions)
         finally:
             self._forget(partitions)
 
     def take_over(self, added: Partitions, owned: Partitions) -> None:
         """See ``OwnershipHandler``."""
-        # What a signal handler's exception interrupts is done again by the next round: else a
-        # partition could be without a position for ever, and the listener without the news.
+        # What a signal handler's exception interrupts is repeated in the next round: else a
+        # partition could stay without a position, and the listener without the call.
         self._interrupted = None
         try:
             self._take_over(added, owned)
@@ -245,54 +245,54 @@ class PollSession:
         self._engine.remove(partitions)
         self.changed()
 
-    # --- where it stands ------------------------------------------------------------------
+    # --- positions ------------------------------------------------------------------------
 
     def assignment(self) -> Partitions:
-        """All partitions that are read."""
+        """Return all partitions that are read."""
         return self._engine.partitions()
 
     def position(self, tp: TopicPartition) -> PositionView | None:
-        """Behind the last record that was handed out; None while it is not known."""
+        """Return the offset after the last record handed out; None while unknown."""
         return self.buffer.position(tp) or self._engine.position(tp)
 
     def consumed(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Their positions, as they would be committed."""
+        """Return the positions of these, as they would be committed."""
         return {
-            tp: OffsetAndMetadata(it.offset, "", it.leader_epoch)
+            tp: OffsetAndMetadata(position.offset, "", position.leader_epoch)
             for tp in partitions
-            if (it := self.position(tp)) is not None
+            if (position := self.position(tp)) is not None
         }
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Read on from there."""
+        """Read on from `start`."""
         self.buffer.drop(tp)
         self.starts.settle((tp,))
         self._engine.seek(tp, start)
         self.changed()
 
     def put_back(self, tp: TopicPartition, position: PositionView) -> None:
-        """What was taken of a partition from there on was not handed out after all."""
+        """Restore a partition's position: what was taken from there on was not handed out."""
         self.seek(tp, AtOffset(position.offset, position.leader_epoch))
 
     def put_back_all(self, positions: Mapping[TopicPartition, PositionView]) -> None:
-        """The same of several; of those that are still read."""
+        """Restore the positions of those partitions that are still read."""
         for tp, position in positions.items():
             if tp in self.assignment():
                 self.put_back(tp, position)
 
     def take_back(self) -> None:
-        """What a poll has taken and not handed out by now will not be handed out."""
+        """Put back what a poll has taken and not handed out."""
         pending, self.pending = self.pending, {}
         self.put_back_all(pending)
 
     def taking(self, starts: dict[TopicPartition, PositionView], take: Callable[[], T]) -> T:
-        """Take records; ``position_seen`` gives no position meanwhile.
+        """Take records; meanwhile ``position_seen`` returns None.
 
         Args:
-            starts: gets where they begin, partition by partition; see ``pending``.
-            take: does it.
+            starts: gets the start position of each partition; see ``pending``.
+            take: takes the records.
         """
         self.pending = starts
         self._takes += 1
@@ -302,47 +302,47 @@ class PollSession:
             self._takes += 1
 
     def position_seen(self, tp: TopicPartition) -> PositionView | None:
-        """``position``, as another thread sees it while the caller polls. Thread: any.
+        """Return ``position`` for another thread while the caller polls. Thread: any.
 
-        None also where it moves at this very moment.
+        None also while it changes.
         """
         takes = self._takes
         found = self.pending.get(tp) or self.position(tp)
         return found if takes % 2 == 0 and self._takes == takes else None
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Hand out nothing of these."""
+        """Hand out nothing of these partitions."""
         self._engine.pause(partitions)
         self.changed()
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """Hand out of these again."""
+        """Hand out records of these partitions again."""
         self._engine.resume(partitions)
         self.changed()
 
     def deliverable(self) -> Partitions:
-        """Of what records may be handed out at this moment, paused ones left out."""
-        return self._surely_ours() - self._engine.paused()
+        """Return the partitions whose records may be handed out now, without paused ones."""
+        return self._certainly_owned() - self._engine.paused()
 
     def collectable(self) -> Partitions:
-        """The same, paused ones as may be, but for those whose next records are on the shelf.
+        """Return the partitions to collect from: certainly ours, and not buffered.
 
-        Those come first, also where the group has become sure of them in this very moment.
+        Buffered records come first, even if ownership has become certain at this very moment.
         """
-        return self._surely_ours() - self.buffer.partitions()
+        return self._certainly_owned() - self.buffer.partitions()
 
-    def _surely_ours(self) -> Partitions:
+    def _certainly_owned(self) -> Partitions:
         if self.subscription.is_group_managed:
             return self.membership.deliverable()
         return self._engine.partitions()
 
-    # --- what is due in every round of a poll ---------------------------------------------
+    # --- rounds of a poll -----------------------------------------------------------------
 
     def turn(self) -> None:
-        """Let the group, the metadata and the commits go on; waits for nothing but a listener.
+        """Run the group, the metadata and the commits; wait only for a listener.
 
         Raises:
-            Exception: what is to come out of poll: of the group, or of the listener.
+            Exception: what poll has to raise: an error of the group, or of the listener.
         """
         if self.subscription.mode is Mode.NONE and not self._warned_of_nothing:
             self._warned_of_nothing = True
@@ -352,17 +352,17 @@ class PollSession:
         if self._interrupted is not None:
             self.take_over(*self._interrupted)
         self.membership.poll()
-        if self._view_to_look_at:
-            self._look_at_view()
-            # Topics that a pattern found are not to wait for the next round.
+        if self._has_new_view:
+            self._apply_view()
+            # Topics that a pattern matched should not wait for the next round.
             self.membership.poll()
         self.starts.advance()
         if self._settings.in_group and self.auto_commit.is_due(self._clock.now_ms()):
-            self._commit_in_passing()
+            self._begin_auto_commit()
 
-    def _look_at_view(self) -> None:
-        # First: a view that comes meanwhile is looked at in the next round.
-        self._view_to_look_at = False
+    def _apply_view(self) -> None:
+        # First: a view that comes meanwhile is applied in the next round.
+        self._has_new_view = False
         view = self._metadata.view
         if self.subscription.mode is not Mode.PATTERN or not view.brokers:
             return
@@ -370,25 +370,25 @@ class PollSession:
             self.subscription.saw(view)
             self._notify(open_ended=True)
         except BaseException:
-            self._view_to_look_at = True
+            self._has_new_view = True
             raise
 
-    def _commit_in_passing(self) -> None:
+    def _begin_auto_commit(self) -> None:
         offsets = self.consumed(self._engine.partitions())
         if not offsets:
             self.auto_commit.postponed(self._clock.now_ms())
             return
         self.auto_commit.began(self._clock.now_ms())
-        self.membership.commit_async(offsets, self._committed_in_passing)
+        self.membership.commit_async(offsets, self._on_auto_commit)
 
-    def _committed_in_passing(self, offsets: Offsets, error: Exception | None) -> None:
+    def _on_auto_commit(self, offsets: Offsets, error: Exception | None) -> None:
         self.auto_commit.ended(self._clock.now_ms(), failed=error is not None)
-        self._received(offsets, error)
+        self._report_auto_commit(offsets, error)
 
-    def commit_by_itself(
+    def commit_automatically(
         self, partitions: Iterable[TopicPartition], *, timeout_ms: int | None = None
     ) -> None:
-        """Commit what was handed out of these, with ``enable_auto_commit``; failing is logged."""
+        """Commit what was handed out of these, with ``enable_auto_commit``; log a failure."""
         if not (self._settings.in_group and self.auto_commit.enabled):
             return
         offsets = self.consumed(partitions)
@@ -402,12 +402,12 @@ class PollSession:
             self.membership.commit(offsets, timeout_ms=limit_ms)
         except ZkConsumerError as failure:
             error = without_frames(failure)
-        self._received(offsets, error)
+        self._report_auto_commit(offsets, error)
 
-    def _received(
+    def _report_auto_commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: Exception | None
     ) -> None:
-        # Once, not for each try.
+        # Warn once, not for each try.
         level = logging.DEBUG if str(error) == str(self._last_failure) else logging.WARNING
         self._last_failure = error
         if isinstance(error, CommitFailed):
@@ -418,5 +418,5 @@ class PollSession:
         if self._settings.on_auto_commit is not None:
             try:
                 self._settings.on_auto_commit(offsets, error)
-            except Exception:  # the caller's code; nobody asked for this commit
+            except Exception:  # the caller's code; no call of the caller made this commit
                 log.exception("default_offset_commit_callback failed")

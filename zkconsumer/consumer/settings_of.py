@@ -1,4 +1,4 @@
-"""The configuration's words as the values that other layers have. Pure."""
+"""Converts the configuration into the settings of other layers. Pure."""
 
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.fetch.core.settings import PollFetchSettings
@@ -8,17 +8,17 @@ from zkconsumer.records.transactions import IsolationLevel
 
 
 def isolation_of(config: PollConfig) -> IsolationLevel:
-    """Which records of transactions are read."""
+    """Return which records of transactions are read."""
     return IsolationLevel[config.isolation_level.upper()]
 
 
 def policy_of(config: PollConfig) -> ResetPolicy | None:
-    """Where to read where no position is; None: that is the caller's problem."""
+    """Return the policy for partitions without a position; None: raise to the caller."""
     return {"earliest": EARLIEST, "latest": LATEST}.get(config.auto_offset_reset)
 
 
 def fetch_settings_of(config: PollConfig) -> PollFetchSettings:
-    """How to fetch."""
+    """Return the settings of fetching."""
     return PollFetchSettings(
         min_bytes=config.fetch_min_bytes,
         max_wait_ms=config.fetch_max_wait_ms,
@@ -41,7 +41,7 @@ def fetch_settings_of(config: PollConfig) -> PollFetchSettings:
 
 
 def group_settings_of(config: PollConfig) -> GroupSettings:
-    """How to be a member."""
+    """Return the settings of membership."""
     return GroupSettings(
         strategies=config.strategies,
         instance_id=config.group_instance_id,

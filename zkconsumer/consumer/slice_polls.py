@@ -1,4 +1,4 @@
-"""A ``KafkaConsumer`` for those who pass records on: no object is made for any of them."""
+"""A ``KafkaConsumer`` for programs that pass records on: no object is made for any record."""
 
 from functools import partial
 
@@ -11,17 +11,17 @@ from zkconsumer.records.slices import RecordSlice
 
 
 class SliceConsumer(KafkaConsumer):
-    """For this project alone: slices are no part of what is promised to callers."""
+    """For this project only: slices are not part of the public API."""
 
     def poll_slices(self, timeout_ms: float, max_records: int) -> dict[TopicPartition, RecordSlice]:
-        """``poll``, as the slices that records are made of; raises as that.
+        """Run ``poll`` and return the slices that records are made of; raises as ``poll``.
 
         Args:
-            timeout_ms: how long to wait where nothing was fetched yet.
-            max_records: the most to hand out.
+            timeout_ms: how long to wait if nothing was fetched yet.
+            max_records: the maximum to hand out.
 
         Returns:
-            A slice with at least one record for each partition that gave some.
+            A slice with at least one record for each partition with records.
         """
         parts = self._parts
         session = parts.session

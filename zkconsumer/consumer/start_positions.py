@@ -1,11 +1,11 @@
-"""Where to read partitions from that came new: where the group stands, or else by the policy.
+"""Start positions of new partitions: the committed offset, or else by the reset policy.
 
-The policy ``latest`` is for what was there when we began to look. A partition that came later is
-read from its beginning where ``auto.offset.reset.new.partitions`` says so: all that is in it was
-written since.
+The policy ``latest`` applies to partitions that existed when the topic was first seen. A later
+partition is read from its beginning if ``auto.offset.reset.new.partitions`` says so: everything in
+it was written since.
 
-What the caller seeks itself meanwhile stays. An answer about a partition that went away in between,
-and perhaps came back, says nothing of it any more: others may have committed since.
+A position that the caller seeks meanwhile stays. A result for a partition that went away, and
+perhaps came back, is outdated: others may have committed since.
 
 Source: Kafka ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``, KAFKA-4790.
 """
@@ -32,42 +32,42 @@ _ABOUT = "asking for committed offsets"
 
 
 class Seekable(Protocol):
-    """What this needs of the engine."""
+    """The part of the fetch engine that is used here."""
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Read on from there."""
+        """Read on from `start`."""
         ...
 
 
 class Lookup(Protocol):
-    """What this needs of the group; see ``CommittedLookup``."""
+    """The part of ``CommittedLookup`` that is used here."""
 
     def request(self, partitions: frozenset[TopicPartition]) -> None:
-        """Look these up."""
+        """Look up these partitions' committed offsets."""
         ...
 
     def responses(self) -> list[CommittedResult]:
-        """What was found since."""
+        """Return the results since the last call."""
         ...
 
 
 class KnownTopics(Protocol):
-    """What this needs of the metadata; see ``MetadataManager``."""
+    """The part of ``MetadataManager`` that is used here."""
 
     def is_new(self, tp: TopicPartition) -> bool | None:
-        """Return whether it came to be since its topic is watched; None: not known yet."""
+        """Return whether a partition was created since its topic is watched; None: unknown."""
         ...
 
 
 class StartPositions:
-    """Thread: the caller's.
+    """Gives new partitions a position. Thread: the caller's.
 
     Args:
         engine: gets the positions.
-        lookup: knows what is committed; None where there is no group.
-        policy: where nothing is committed; None: that is the caller's problem.
-        topics: knows which partitions are new, where these are to be read from their beginning
-            in spite of a policy ``LATEST``; None: they are not.
+        lookup: reads committed offsets; None without a group.
+        policy: for partitions without a committed offset; None: raise to the caller.
+        topics: tells which partitions are new, if these are read from their beginning in spite of
+            a policy ``LATEST``; None: they are not.
     """
 
     def __init__(
@@ -84,44 +84,44 @@ class StartPositions:
         self._unresolved: set[TopicPartition] = set()
         self._requested: dict[TopicPartition, frozenset[TopicPartition]] = {}
         self._missing: set[TopicPartition] = set()
-        self._to_judge: set[TopicPartition] = set()
+        self._undecided: set[TopicPartition] = set()
         self._received: deque[CommittedResult] = deque()
         self._repeats = Repeats(log)
 
     @property
     def is_settled(self) -> bool:
-        """Whether no partition waits for an answer, or for the caller."""
-        return not (self._unresolved or self._requested or self._missing or self._to_judge)
+        """Whether no partition waits for a result, or for the caller."""
+        return not (self._unresolved or self._requested or self._missing or self._undecided)
 
     def came(self, partitions: Iterable[TopicPartition]) -> None:
-        """These are new, and without a position."""
+        """Add partitions without a position."""
         self._unresolved.update(partitions)
 
     def settle(self, partitions: Iterable[TopicPartition]) -> None:
-        """These went away, or have a position from elsewhere."""
+        """Remove partitions that went away, or got a position elsewhere."""
         for tp in partitions:
             self._unresolved.discard(tp)
             self._requested.pop(tp, None)
             self._missing.discard(tp)
-            self._to_judge.discard(tp)
+            self._undecided.discard(tp)
 
     def advance(self) -> None:
-        """Ask what is to be asked, and use what was found.
+        """Send lookups that are due, and use the results.
 
         Raises:
-            NoOffsetForPartition: nothing is committed and there is no policy; each time, until
-                the caller seeks.
-            ZkConsumerError: the group does not say; the next call asks again.
+            NoOffsetForPartition: nothing is committed and there is no policy; raised each time,
+            until the caller seeks.
+            ZkConsumerError: the lookup failed; the next call repeats it.
         """
         if self.is_settled:
             return
         failure: ZkConsumerError | None = None
-        self._on_notice()
+        self._take_responses()
         while self._received:
-            # What a signal handler's exception interrupts is done again, before anything is read.
+            # What a signal handler's exception interrupts is repeated, before anything is read.
             failure = self._take(self._received[0]) or failure
             self._received.popleft()
-        for tp in list(self._to_judge):
+        for tp in list(self._undecided):
             self._fall_back(tp)
         if self._unresolved and failure is None:
             self._request()
@@ -130,18 +130,18 @@ class StartPositions:
         if self._missing:
             raise NoOffsetForPartition(self._missing)
 
-    def _on_notice(self) -> None:
+    def _take_responses(self) -> None:
         if self._lookup is None:
             return
         try:
             self._received.extend(self._lookup.responses())
         except BaseException:
-            # An answer may be lost with it.
+            # A result may be lost with it.
             self._unresolved.update(self._requested)
             raise
 
     def _request(self) -> None:
-        # One object for each question: an answer counts for whom it was asked for last.
+        # One object per lookup: only the result of a partition's last lookup counts.
         lookup = frozenset(self._unresolved)
         if self._lookup is None:
             for tp in lookup:
@@ -149,7 +149,7 @@ class StartPositions:
         else:
             self._requested.update(dict.fromkeys(lookup, lookup))
             self._lookup.request(lookup)
-        # Last: what an interrupt leaves to be asked is asked again.
+        # Last: what an interrupt leaves unresolved is looked up again.
         self._unresolved -= lookup
 
     def _take(self, response: CommittedResult) -> ZkConsumerError | None:
@@ -186,11 +186,11 @@ class StartPositions:
         if self._policy is None:
             self._missing.add(tp)
         elif is_new is None:
-            self._to_judge.add(tp)
+            self._undecided.add(tp)
             return
         elif is_new:
             log.info("%s: read from its beginning, as it came to be after the first look", f"{tp}")
             self._engine.seek(tp, Reset(EARLIEST))
         else:
             self._engine.seek(tp, Reset(self._policy))
-        self._to_judge.discard(tp)
+        self._undecided.discard(tp)

@@ -1,7 +1,7 @@
-"""The records of an iteration, one behind the other. Pure.
+"""The records of an iteration, one by one. Pure.
 
-A signal handler may run behind every call from Python to a built-in function, and what the call
-gave is lost where the handler raises. It can't run between an iterator and its ``for``, nor behind
+A signal handler may run after every call from Python to a built-in function, and what the call
+returned is lost if the handler raises. It can't run between an iterator and its ``for``, nor after
 a plain store: so records are taken that way.
 """
 
@@ -13,14 +13,14 @@ from zkconsumer.records.engine import ENGINE, Engine
 
 
 class PureSteps:
-    """Records that are handed out one behind the other.
+    """Records that are handed out one by one.
 
     Args:
         records: all of them.
 
     Attributes:
-        left: gives those that are left; whoever takes one says so in ``last``.
-        last: the record that was handed out last; None where none was.
+        left: an iterator over the rest; the code that takes a record stores it in ``last``.
+        last: the record that was handed out last, or None.
     """
 
     __slots__ = ("last", "left")
@@ -33,19 +33,19 @@ class PureSteps:
         return length_hint(self.left)
 
     def take(self, count: int) -> list[ConsumerRecord]:
-        """Take so many at most."""
+        """Take at most ``count`` records."""
         taken = [record for _, record in zip(range(count), self.left, strict=False)]
         if taken:
             self.last = taken[-1]
         return taken
 
     def end(self) -> None:
-        """Give out nothing more; ``last`` stays."""
+        """Hand out nothing more; ``last`` stays."""
         for _ in self.left:
             pass
 
 
-# For mypy the two are one: they have the same methods.
+# One type for mypy: both have the same methods.
 if TYPE_CHECKING or ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 

@@ -1,6 +1,6 @@
-"""What a consumer reads: topics, a pattern of topics, or partitions of its own choice. Pure.
+"""What a consumer reads: topics, a pattern of topics, or assigned partitions. Pure.
 
-Only one of them at a time: whoever wants another unsubscribes first.
+Only one of them at a time: to change, the caller unsubscribes first.
 
 Source: Kafka ``SubscriptionState``.
 """
@@ -14,7 +14,7 @@ from zkconsumer.errors import IllegalArgumentError, IllegalState
 from zkconsumer.model import TopicPartition
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
-"""For brokers before 0.10, which don't say which topics are internal."""
+"""For brokers before 0.10, which don't report which topics are internal."""
 
 
 class Mode(Enum):
@@ -27,15 +27,15 @@ class Mode(Enum):
 
 
 class Subscription:
-    """What the caller asked for last.
+    """The caller's subscription or assignment.
 
     Args:
-        exclude_internal: whether patterns leave out the cluster's own topics.
+        exclude_internal: whether patterns leave out internal topics.
 
     Attributes:
         mode: how partitions are chosen.
-        topics: the topics subscribed; those that match so far, with a pattern.
-        assigned: the partitions that were chosen by ``assign``.
+        topics: the topics subscribed, or matching the pattern so far.
+        assigned: the partitions given to ``assign``.
     """
 
     def __init__(self, *, exclude_internal: bool = True) -> None:
@@ -47,15 +47,15 @@ class Subscription:
 
     @property
     def is_group_managed(self) -> bool:
-        """Whether others decide which partitions are ours."""
+        """Whether the group decides which partitions are ours."""
         return self.mode in (Mode.TOPICS, Mode.PATTERN)
 
     def subscribe(self, topics: object, pattern: object) -> None:
-        """To topics or to a pattern, in place of what was subscribed before.
+        """Subscribe to topics or a pattern, in place of the earlier subscription.
 
         Raises:
-            ConfigError: neither was given, or one that can't be.
-            IllegalState: both were given, or something else is chosen in another way.
+            ConfigError: neither was given, or an invalid one.
+            IllegalState: both were given, or partitions are assigned.
         """
         if pattern is not None and topics:
             raise IllegalState("subscribe to topics or to a pattern, not to both")
@@ -73,10 +73,10 @@ class Subscription:
         self._matches, self.topics = None, names
 
     def assign(self, partitions: Iterable[object]) -> None:
-        """These partitions, in place of those before; at least one.
+        """Assign one or more partitions, in place of earlier ones.
 
         Raises:
-            ConfigError: one of them is none.
+            ConfigError: an item is no partition.
             IllegalState: topics are subscribed.
         """
         chosen = partitions_of(partitions)
@@ -84,14 +84,14 @@ class Subscription:
         self.assigned = frozenset(chosen)
 
     def clear(self) -> None:
-        """Nothing any more."""
+        """Clear everything."""
         self.mode = Mode.NONE
         self._matches = None
         self.topics = frozenset()
         self.assigned = frozenset()
 
     def saw(self, view: ClusterView) -> bool:
-        """Take what a pattern matches now from a view of all topics; whether that changed it."""
+        """Update the topics that match a pattern of a view of all; return whether they changed."""
         matches = self._matches
         if matches is None:
             return False
@@ -101,7 +101,7 @@ class Subscription:
         return changed
 
     def watched(self) -> frozenset[str] | None:
-        """The topics to know about; None for all that there are."""
+        """Return the topics whose metadata is needed; None for all."""
         if self.mode is Mode.PATTERN:
             return None
         return self.topics | {tp.topic for tp in self.assigned}

@@ -1,4 +1,4 @@
-"""What wakes the caller's thread out of a poll: news of other threads, and ``wakeup()``.
+"""Wakes the caller's thread from a poll: for events of other threads, and by ``wakeup()``.
 
 Source: Kafka ``ConsumerNetworkClient.wakeup``.
 """
@@ -8,28 +8,28 @@ from zkconsumer.scope import Mailbox, naps
 
 
 class Wakeup:
-    """One bell for one caller. Ringing takes no lock, so a signal handler may, too."""
+    """The wake-up of one caller. Signalling takes no lock, so a signal handler may do it, too."""
 
-    __slots__ = ("_mailbox", "_rung", "_woken")
+    __slots__ = ("_mailbox", "_signalled", "_woken")
 
     def __init__(self) -> None:
         self._mailbox: Mailbox[None] = Mailbox()
-        self._rung = False
+        self._signalled = False
         self._woken = False
 
     def signal(self) -> None:
-        """There may be something to do. Thread: any."""
-        if not self._rung:
-            self._rung = True
+        """Wake the caller: there may be something to do. Thread: any."""
+        if not self._signalled:
+            self._signalled = True
             self._mailbox.put(None)
 
     def signal_always(self) -> None:
-        """The same, for a signal handler that interrupted a wait and took longer than that had.
+        """Wake the caller from a wait that a long signal handler has interrupted.
 
-        CPython up to 3.12 (``SimpleQueue.get``) goes on waiting without an end then, but for an
-        item: there must be one, whatever was rung and taken before.
+        CPython up to 3.12 (``SimpleQueue.get``) then waits without an end unless there is an item:
+        so one is added, whatever was signalled before.
         """
-        self._rung = True
+        self._signalled = True
         self._mailbox.put(None)
 
     def wake(self) -> None:
@@ -38,21 +38,21 @@ class Wakeup:
         self._mailbox.put(None)
 
     def check(self) -> None:
-        """Go on where nobody called ``wake``.
+        """Check that ``wake`` was not called.
 
         Raises:
-            Woken: somebody did; each call is heard once.
+            Woken: it was; each call raises once.
         """
         if self._woken:
             self._woken = False
             raise Woken("wakeup() was called")
 
     def wait(self, timeout_ms: int) -> None:
-        """Until it rings, or did since the last wait; at most so long. Look around afterwards."""
-        for nap_ms in naps(timeout_ms):
-            self._mailbox.get(nap_ms)
-            if self._rung or self._woken:
+        """Wait for a signal, one since the last wait included, or the time-out."""
+        for piece_ms in naps(timeout_ms):
+            self._mailbox.get(piece_ms)
+            if self._signalled or self._woken:
                 break
         self._mailbox.drain()
-        # Last: a ring from here on counts for the next wait, one before it is seen by who looks.
-        self._rung = False
+        # Last: a later signal counts for the next wait, an earlier one is seen by the caller now.
+        self._signalled = False

@@ -1,8 +1,8 @@
-"""How an iteration goes from record to record, which is where all of its time is spent.
+"""How an iteration goes from record to record, where all of its time is spent.
 
-A consumer is its own iterator, so that whoever overrides or wraps ``__next__`` has every record
-pass through it. What is called for each record is therefore in C where the native core is there; it
-asks the rest of the consumer only when it has come to the end of something.
+A consumer is its own iterator, so that code which overrides or wraps ``__next__`` gets every
+record. What is called for each record is therefore in C if the native core is used; it calls the
+rest of the consumer only at the end of a partition's records or of its lease.
 """
 
 from abc import abstractmethod
@@ -17,15 +17,15 @@ from zkconsumer.streams.lease import Lease
 
 
 class PureWalk:
-    """Where an iteration is, for its own thread, and what others stop it by.
+    """The state of an iteration: for its own thread, and for others to stop it.
 
     Args:
-        clock: by which the lease runs.
+        clock: the clock of the lease.
 
     Attributes:
-        steps: the records that it goes through; None: it has to look around before the next one.
-            Any thread may store that.
-        lease: until when it need not look around.
+        steps: the records to iterate over; None: ``_look_around`` is due before the next one. Any
+            thread may store that.
+        lease: until when ``_look_around`` is not due.
     """
 
     __slots__ = ("lease", "steps")
@@ -36,16 +36,16 @@ class PureWalk:
 
 
 class PureRecordIterator(Iterator[ConsumerRecord]):
-    """What a consumer is as an iterator.
+    """The iterator part of a consumer.
 
     Attributes:
-        _walk: where it is.
+        _walk: its state.
     """
 
     _walk: PureWalk
 
     def __iter__(self) -> Self:
-        # Whoever begins a loop looks around first.
+        # Every loop begins with a check.
         self._walk.steps = None
         return self
 
@@ -53,7 +53,7 @@ class PureRecordIterator(Iterator[ConsumerRecord]):
         while True:
             walk = self._walk
             lease = walk.lease
-            # The clock first: a signal handler may run behind it, and change what is next.
+            # The clock first: a signal handler may run after it, and change what comes next.
             if lease.now_s() < lease.until_s and (steps := walk.steps) is not None:
                 for record in steps.left:
                     steps.last = record
@@ -63,14 +63,14 @@ class PureRecordIterator(Iterator[ConsumerRecord]):
 
     @abstractmethod
     def _look_around(self) -> bool:
-        """Find what comes next, and walk through that; False: the iteration is over.
+        """Find the records that come next; return False if the iteration is over.
 
-        It is asked where nothing is left of the steps, where the lease is over, and where somebody
+        Called when the steps are used up, when the lease has expired, and when another thread
         stopped the walk.
         """
 
 
-# For mypy the two are one: they have the same methods.
+# One type for mypy: both have the same methods.
 if TYPE_CHECKING or ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 

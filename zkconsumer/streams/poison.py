@@ -174,7 +174,7 @@ class PoisonPolicy:
         return self.mode is not PoisonMode.RAISE
 
     def meet(self, poison: Poison) -> None:
-        """Return if the stream may go on at ``poison.next_offset``. Thread: a stream's.
+        """Apply the policy; raise unless the stream may go on after it. Thread: a stream's.
 
         Raises:
             ZkConsumerError: the poison's own error: the partition stops here.

@@ -60,7 +60,7 @@ class GroupThread:
                 self._offsets.go_on()
 
     def stop(self) -> None:
-        """Return soon, whatever the network does. Thread: any."""
+        """End ``run`` soon, whatever the network does. Thread: any."""
         self._stopped = True
         self._session.group_connection.stop()
         self._session.group_orders.put(None)

@@ -74,7 +74,7 @@ class JoinThread:
                 self._execute(*item)
 
     def stop(self) -> None:
-        """Return soon, whatever the network does. Thread: any."""
+        """End ``run`` soon, whatever the network does. Thread: any."""
         self._stopped = True
         self._session.join_connection.stop()
         self._session.join_orders.put(None)

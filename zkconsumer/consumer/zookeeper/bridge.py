@@ -1,8 +1,8 @@
-"""Between the control thread of a member and the caller who polls: the control thread's side.
+"""The control thread's side of the bridge between a member and the caller that polls.
 
-A rebalance that takes partitions away waits here for the caller, who may be at work on what the
-last poll gave him. It waits for a bounded time only: Scala members of the group give up after some
-tries, and would stay without partitions. A caller who comes too late has lost them.
+A rebalance that revokes partitions waits here for the caller, which may be processing the last
+poll's records. It waits for a limited time only: Scala members of the group give up after some
+tries, and would stay without partitions. A caller that comes too late has lost the partitions.
 """
 
 import logging
@@ -18,28 +18,28 @@ from zkconsumer.model import ConsumerThreadId, TopicPartition
 log = logging.getLogger(__name__)
 
 
-class Attendant(Protocol):
-    """What this needs of the ``ControlThread``."""
+class ServesCaller(Protocol):
+    """The part of ``ControlThread`` that is used here."""
 
     def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
-        """See there."""
+        """See ``ControlThread``."""
         ...
 
 
 class Bridge:
-    """The listener and the fetching of a member: both become notices. Thread: control.
+    """The listener and the fetching of a member; turns both into notices. Thread: control.
 
     Args:
-        signal: called whenever there is a notice; must only put.
+        signal: called whenever there is a notice; must only notify.
         grace_ms: how long to wait for the caller.
-        clock: for that.
+        clock: for that wait.
 
     Attributes:
         control: set once, before the thread runs.
         notices: for the caller's thread, in order.
     """
 
-    control: Attendant
+    control: ServesCaller
 
     def __init__(self, signal: Callable[[], None], *, grace_ms: int, clock: Clock) -> None:
         self._signal = signal
@@ -83,14 +83,14 @@ class Bridge:
         """See ``ListenerCalls.on_lost``."""
         self._put(ClaimsLost(partitions))
 
-    # --- as what fetches ------------------------------------------------------------------
+    # --- as ``Fetching`` ------------------------------------------------------------------
 
     def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
         """See ``Fetching``."""
         self._put(Started(tuple(claim for claim, _ in claims)))
 
     def wake(self) -> None:
-        """See ``Fetching``: claims that were given up are looked at before each hand-out."""
+        """See ``Fetching``: claims are checked before each hand-out, so nothing is to do."""
 
     def _put(self, notice: Notice) -> None:
         self.notices.append(notice)

@@ -1,4 +1,4 @@
-"""Commits of the caller's thread, made by the control thread, and answered in their order."""
+"""Commits of the caller's thread, executed by the control thread in their order."""
 
 import logging
 from collections import deque
@@ -31,12 +31,12 @@ log = logging.getLogger(__name__)
 
 _RETRY_MS = 100
 Claims = Mapping[TopicPartition, PartitionClaim] | None
-"""Under which the caller reads; None: he is no member, and nobody checks his commits."""
+"""The claims under which the caller reads; None: it is no member, and its commits are unchecked."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A commit that nobody waits for."""
+    """An asynchronous commit."""
 
     offsets: Offsets
     reply: ObservedReply[int]
@@ -44,18 +44,18 @@ class _Pending:
 
 
 class CallersCommits:
-    """Thread: the caller's, but for ``committed``.
+    """The caller's commits. Thread: the caller's; ``committed``: any.
 
     Args:
         group_id: for messages.
-        send: puts a message into the control thread's mailbox; raises where that is dead.
-        offsets: where they are kept.
-        signal: rings the caller's bell.
+        send: puts a message into the control thread's mailbox; raises if that has ended.
+        offsets: the group's offset stores.
+        signal: wakes the caller's thread.
         clock: for deadlines.
-        is_connected: whether ZooKeeper answers, as far as is known.
+        is_connected: returns whether ZooKeeper is connected, as far as known.
 
     Attributes:
-        closing_by_ms: when a close that is under way must be through.
+        closing_by_ms: the deadline of a close under way.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class CallersCommits:
         self.closing_by_ms: int | None = None
 
     def commit(self, offsets: Offsets, *, timeout_ms: int, claims: Claims) -> None:
-        """See ``Membership.commit``; what fails while ZooKeeper is away is tried again."""
+        """See ``Membership.commit``; a failure while ZooKeeper is away is retried."""
         if not offsets:
             return
         deadline_ms = self._deadline(timeout_ms)
@@ -100,14 +100,14 @@ class CallersCommits:
         self._pending.append(_Pending(offsets, self._sent(offsets, claims), done))
 
     def run_callbacks(self) -> None:
-        """Tell what became of asynchronous commits, in their order; not from inside of another."""
+        """Run the callbacks of asynchronous commits that ended, in their order; not nested."""
         if self._in_callback:
             return
         self._in_callback = True
         try:
             while self._pending and self._pending[0].reply.look():
-                one = self._pending.popleft()
-                self._notify(one, self._judged(one.reply.error))
+                pending = self._pending.popleft()
+                self._notify(pending, self._translated(pending.reply.error))
         finally:
             self._in_callback = False
 
@@ -116,11 +116,11 @@ class CallersCommits:
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """See ``Membership.committed``. Thread: any.
 
-        Who is a member is told of offsets of former topics by the rebalance that found them.
+        A member learns of offsets of former topics from the rebalance that found them.
 
         Raises:
-            RequestTimedOut: nobody could say within the time.
-            PartitionFailed: an offset is there, and can't be read.
+            RequestTimedOut: no result within the time.
+            PartitionFailed: an offset exists, but can't be read.
         """
         wanted = list(partitions)
         if not wanted:
@@ -143,7 +143,7 @@ class CallersCommits:
             wait_ms(_RETRY_MS)
 
     def _report_former_topics(self, found: Mapping[TopicPartition, FetchedOffset]) -> None:
-        """Warn once of each offset that is a former topic's: here it counts as none."""
+        """Warn once of each offset of a former topic: it counts as none."""
         former = {tp: offset.former for tp, offset in found.items() if offset.former is not None}
         events = {tp: offset for tp, offset in former.items() if self._reported.get(tp) != offset}
         self._reported |= events
@@ -155,7 +155,7 @@ class CallersCommits:
             reply = self._sent(offsets, claims)
             _, is_done = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
         except ZkConsumerError as error:
-            return self._judged(without_frames(error))
+            return self._translated(without_frames(error))
         if is_done:
             return None
         late = "no answer within the time: it may be committed all the same"
@@ -174,10 +174,10 @@ class CallersCommits:
         return reply
 
     def _write(self, offsets: Offsets) -> int:
-        """For a consumer that is no member. Thread: control.
+        """Commit for a consumer that is no member. Thread: control.
 
         Raises:
-            OffsetCommitFailed: naming the partitions that were not written.
+            OffsetCommitFailed: names the partitions that were not written.
         """
         outcome = self._offsets.unguarded.commit(offsets, retry=True, rewind=True)
         failed = {tp: reason for tp, reason in outcome.items() if reason is not None}
@@ -185,8 +185,8 @@ class CallersCommits:
             raise OffsetCommitFailed(self._group_id, failed)
         return len(offsets)
 
-    def _judged(self, error: ZkConsumerError | None) -> ZkConsumerError | None:
-        """As the poll API says it: what is lost is lost, other failures may pass."""
+    def _translated(self, error: ZkConsumerError | None) -> ZkConsumerError | None:
+        """Translate an error for the poll API: lost partitions, or failures that may pass."""
         if not isinstance(error, OffsetCommitFailed):
             return error
         lost = sorted(tp for tp, reason in error.failed.items() if reason == NOT_READ_HERE)
@@ -202,11 +202,11 @@ class CallersCommits:
         deadline_ms = self._clock.now_ms() + timeout_ms
         return deadline_ms if self.closing_by_ms is None else min(deadline_ms, self.closing_by_ms)
 
-    def _notify(self, one: _Pending, error: ZkConsumerError | None) -> None:
-        if one.done is None:
+    def _notify(self, pending: _Pending, error: ZkConsumerError | None) -> None:
+        if pending.done is None:
             return
         try:
-            one.done(one.offsets, error)
+            pending.done(pending.offsets, error)
         except Exception:  # the caller's code
             log.exception("group %s: the callback of a commit failed", self._group_id)
 

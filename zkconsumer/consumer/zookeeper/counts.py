@@ -1,4 +1,4 @@
-"""What has happened to a member, for ``metrics()``."""
+"""What happened to a member of a ZooKeeper group, for ``metrics()``."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ class ZookeeperGroupCounts:
     """An observer that counts.
 
     Attributes:
-        joined: rebalances that came through.
-        failed: tries of rebalances that did not.
-        commits: writes of offsets, whoever asked for them.
+        joined: rebalances that finished.
+        failed: failed tries of rebalances.
+        commits: successful writes of offsets.
         lost: how often partitions were lost.
     """
 
@@ -38,7 +38,7 @@ class ZookeeperGroupCounts:
         }
 
     def observe(self, member: MemberName, event: Event) -> None:
-        """See ``Observer``. Thread: control tells what is counted here."""
+        """See ``Observer``. Thread: control reports all events counted here."""
         del member
         match event:
             case RebalanceFinished():

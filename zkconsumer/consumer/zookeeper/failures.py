@@ -1,4 +1,4 @@
-"""The queue of a member whose messages go elsewhere: it only passes errors on."""
+"""The stream queue of a member whose records are fetched elsewhere: it only passes errors on."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,10 @@ from zkconsumer.streams.chunk_queue import Item
 
 
 class FailureQueue:
-    """A ``StreamQueue`` into which nobody fetches: a poll engine has the messages.
+    """A ``StreamQueue`` without chunks: a poll engine has the records.
 
     Args:
-        notify: hears what the stream would have raised. Thread: control.
+        notify: called with what the stream would raise. Thread: control.
     """
 
     def __init__(self, notify: Callable[[ZkConsumerError], None]) -> None:
@@ -22,7 +22,7 @@ class FailureQueue:
         self._notify(error)
 
     def close(self) -> None:
-        """See ``StreamQueue``: the end comes by the answer to who closes."""
+        """See ``StreamQueue``: a closing caller gets a reply instead."""
 
     def wake(self) -> None:
         """See ``StreamQueue``."""
@@ -43,17 +43,17 @@ class FailureQueue:
         return 0
 
     def room_bytes(self, on_room: Callable[[], None]) -> int:
-        """See ``ChunkSink``: there never is any."""
+        """See ``ChunkSink``: always none."""
         del on_room
         return 0
 
     def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
-        """See ``ChunkSink``: nobody offers anything."""
+        """See ``ChunkSink``: accepts nothing."""
         del chunk, on_room
         return False
 
     def take(self, timeout_ms: int | None) -> Item | None:
-        """See ``StreamQueue``: nobody reads it."""
+        """See ``StreamQueue``: no stream reads it."""
         del timeout_ms
         return None
 

@@ -1,7 +1,7 @@
-"""Opens a ZooKeeper group for a ``KafkaConsumer``: the session first, the membership then.
+"""Opens a ZooKeeper group for a ``KafkaConsumer``: first the session, then the membership.
 
-In two steps, since the brokers that a poll engine begins with are found in ZooKeeper, and the
-handler of a membership needs that engine.
+In two steps, since a poll engine needs the brokers from ZooKeeper, and the handler of a membership
+needs that engine.
 """
 
 import random
@@ -35,10 +35,10 @@ from zkconsumer.zk.store import ZkStore
 
 
 class ZookeeperGroup:
-    """A session with ZooKeeper, in which a member may come to be.
+    """A ZooKeeper session in which a membership can be created.
 
     Attributes:
-        brokers: those that are registered; at least one.
+        brokers: the registered brokers; at least one.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -61,11 +61,11 @@ class ZookeeperGroup:
         self._security = security
 
     def member(self, handler: OwnershipHandler, wake: Callable[[], None]) -> ZookeeperMember:
-        """The membership; to be called once. Closing it closes the session.
+        """Create the membership; to be called once. Closing it closes the session.
 
         Args:
-            handler: hears in the caller's thread what comes and goes.
-            wake: rings the caller's bell; called from any thread, must only put.
+            handler: called in the caller's thread when partitions come and go.
+            wake: wakes the caller's thread; called from any thread, must only notify.
         """
         config, store, clock = self._config, self._store, self._clock
         consumer_id = new_consumer_id(config, clock)
@@ -123,13 +123,13 @@ class ZookeeperGroup:
         )
 
     def close(self) -> None:
-        """End the session, where no member came to be. Idempotent."""
+        """End the session, if no membership was created. Idempotent."""
         self._store.close()
 
     def _gate(
         self, consumer_id: str, member: MemberRuntime, offsets: OffsetSide, observation: Observation
     ) -> DeliveryGate:
-        """The gate that shuts while ZooKeeper is silent; it hears of the session from now on."""
+        """Create the gate that shuts while ZooKeeper is silent, and connect it to the session."""
         config, store = self._config, self._store
         allowed_ms = store.negotiated_timeout_ms * config.zookeeper_silence_percent // 100
         guard = ForkGuard(f"consumer {consumer_id} of group {config.group_id}")
@@ -153,18 +153,18 @@ def open_zookeeper_group(
     observers: Sequence[Observer] = (),
     security: SecuritySettings = PLAINTEXT,
 ) -> ZookeeperGroup:
-    """Connect to ``zookeeper_connect``; nothing is written, and no thread of ours runs.
+    """Connect to ``zookeeper_connect``; write nothing, start no thread of ours.
 
     Args:
         config: with ``zookeeper_connect`` and ``group_id``.
         clock: for pauses and time-outs.
         connect: opens the session.
-        observers: hear of the group's rebalances, as those of a connector.
+        observers: receive the group's events, as those of a connector.
         security: of all connections to brokers.
 
     Raises:
-        ConfigError: a setting is of no use for a ZooKeeper group.
-        RegistryError: ZooKeeper does not answer, or no broker is registered there.
+        ConfigError: a setting can't be used with a ZooKeeper group.
+        RegistryError: ZooKeeper does not respond, or no broker is registered there.
     """
     settings = consumer_config(config)
     store = connect(
@@ -185,7 +185,7 @@ def open_zookeeper_group(
             security=security,
         )
     except BaseException:
-        # Nobody else could end the session.
+        # Nothing else would end the session.
         store.close(settings.shutdown_timeout_ms)
         raise
 
@@ -195,7 +195,7 @@ def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> Membe
         group_id=config.group_id,
         rebalance=rebalance_settings(config, consumer_id, store),
         exclude_internal_topics=config.exclude_internal_topics,
-        # What was handed out, the caller's thread knows: it commits.
+        # Only the caller's thread knows what was handed out: it commits.
         auto_commit=False,
         leave_timeout_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
     )

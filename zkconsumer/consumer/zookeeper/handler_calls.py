@@ -1,4 +1,4 @@
-"""Works off what the control thread has told, by calls of the handler in the caller's thread."""
+"""Processes the control thread's notices by calls of the handler, in the caller's thread."""
 
 import logging
 from collections import deque
@@ -13,16 +13,16 @@ log = logging.getLogger(__name__)
 
 
 class HandlerCalls:
-    """Thread: the caller's.
+    """Calls the handler for each notice. Thread: the caller's.
 
     Args:
-        handler: hears what comes and goes.
-        notices: what the control thread has told.
-        nudge: has the control thread look again whether a hand-over is done.
+        handler: called when partitions come and go.
+        notices: the notices of the control thread.
+        nudge: makes the control thread check whether a hand-over is done.
 
     Attributes:
-        joined: whether there is a join that something may come of.
-        rounds: how many rebalances have come through.
+        joined: whether there is a join whose result counts.
+        rounds: how many rebalances have finished.
     """
 
     def __init__(
@@ -37,15 +37,15 @@ class HandlerCalls:
         self.rounds = 0
 
     def active(self) -> Partitions:
-        """What was taken over, and is ours at this moment."""
+        """Return the partitions that were taken over and are ours now."""
         return frozenset(tp for tp, claim in self._taken.items() if claim.active)
 
     def claims(self) -> dict[TopicPartition, PartitionClaim]:
-        """Under which the caller reads, or did read what he hands over just now."""
+        """Return the claims that the caller reads, or is handing over now."""
         return self._taken | self._going
 
     def run(self) -> None:
-        """Work off the notices; the first error comes out at the end.
+        """Process the notices; raise the first error at the end.
 
         Raises:
             Exception: what the handler raised.
@@ -62,7 +62,7 @@ class HandlerCalls:
             raise failed
 
     def lose_the_rest(self) -> None:
-        """What was not handed over by now is lost, and news of it are none any more.
+        """Report the partitions that were not handed over as lost, and drop all notices.
 
         Raises:
             Exception: what the handler raised.
@@ -83,7 +83,7 @@ class HandlerCalls:
                 self.rounds += 1
                 self._handler.take_over(added, frozenset(self._taken))
             case Started():
-                # The caller left before it came through; it is on its way back already.
+                # The caller left before the rebalance finished: it will be withdrawn.
                 pass
 
     def _transfer(self, notice: PartitionsRequested) -> None:

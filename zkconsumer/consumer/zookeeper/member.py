@@ -1,8 +1,8 @@
 """A member of a ZooKeeper group, as the poll API sees it.
 
-The connector's control thread does what it always does; a ``Bridge`` makes notices of it, which the
-caller's thread works off in ``poll``. What may be handed out is looked up in the claims themselves,
-which end in the moment in which the control thread gives them up, or the session ends.
+The connector's control thread works as always; a ``Bridge`` turns its actions into notices, which
+the caller's thread processes in ``poll``. Deliverable partitions are read from the claims
+themselves, which end when the control thread gives them up, or the session ends.
 """
 
 import logging
@@ -33,16 +33,16 @@ from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
 
 log = logging.getLogger(__name__)
 
-_NAP_MS = 500
+_MAX_SLEEP_MS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberComponents:
-    """What a member is made of.
+    """The components of a member.
 
     Attributes:
-        signal: rings the caller's bell, and this one.
-        wakeup: rings for whoever waits inside of a call of the member.
+        signal: wakes the caller's thread, and ``wakeup``.
+        wakeup: wakes a call of the member that waits.
     """
 
     group_id: str
@@ -62,14 +62,14 @@ class MemberComponents:
 
 
 class ZookeeperMember:
-    """``Membership`` in a ZooKeeper group; or only its offsets, where nothing is subscribed.
+    """``Membership`` in a ZooKeeper group; or only its offsets, without a subscription.
 
     Args:
-        parts: see there.
-        handler: hears in the caller's thread what comes and goes.
+        parts: see ``MemberComponents``.
+        handler: called in the caller's thread when partitions come and go.
 
     Attributes:
-        counts: what has happened, for metrics.
+        counts: what happened, for metrics.
     """
 
     def __init__(self, parts: MemberComponents, handler: OwnershipHandler) -> None:
@@ -96,7 +96,7 @@ class ZookeeperMember:
         )
         parts.scope.spawn("control", parts.control.run, stop=parts.control.stop, on_error=self._die)
 
-    # --- what stands ----------------------------------------------------------------------
+    # --- state ----------------------------------------------------------------------------
 
     @property
     def member_id(self) -> str:
@@ -105,12 +105,12 @@ class ZookeeperMember:
 
     @property
     def generation(self) -> int:
-        """See ``Membership``: how many rebalances have come through; ZooKeeper does not count."""
+        """See ``Membership``: the number of finished rebalances, ZooKeeper has no generations."""
         return self._calls.rounds if self._join is not None else -1
 
     @property
     def state(self) -> str:
-        """See ``Membership``: that of the rebalance (docs/architecture.md)."""
+        """See ``Membership``: the state of the rebalance (docs/architecture.md)."""
         return self._parts.core.state.name.lower()
 
     def numbers(self) -> Mapping[str, float]:
@@ -128,26 +128,26 @@ class ZookeeperMember:
     # --- membership -----------------------------------------------------------------------
 
     def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
-        """See ``Membership``. Other topics than before: it leaves, and joins with these."""
+        """See ``Membership``. If the topics changed, the member leaves and joins again."""
         del open_ended
         self._wanted = topics
         self._as_member = True
-        # A pattern is expanded amid a poll, whose call of ours is over: it is to call again.
+        # A pattern is expanded during a poll, after its call of ours: make it call again.
         self._parts.signal()
 
     def poll(self) -> None:
         """See ``Membership``.
 
         Raises:
-            RebalanceFailed: no share of the partitions after all tries; they go on.
-            PartitionFailed: a partition of ours can't be claimed, or its offset not be read.
-            GroupFailed: the member broke down; for good.
-            Exception: what the handler raised; all that was due has been called.
+            RebalanceFailed: no assignment after all tries; they go on.
+            PartitionFailed: a partition of ours can't be claimed, or its offset can't be read.
+            GroupFailed: the member broke down; final.
+            Exception: what the handler raised; all due calls have been made.
         """
         self._parts.wakeup.drain()
         self._parts.watch.polled()
         self._commits.run_callbacks()
-        self._come_back()
+        self._rejoin_after_silence()
         self._join_or_leave()
         self._calls.run()
         if self._broken is not None:
@@ -157,7 +157,7 @@ class ZookeeperMember:
             raise failure
 
     def topics_changed(self) -> None:
-        """See ``Membership``: watches in ZooKeeper tell."""
+        """See ``Membership``: watches in ZooKeeper do this."""
 
     def rejoin(self) -> None:
         """See ``Membership``."""
@@ -170,7 +170,7 @@ class ZookeeperMember:
         if not self._parts.control.done:
             self._join_or_leave()
             if self._left is not None:
-                failed = self._work_off(self._left, self._parts.clock.now_ms() + timeout_ms)
+                failed = self._run_calls_until(self._left, self._parts.clock.now_ms() + timeout_ms)
         try:
             self._end(failed)
         finally:
@@ -188,14 +188,15 @@ class ZookeeperMember:
                 parts.offsets.stop_fetching()
                 left: ObservedReply[None] = ObservedReply(parts.signal)
                 parts.control.mailbox.put(CloseRequest(left))
-                # Some of the time is for ending what does not leave in order.
-                failed = self._work_off(left, deadline_ms - min(1000, timeout_ms // 4))
+                # Keep some of the time for ending what did not stop in order.
+                failed = self._run_calls_until(left, deadline_ms - min(1000, timeout_ms // 4))
             self._end(failed)
         finally:
             left_ms = max(0, deadline_ms - parts.clock.now_ms())
-            # The session first: with it go our nodes, and a control thread that hangs on it wakes.
+            # The session first: it takes our nodes with it, and frees a control thread blocked on
+            # it.
             parts.store.close(min(left_ms, CLOSE_TIMEOUT_MS))
-            # Whether it would have come back in time is of no interest any more.
+            # Whether the session would have come back in time does not matter any more.
             parts.control.mailbox.put(ev.SessionEnded(parts.store.session_id))
             parts.offsets.close()
             running = parts.scope.close(max(0, deadline_ms - parts.clock.now_ms()))
@@ -204,8 +205,8 @@ class ZookeeperMember:
             self._closed = True
             self._commits.run_callbacks()
 
-    def _come_back(self) -> None:
-        """A member that left because nobody polled joins again."""
+    def _rejoin_after_silence(self) -> None:
+        """Join again after the member left for want of polls."""
         watch = self._parts.watch
         if watch.fell_silent:
             watch.fell_silent = False
@@ -218,11 +219,11 @@ class ZookeeperMember:
             self._join = self._requested = None
 
     def _join_or_leave(self) -> None:
-        """Ask for what is wanted, where that is not what was asked for."""
+        """Join with the wanted topics, or leave, if they differ from the last request."""
         control = self._parts.control
         join = self._join
         if join is not None and self._join_reply.look() and self._join_reply.error is not None:
-            # The control thread has withdrawn it, or is at its end; the next poll tries again.
+            # The control thread has withdrawn it, or ended; the next poll tries again.
             self._join = self._requested = None
             self._fail(self._join_reply.error)
             return
@@ -241,8 +242,8 @@ class ZookeeperMember:
             self._join = JoinRequest(subscription, self._join_reply)
             self._send(self._join)
 
-    def _work_off(self, response: ObservedReply[None], deadline_ms: int) -> Exception | None:
-        """Call the handler until the answer is there; gives the first error."""
+    def _run_calls_until(self, response: ObservedReply[None], deadline_ms: int) -> Exception | None:
+        """Call the handler until the reply is there; return the first error."""
         failed: Exception | None = None
         while True:
             is_done = response.look() or self._parts.control.done
@@ -253,10 +254,10 @@ class ZookeeperMember:
             left_ms = deadline_ms - self._parts.clock.now_ms()
             if is_done or left_ms <= 0:
                 return failed
-            self._parts.wakeup.get(min(left_ms, _NAP_MS))
+            self._parts.wakeup.get(min(left_ms, _MAX_SLEEP_MS))
 
     def _end(self, failed: Exception | None) -> None:
-        """Whatever was not handed over by now is lost."""
+        """Report everything that was not handed over as lost."""
         self._join = self._requested = None
         try:
             self._calls.lose_the_rest()
@@ -289,16 +290,16 @@ class ZookeeperMember:
         return self._commits.committed(partitions, timeout_ms=timeout_ms, as_member=self._as_member)
 
     def _claims(self) -> Mapping[TopicPartition, PartitionClaim] | None:
-        """Under which we read; None where nothing is subscribed, so that anything may be ours."""
+        """Return our claims; None without a subscription, when any partition may be committed."""
         return self._calls.claims() if self._as_member else None
 
     # --- the control thread ---------------------------------------------------------------
 
     def _send(self, message: Message) -> None:
-        """Put it into the mailbox; it is answered, by the thread that works or that ends.
+        """Put a message into the mailbox; the control thread replies, even while it ends.
 
         Raises:
-            ConsumerClosed: nobody would answer.
+            ConsumerClosed: the control thread has ended.
         """
         control = self._parts.control
         if not self._closed:
@@ -307,7 +308,7 @@ class ZookeeperMember:
             raise self._broken or ConsumerClosed(f"group {self._parts.group_id}: shut down")
 
     def _nudge(self) -> None:
-        """Have the control thread look around."""
+        """Make the control thread check what it waits for."""
         if not self._parts.control.done:
             nobody: ObservedReply[None] = ObservedReply(lambda: None)
             self._parts.control.mailbox.put(task(lambda: None, nobody))
@@ -318,7 +319,7 @@ class ZookeeperMember:
         self._parts.signal()
 
     def _die(self, error: BaseException) -> None:
-        """The control thread is dead: that is a bug, and ``poll`` tells of it for ever."""
+        """Record that the control thread died: that is a bug, which every ``poll`` reports."""
         failure = GroupFailed(self._parts.group_id, f"the member broke down: {error!r}", final=True)
         failure.__cause__ = error
         self._broken = failure

@@ -1,4 +1,4 @@
-"""What the control thread has to tell the caller's thread, in the order in which it happened."""
+"""The control thread's notices for the caller's thread, in the order of the events."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -10,27 +10,27 @@ Partitions = frozenset[TopicPartition]
 
 
 class PartitionsRequested:
-    """Partitions that others wait for: the caller may finish what he has of them, and commit.
+    """Partitions that others wait for: the caller may finish their records and commit.
 
-    Either the caller begins with it in time, or it expires; never both.
+    Either the caller begins in time, or the notice expires; never both.
 
     Attributes:
-        partitions: which.
-        done: whether the caller is through. Written by his thread.
+        partitions: the partitions.
+        done: whether the caller is done. Written by its thread.
     """
 
     def __init__(self, partitions: Partitions) -> None:
         self.partitions = partitions
         self.done = False
-        # One thing that one of two threads gets: taking it needs no lock.
+        # One item that only one of two threads gets: taking it needs no lock.
         self._token: deque[None] = deque([None])
 
     def begin(self) -> bool:
-        """The caller begins; False where it is too late. Thread: the caller's."""
+        """Begin the hand-over; return False if it is too late. Thread: the caller's."""
         return self._take()
 
     def expire(self) -> bool:
-        """It is over; False where the caller has begun. Thread: control."""
+        """Expire; return False if the caller has begun. Thread: control."""
         return self._take()
 
     def _take(self) -> bool:
@@ -43,14 +43,14 @@ class PartitionsRequested:
 
 @dataclass(frozen=True, slots=True)
 class ClaimsLost:
-    """Partitions that are gone without a hand-over."""
+    """Partitions that were lost without a hand-over."""
 
     partitions: Partitions
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A rebalance is through; these claims came to what we have."""
+    """A rebalance has finished; these claims are new."""
 
     claims: tuple[PartitionClaim, ...]
 

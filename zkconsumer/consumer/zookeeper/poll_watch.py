@@ -1,21 +1,22 @@
-"""A member whose caller does not poll any more must not keep its partitions from the group.
+"""Makes a member leave when its caller stops polling, so that others get its partitions.
 
-Scala's members know no such thing: whoever hangs keeps what he has. A caller who polls has said in
-``max.poll.interval.ms`` how long his work may take.
+Scala members do not do this: a member that hangs keeps its partitions. A caller that polls has
+limited its processing time with ``max.poll.interval.ms``.
 """
 
 from zkconsumer.clock import Clock
 
 
 class PollWatch:
-    """Looks whether polls come. Thread: control, but for what is said otherwise.
+    """The ``LifeWatch`` of polls. Thread: control, unless said otherwise.
 
     Args:
         limit_ms: ``max.poll.interval.ms``.
         clock: the time.
 
     Attributes:
-        fell_silent: the member had to leave; set by the control thread, taken back by the caller's.
+        fell_silent: whether the member had to leave; set by the control thread, reset by the
+            caller's.
     """
 
     def __init__(self, limit_ms: int, clock: Clock) -> None:
@@ -26,20 +27,20 @@ class PollWatch:
         self.fell_silent = False
 
     def polled(self) -> None:
-        """The caller is here. Thread: the caller's."""
+        """Record a poll. Thread: the caller's."""
         self._last_ms = self._clock.now_ms()
 
     def watch(self, *, joined: bool) -> None:
-        """Return whether there is anything to lose. Thread: the caller's."""
+        """Watch only while the member has joined. Thread: the caller's."""
         self._watching = joined
 
     @property
     def due_ms(self) -> int | None:
-        """When to look; None: not before something else happens."""
+        """When to check; None: only after the next event."""
         return self._last_ms + self.limit_ms if self._watching else None
 
     def take(self, now_ms: int) -> bool:
-        """Return whether it is to leave now; said once."""
+        """Return once that the member must leave now."""
         due_ms = self.due_ms
         if due_ms is None or now_ms < due_ms:
             return False

@@ -1,4 +1,4 @@
-"""Answers of the control thread that ring the caller's bell when they come."""
+"""Replies of the control thread that wake the caller when they come."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 
 class ObservedReply(Reply[T], Generic[T]):
-    """A ``Reply`` that can also be looked at without waiting.
+    """A ``Reply`` that can also be checked without waiting.
 
     Args:
-        signal: called when it was given; must only put.
+        signal: called when the reply is given; must only notify.
 
     Attributes:
-        error: what came instead of a value, after ``look``.
+        error: the error given instead of a value, after ``look``.
     """
 
     __slots__ = ("_given", "_signal", "error")
@@ -39,10 +39,10 @@ class ObservedReply(Reply[T], Generic[T]):
         self._signal()
 
     def look(self) -> bool:
-        """Return whether it was given, be it an error. Not to be mixed with ``wait``.
+        """Return whether a value or an error was given. Not to be mixed with ``wait``.
 
         Raises:
-            BaseException: the error that was given, where it is none of ours.
+            BaseException: the error, if it is not one of ours.
         """
         if not self._given:
             try:
@@ -53,7 +53,7 @@ class ObservedReply(Reply[T], Generic[T]):
 
 
 def task(work: Callable[[], T], reply: Reply[T]) -> ControlTask:
-    """Have this done by the control thread; its outcome is the reply."""
+    """Make a task of the control thread, whose outcome is the reply."""
 
     def run() -> None:
         try:
@@ -61,7 +61,7 @@ def task(work: Callable[[], T], reply: Reply[T]) -> ControlTask:
         except ZkConsumerError as error:
             reply.fail(without_frames(error))
         except BaseException as error:
-            # The end of that thread, but whoever waits must not wait for ever.
+            # This ends that thread, but the waiting caller must not wait for ever.
             reply.fail(error)
             raise
 

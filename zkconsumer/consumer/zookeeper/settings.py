@@ -1,4 +1,4 @@
-"""What the settings of a ``KafkaConsumer`` come to for its member in a ZooKeeper group."""
+"""Converts the settings of a ``KafkaConsumer`` for its member in a ZooKeeper group."""
 
 import logging
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from zkconsumer.errors import ConfigError
 log = logging.getLogger(__name__)
 
 _STRATEGIES: Final = ("range", "roundrobin")
-"""What Scala members know."""
+"""The strategies that Scala members support."""
 
-_SAID_OTHERWISE: Final[Mapping[str, str]] = {
+_REPLACED: Final[Mapping[str, str]] = {
     "auto.commit.enable": "give enable_auto_commit",
     "fetch.wait.max.ms": "give fetch_max_wait_ms",
     "fetch.message.max.bytes": "give max_partition_fetch_bytes",
@@ -23,7 +23,7 @@ _SAID_OTHERWISE: Final[Mapping[str, str]] = {
     "poison.policy": "poll() raises PartitionFailed, and seek() passes what can't be read",
     "poison.dead.letter.file": "poll() raises PartitionFailed, with what can't be read",
 }
-"""Settings of the connector that a poll API has in another way."""
+"""Settings of the connector that the poll API replaces."""
 
 _WITHOUT_EFFECT: Final = (
     "num.consumer.fetchers",
@@ -31,16 +31,16 @@ _WITHOUT_EFFECT: Final = (
     "queued.max.bytes",
     "refresh.leader.backoff.ms",
 )
-"""Settings of streams and their fetchers that change nothing of what a program gets."""
+"""Settings of streams and their fetchers without meaning for a poll."""
 
 
 def consumer_config(config: PollConfig) -> ConsumerConfig:
-    """The settings of the member; what is about fetching is not used of them.
+    """Return the settings of the member; those of fetching are not used.
 
     Raises:
-        ConfigError: a setting is of no use for a ZooKeeper group, or of none with poll.
+        ConfigError: a setting can't be used with a ZooKeeper group, or with poll.
     """
-    for key, advice in _SAID_OTHERWISE.items():
+    for key, advice in _REPLACED.items():
         if key in config.zookeeper:
             raise ConfigError(f"{key} is a setting of streams; with poll: {advice}")
     for key in _WITHOUT_EFFECT:
@@ -60,7 +60,7 @@ def consumer_config(config: PollConfig) -> ConsumerConfig:
 
 
 def grace_ms(config: ConsumerConfig) -> int:
-    """How long a rebalance waits for the caller's next poll, and his listener.
+    """Return how long a rebalance waits for the caller's next poll, and its listener.
 
     Scala members give up after ``rebalance.max.retries`` tries, ``rebalance.backoff.ms`` apart:
     half of that leaves the other half for the claims.

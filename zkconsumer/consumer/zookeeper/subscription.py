@@ -1,4 +1,4 @@
-"""What a member that polls registers: its topics, one thread each."""
+"""The registration of a member that polls: its topics, one thread each."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from zkconsumer.zk.nodes import Pattern, Registration
 
 @dataclass(frozen=True, slots=True)
 class PollSubscription:
-    """A ``Subscription`` of named topics; patterns come expanded, and come again when they change.
+    """A ``StreamSubscription`` of named topics; patterns are expanded before.
 
-    Scala members would read a pattern as one of Java's, and ours is one of Python's.
+    Scala members would read a pattern as Java's, and ours is Python's.
     """
 
     topics: frozenset[str]
@@ -19,24 +19,24 @@ class PollSubscription:
 
     @property
     def wildcard(self) -> bool:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         return False
 
     @property
     def static_topics(self) -> tuple[str, ...]:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         return tuple(sorted(self.topics))
 
     def registration(self, timestamp_ms: int) -> Registration:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         counts = dict.fromkeys(self.static_topics, 1)
         return Registration(subscription=counts, pattern=Pattern.STATIC, timestamp_ms=timestamp_ms)
 
     def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         del topic_partition, thread
         return self.queue
 
     def queues(self) -> tuple[StreamQueue, ...]:
-        """See ``Subscription``."""
+        """See ``StreamSubscription``."""
         return (self.queue,)

@@ -63,9 +63,9 @@ def test_it_joins_while_it_polls_and_hears_its_share(group: Group, member: Polle
 def test_what_is_subscribed_amid_a_poll_is_joined_in_it(member: PolledMember) -> None:
     """As the topics of a pattern are: the caller is woken to come once more."""
     member.wakeup.wait(0)
-    assert not member.wakeup._rung
+    assert not member.wakeup._signalled
     member.membership.subscribe(frozenset("t"), open_ended=True)
-    assert member.wakeup._rung
+    assert member.wakeup._signalled
 
 
 def test_two_members_share_and_only_what_moves_is_given_up(
