@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from tests.fakes.memory_tree import MemoryTree, TreeEvent
 from zkconsumer.errors import RegistryError, SessionLost
-from zkconsumer.zk.session import HeardListener, SessionListener
+from zkconsumer.zk.session import ResponseListener, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, WatchEvent, ZNode, ZNodeStat
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class MemoryClient:
         """See ``RawClient``."""
         self.listeners.append(listener)
 
-    def on_response_sent(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: ResponseListener) -> None:
         """See ``RawClient``: its connection stands or is known to be broken."""
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:

@@ -33,7 +33,7 @@ from zkconsumer.offsets.topic_checked import TopicChecked
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.queues import StreamQueue
-from zkconsumer.zk.session import HeardListener, SessionEvent, SessionState
+from zkconsumer.zk.session import ResponseListener, SessionEvent, SessionState
 from zkconsumer.zk.topic_nodes import topic_czxids
 
 GROUP = "g"
@@ -83,7 +83,7 @@ class SimMember:
         self.frozen_until_ms = 0
         self.stalled_until_ms = 0
         self.connected_ms = self.heard_ms = around.clock.now_ms()
-        self._told_of_answers: list[HeardListener] = []
+        self._told_of_answers: list[ResponseListener] = []
         self._joining: tuple[JoinRequest, list[StreamQueue], int] | None = None
         self._commit: tuple[CommitRequest, list[tuple[Reading, int]]] | None = None
         self.store = SimStore(around.server, around.rng)
@@ -177,7 +177,7 @@ class SimMember:
             case SessionState.DEAD:
                 raise AssertionError("the in-memory client never dies")
 
-    def _listening(self, listener: HeardListener) -> None:
+    def _listening(self, listener: ResponseListener) -> None:
         self._told_of_answers.append(listener)
         listener(self.heard_ms, PING_MS)
 

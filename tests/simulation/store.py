@@ -14,7 +14,7 @@ from tests.fakes.memory_zk import MemoryZkServer
 from tests.simulation.kernel import Task
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.zk.compound import CompoundStore
-from zkconsumer.zk.session import HeardListener, SessionEvent, SessionListener
+from zkconsumer.zk.session import ResponseListener, SessionEvent, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
 
 Request = TypeVar("Request")
@@ -43,7 +43,7 @@ class SimClient:
         self.dead = False
         self.on_error: Callable[[str], None] = lambda _: None
         self.hears: Callable[[SessionEvent], None] = lambda _: None
-        self.on_listening: Callable[[HeardListener], None] = lambda _: None
+        self.on_listening: Callable[[ResponseListener], None] = lambda _: None
         self.good_bye: Callable[[], None] = lambda: raw.close(0)
 
     @property
@@ -76,7 +76,7 @@ class SimClient:
 
         self.raw.on_session(receive)
 
-    def on_response_sent(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: ResponseListener) -> None:
         """See ``RawClient``."""
         self.on_listening(listener)
 

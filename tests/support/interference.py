@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from tests.fakes.memory_client import MemoryClient
 from tests.fakes.memory_zk import MemoryZkServer
 from zkconsumer.zk.compound import CompoundStore
-from zkconsumer.zk.session import HeardListener, SessionListener
+from zkconsumer.zk.session import ResponseListener, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
 
 Interference = Callable[[str, int], None]
@@ -39,7 +39,7 @@ class InterferedClient:
     def on_session(self, listener: SessionListener) -> None:
         self._inner.on_session(listener)
 
-    def on_response_sent(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: ResponseListener) -> None:
         self._inner.on_response_sent(listener)
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:

@@ -1,1 +1,1 @@
-"""ZooKeeper: paths and node contents (pure), the store (kazoo behind a door), the registry."""
+"""ZooKeeper: paths and node contents (pure), the store (a wrapper of kazoo), the registry."""

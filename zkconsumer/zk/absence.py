@@ -1,4 +1,4 @@
-"""Why ZooKeeper names no broker, in the words that everybody says it in. Pure."""
+"""Why ZooKeeper names no broker, in one wording for all tools. Pure."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ class NoBrokers:
     """No broker is registered where the cluster should be.
 
     Attributes:
-        zookeeper_connect: where, with its chroot.
-        is_cluster: whether a cluster has been there: its nodes are, and all brokers are down.
-        elsewhere: connect strings of the same servers under which brokers are registered.
+        zookeeper_connect: the connect string, with its chroot.
+        is_cluster: whether a cluster has been there: its nodes exist, but all brokers are down.
+        elsewhere: connect strings of the same servers with registered brokers.
     """
 
     zookeeper_connect: str
@@ -32,7 +32,7 @@ class NoBrokers:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """What was seen."""
+        """What was seen in ZooKeeper."""
         node = "/brokers/ids is empty" if self.is_cluster else "there is no /brokers"
         seen = f"{node} in {self.zookeeper_connect}"
         return (seen, *(f"brokers are registered in {chroot}" for chroot in self.elsewhere))
@@ -51,5 +51,5 @@ class NoBrokers:
         )
 
     def __str__(self) -> str:
-        """All of it, as an error says it."""
+        """Return the problem and the repair, for an error."""
         return f"{self.what} {self.repair}"

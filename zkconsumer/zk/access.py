@@ -1,4 +1,4 @@
-"""Who may change what is created in ZooKeeper, and how a client is told to say who it is. Pure.
+"""Who may change the nodes we create in ZooKeeper, and how a client authenticates. Pure.
 
 Source: Kafka 3.9 ``ZkData.defaultAcls``.
 """
@@ -15,13 +15,13 @@ SECURITY_NAMES: Final = frozenset(spec.key for spec in SECURITY_KEYS)
 
 
 def read_security(given: Mapping[str, object]) -> ZookeeperSecurity:
-    """Read the settings of a secured ZooKeeper out of whatever else was given with them.
+    """Read the settings of a secured ZooKeeper from all settings given.
 
     Args:
-        given: settings by their keys with dots; others are passed over.
+        given: settings by their keys with dots; others are ignored.
 
     Raises:
-        ConfigError: one makes no sense, or parts are missing; names it.
+        ConfigError: a setting is invalid or missing; names it.
     """
     values: dict[str, Value] = {}
     for spec in SECURITY_KEYS:
@@ -34,11 +34,11 @@ def read_security(given: Mapping[str, object]) -> ZookeeperSecurity:
 
 
 def is_open_to_all(path: str, security: ZookeeperSecurity) -> bool:
-    """Return whether anybody may change the node that is created at this path.
+    """Return whether everybody may change the node that is created at this path.
 
     Args:
         path: below the chroot.
-        security: whose node it is to be.
+        security: the creator's settings.
     """
-    # Every group writes below it, whatever it is called.
+    # Every group writes below it, whatever its name.
     return not security.set_acl or path == "/consumers"

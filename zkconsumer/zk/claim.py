@@ -1,10 +1,10 @@
-"""One attempt to claim: creates all of the owner nodes, or takes back what it did.
+"""One attempt to claim partitions: creates all owner nodes, or undoes what it did.
 
-The nodes are created blindly, since most often nobody else has them. Only what fails is read, and
-judged by the session that made the node:
+The nodes are created without reading first, since most of them don't exist. Only those that fail
+are read, and judged by the session that created the node:
 
-- nobody's any more: created in the next round;
-- this session's, with our text: a success whose answer was lost, or a partition never released;
+- the node is gone: created in the next round;
+- this session's, with our text: a success whose response was lost, or a partition never released;
 - this session's, with another text: another of our own threads had it; the text is replaced;
 - another session's: a conflict.
 """
@@ -22,7 +22,7 @@ _EXPECTED = frozenset(
 
 
 class ClaimAttempt:
-    """One attempt; ``wanted`` is the text for each path."""
+    """One attempt to claim; ``wanted`` is the text for each path."""
 
     def __init__(self, store: ZkStore, wanted: Mapping[str, bytes], session_id: int) -> None:
         self._store = store
@@ -35,13 +35,13 @@ class ClaimAttempt:
         self.parents_missing = False
 
     def run(self) -> None:
-        """Claim all, or nothing: somebody else holds some, or parents are missing.
+        """Claim all partitions, or none if others hold some or parents are missing.
 
-        Afterwards ``claimed`` says which, and ``created`` and ``replaced`` what was done for it;
-        ``rolled_back`` that something was done and undone.
+        Afterwards ``claimed`` is the outcome, ``created`` and ``replaced`` are the changes made,
+        and ``rolled_back`` is whether changes were undone.
 
         Raises:
-            RegistryError: no answer, or access denied. After the former it is not known what was
+            RegistryError: no response, or access denied. After the former it is unknown what was
                 claimed; after the latter, nothing is.
         """
         ops: list[Op] = [
@@ -53,9 +53,9 @@ class ClaimAttempt:
             if not failed:
                 self.claimed = True
                 return
-            # Those to blame first: mostly one of them is another's, and the rest need no look.
-            to_blame = [path for path, error in failed.items() if error is not OpError.ROLLED_BACK]
-            nodes = self._read(to_blame)
+            # The failing ones first: mostly one is another's, and the rest need not be read.
+            failing = [path for path, error in failed.items() if error is not OpError.ROLLED_BACK]
+            nodes = self._read(failing)
             if self.parents_missing or any(self._is_foreign(node) for node in nodes.values()):
                 break
             nodes |= self._read([path for path in failed if path not in nodes])
@@ -67,7 +67,7 @@ class ClaimAttempt:
     def _write(
         self, ops: list[Op], before: Mapping[str, ZNode | None]
     ) -> tuple[dict[str, OpError], list[Op]]:
-        """Write one round, remember what happened; gives what failed by path, and the unsent."""
+        """Write one round and record it; return the errors by path, and the operations not sent."""
         errors = write_until_failure(self._store, ops, self._session_id)
         failed: dict[str, OpError] = {}
         self.parents_missing = False
@@ -115,33 +115,33 @@ def delete_own(
     nodes: Mapping[str, ZNode | None],
     session_id: int,
 ) -> list[str]:
-    """Delete those nodes that this session made and that hold exactly this text.
+    """Delete the nodes that this session created and that hold exactly this text.
 
-    Having read before does not leave a gap: nobody but this session can have made a node that it
-    owns, and a delete that comes after the session's end is refused.
+    The read before leaves no gap: only this session can have created a node that it owns, and a
+    delete that comes after the session's end is refused.
 
     Args:
         store: the client.
         wanted: the text of each node by path.
-        nodes: what is there, just read or known.
+        nodes: the nodes, just read or remembered.
         session_id: this session.
 
     Returns:
         The paths that were deleted.
 
     Raises:
-        RegistryError: no answer, or access denied.
+        RegistryError: no response, or access denied.
     """
     ops = _delete_ops(wanted, nodes, session_id)
     errors = write_until_failure(store, ops, session_id)
     deleted = [op.path for op, error in zip(ops, errors, strict=False) if error is None]
-    # One that vanished or changed meanwhile fails its whole transaction; what is left is read, and
-    # goes one by one.
+    # A node that vanished or changed meanwhile fails its whole transaction; the rest is read
+    # again, and deleted one by one.
     failed = [op.path for op, error in zip(ops, errors, strict=False) if error is not None]
     left = failed + [op.path for op in ops[len(errors) :]]
     again = dict(zip(left, store.get_many(left) if left else [], strict=True))
     ops = _delete_ops({path: wanted[path] for path in left}, again, session_id)
-    # Even with nothing to write: it fails if the session is over.
+    # Even with nothing to write: it fails if the session has ended.
     return deleted + _delete_singly(store, ops, session_id)
 
 

@@ -1,7 +1,8 @@
-"""What brokers and their tools keep about the cluster itself, as values (pure). Pure.
+"""The nodes that brokers and their tools keep about the cluster itself, as values. Pure.
 
-Consumers read none of it: it is for those who watch a cluster. As in ``nodes``, every ``parse_``
-takes any bytes and gives a value or ``Malformed``; none raises. Source: Kafka 0.8.2.2 ``ZkUtils``,
+Consumers don't read them: they are for monitoring. As in ``nodes``, every ``parse_`` function
+accepts any bytes and returns a value or ``Malformed``; none raises. Source: Kafka 0.8.2.2
+``ZkUtils``,
 ``LeaderAndIsr``, ``ReplicationUtils``, ``AdminUtils``, ``KafkaController``; Kafka 3.9
 ``TopicPartitionStateZNode``, ``ControllerZNode``, ``ConfigEntityZNode``.
 """
@@ -16,10 +17,10 @@ from zkconsumer.zk.nodes import Malformed
 from zkconsumer.zk.paths import BROKER_TOPICS
 
 CONTROLLER: Final = "/controller"
-"""Names the broker that leads the cluster; ephemeral."""
+"""The node that names the controller broker; ephemeral."""
 
 DELETED_TOPICS: Final = "/admin/delete_topics"
-"""Has a child for every topic that is to be deleted."""
+"""The parent of a node for every topic that is to be deleted."""
 
 _TOPIC_CONFIGS = "/config/topics"
 _NUMBER = re.compile(r"[0-9]{1,10}")
@@ -28,23 +29,23 @@ _MAX_PORT = 65535
 
 
 def state_path(topic: str, partition: int) -> str:
-    """Where the controller and the leader keep who leads a partition, and who keeps up."""
+    """Return the path of a partition's state: its leader and in-sync replicas."""
     return f"{BROKER_TOPICS}/{topic}/partitions/{partition}/state"
 
 
 def config_path(topic: str) -> str:
-    """Where a topic's own settings are."""
+    """Return the path of a topic's own settings."""
     return f"{_TOPIC_CONFIGS}/{topic}"
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionStateNode:
-    """Who leads a partition.
+    """A partition's leader and in-sync replicas.
 
     Attributes:
-        leader: a broker's id; None where there is no leader (-1) or the topic goes away (-2).
-        in_sync: ids of the replicas that keep up, as listed.
-        leader_epoch: how often the leader changed; -1 where it is not told.
+        leader: a broker id; None: no leader (-1), or the topic is being deleted (-2).
+        in_sync: broker ids of the in-sync replicas, as listed.
+        leader_epoch: how often the leader changed; -1 if missing.
     """
 
     leader: int | None
@@ -54,11 +55,11 @@ class PartitionStateNode:
 
 @dataclass(frozen=True, slots=True)
 class BrokerFacts:
-    """What a broker's registration says beside its address.
+    """What a broker's registration holds beside its address.
 
     Attributes:
-        jmx_port: None where it serves no JMX.
-        timestamp_ms: when it started, by its own clock; None where it does not say.
+        jmx_port: None if it serves no JMX.
+        timestamp_ms: when it started, by its own clock; None if missing.
     """
 
     jmx_port: int | None
@@ -84,7 +85,7 @@ def parse_partition_state(data: bytes) -> PartitionStateNode | Malformed:
 
 
 def parse_replicas(data: bytes) -> Mapping[int, tuple[int, ...]] | Malformed:
-    """Read a topic's node: the replicas of every partition, in order, by partition, ascending."""
+    """Read a topic's node: the replicas of each partition in order, by ascending partition."""
     parsed = parse_object(data)
     if isinstance(parsed, NotJson):
         return Malformed(parsed.reason)
@@ -101,7 +102,7 @@ def parse_replicas(data: bytes) -> Mapping[int, tuple[int, ...]] | Malformed:
 
 
 def parse_broker_facts(data: bytes) -> BrokerFacts:
-    """Read what there is of it; ``nodes.parse_broker`` says whether the whole can be used."""
+    """Read the fields that are valid; ``nodes.parse_broker`` tells whether the node is usable."""
     parsed = parse_object(data)
     if isinstance(parsed, NotJson):
         return BrokerFacts(None, None)
@@ -115,7 +116,7 @@ def parse_broker_facts(data: bytes) -> BrokerFacts:
 
 
 def parse_controller(data: bytes) -> int | Malformed:
-    """Read the id of the broker that leads the cluster (0.8.0 wrote it bare)."""
+    """Read the controller's broker id (0.8.0 wrote it without JSON)."""
     text = data.decode("ascii", "replace")
     if _NUMBER.fullmatch(text):
         return int(text)
@@ -129,7 +130,7 @@ def parse_controller(data: bytes) -> int | Malformed:
 
 
 def parse_topic_config(data: bytes) -> Mapping[str, str] | Malformed:
-    """Read the settings of a topic, in the order in which they are written."""
+    """Read the settings of a topic, in written order."""
     parsed = parse_object(data)
     if isinstance(parsed, NotJson):
         return Malformed(parsed.reason)

@@ -1,6 +1,6 @@
-"""The whole ``ZkStore`` made of a client's plain calls: parents, set or create, complete watches.
+"""A complete ``ZkStore`` made of a client's plain calls: parents, set or create, full watches.
 
-Only this file knows in which order several requests must go so that nothing is missed between.
+Only this file knows the order of requests in which no change is missed in between.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import TypeVar
 from zkconsumer.errors import RegistryError
 from zkconsumer.zk.paths import ancestors_of, is_path
 from zkconsumer.zk.raw_client import RawClient
-from zkconsumer.zk.session import HeardListener, SessionListener
+from zkconsumer.zk.session import ResponseListener, SessionListener
 from zkconsumer.zk.store import (
     CLOSE_TIMEOUT_MS,
     CheckOp,
@@ -57,7 +57,7 @@ class CompoundStore:
         """See ``ZkStore``."""
         self._client.on_session(listener)
 
-    def on_response_sent(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: ResponseListener) -> None:
         """See ``ZkStore``."""
         self._client.on_response_sent(listener)
 
@@ -143,7 +143,7 @@ class CompoundStore:
             parents = dict.fromkeys(ancestor for path in missing for ancestor in ancestors_of(path))
             self._create_all(list(parents), fence)
             outcome |= self._write_all([CreateOp(path, items[path]) for path in missing], fence)
-            # Somebody else created it meanwhile: what we write still wins, as Scala's does.
+            # Created by another client meanwhile: our write still wins, as Scala's does.
             raced = [path for path in missing if outcome[path] is OpError.NODE_EXISTS]
             outcome |= self._write_all([SetOp(path, items[path]) for path in raced], fence)
         return [None if error is None else error.value for error in outcome.values()]
@@ -176,10 +176,10 @@ class CompoundStore:
         paths: Sequence[str],
         watch: Watch | None,
     ) -> list[T | None]:
-        """Read nodes so that a watch is left on every path, the missing ones included.
+        """Read nodes so that a watch is left on every path, including missing nodes.
 
-        ZooKeeper leaves no watch on a node that a read did not find; asking for its existence
-        does. A node that appeared between the two is read once more, with its watch.
+        A read leaves no watch on a missing node, but an exists request does. A node that was
+        created between the two is read again, with its watch.
         """
         _check_paths(paths)
         fence = self._client.session_id

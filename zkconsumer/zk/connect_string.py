@@ -1,4 +1,4 @@
-"""The text of ``zookeeper.connect``, taken apart: ``host1:port1,host2:port2/chroot`` (pure)."""
+"""Parses ``zookeeper.connect``: ``host1:port1,host2:port2/chroot`` (pure)."""
 
 import re
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ _MAX_PORT = 65535
 
 @dataclass(frozen=True, slots=True)
 class ConnectString:
-    """Servers, any of which will do, and the path below which everything lies ("" for none)."""
+    """The servers, any of which will do, and the chroot ("" for none)."""
 
     servers: tuple[tuple[str, int], ...]
     chroot: str
 
     @property
     def hosts(self) -> str:
-        """The servers as ZooKeeper clients take them, without the chroot."""
+        """The servers in the form for ZooKeeper clients, without the chroot."""
         return ",".join(
             f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.servers
         )
 
 
 def parse_connect_string(text: str) -> ConnectString:
-    """Take ``zookeeper.connect`` apart; a missing port is 2181.
+    """Parse ``zookeeper.connect``; a missing port is 2181.
 
     Raises:
-        ConfigError: saying what is wrong with it.
+        ConfigError: says what is wrong with it.
     """
     hosts, slash, rest = text.strip().partition("/")
     chroot = (slash + rest).rstrip("/")

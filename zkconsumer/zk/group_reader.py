@@ -1,4 +1,4 @@
-"""Reads what a rebalance computes from, in six pipelined batches however large the group is."""
+"""Reads the input of a rebalance, in six pipelined batches for a group of any size."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from zkconsumer.zk.paths import (
 from zkconsumer.zk.store import Watch, ZkStore
 
 Expand = Callable[[Registration, tuple[str, ...]], tuple[str, ...] | Malformed]
-"""The topics that a registration means, given the names of all topics; or why nobody knows."""
+"""Returns the topics of a registration, given all topic names; or why they are unknown."""
 
 
 def read_group(
@@ -74,49 +74,49 @@ def _expanded(
     names: tuple[str, ...],
     expand: Expand,
 ) -> tuple[dict[str, tuple[Registration, tuple[str, ...]]], dict[str, str]]:
-    """The members whose topics are known, with these; and of the others why not, and where."""
+    """Return the members with known topics, and why and where the others' are unknown."""
     members: dict[str, tuple[Registration, tuple[str, ...]]] = {}
     malformed: dict[str, str] = {}
-    for consumer_id, found in parsed.items():
-        if isinstance(found, Registration):
+    for consumer_id, registration in parsed.items():
+        if isinstance(registration, Registration):
             try:
-                topics = expand(found, names)
+                topics = expand(registration, names)
             except ConfigError as error:
                 raise ConfigError(f"{paths.member(consumer_id)}: {error}") from error
             if not isinstance(topics, Malformed):
-                members[consumer_id] = found, topics
+                members[consumer_id] = registration, topics
                 continue
-            found = topics  # noqa: PLW2901 - malformed after all
-        malformed[consumer_id] = f"{found.reason}, in {paths.member(consumer_id)}"
+            registration = topics  # noqa: PLW2901 - malformed after all
+        malformed[consumer_id] = f"{registration.reason}, in {paths.member(consumer_id)}"
     return members, malformed
 
 
 _OLD_VERSIONS = (1, 2)
-"""Of the registrations of brokers of 0.8 and 0.9."""
+"""The registration versions of brokers of 0.8 and 0.9."""
 
 
 def read_brokers(
     store: ZkStore, watch: Watch | None, protocol: SecurityProtocol = "PLAINTEXT"
 ) -> BrokerList:
-    """Read where the brokers speak a protocol; see ``GroupRegistry.read_brokers``."""
+    """Read the brokers' addresses for a protocol; see ``GroupRegistry.read_brokers``."""
     names = store.children_many([BROKER_IDS], watch=watch)[0] or []
     ids = [int(name) for name in names if name.isascii() and name.isdigit()]
     malformed: dict[int, str] = {}
-    strange = [name for name in names if not (name.isascii() and name.isdigit())]
-    if strange:
-        malformed[-1] = f"{BROKER_IDS} holds {strange!r}: a broker's name is its number"
+    invalid = [name for name in names if not (name.isascii() and name.isdigit())]
+    if invalid:
+        malformed[-1] = f"{BROKER_IDS} holds {invalid!r}: a broker's name is its number"
     brokers = []
     versions: dict[int, int | None] = {}
     for broker_id, node in zip(
         ids, store.get_many([broker_path(broker_id) for broker_id in ids]), strict=True
     ):
-        found = None if node is None else parse_broker(broker_id, node.data, protocol)
+        broker = None if node is None else parse_broker(broker_id, node.data, protocol)
         if node is not None:
             versions[broker_id] = registration_version(node.data)
-        if isinstance(found, Broker):
-            brokers.append(found)
-        elif isinstance(found, Malformed):
-            malformed[broker_id] = found.reason
+        if isinstance(broker, Broker):
+            brokers.append(broker)
+        elif isinstance(broker, Malformed):
+            malformed[broker_id] = broker.reason
     old_ids = frozenset(
         broker_id for broker_id, version in versions.items() if version in _OLD_VERSIONS
     )
@@ -130,7 +130,7 @@ def read_brokers(
 
 @dataclass(frozen=True, slots=True)
 class _Topics:
-    """What the nodes of topics say; see ``GroupSnapshot``."""
+    """The contents of topic nodes; see ``GroupSnapshot``."""
 
     partitions: dict[str, tuple[int, ...]]
     malformed: dict[str, str]

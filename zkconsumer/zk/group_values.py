@@ -1,4 +1,4 @@
-"""What the registry of a group answers with: frozen values, expected conflicts among them."""
+"""The results of a group's registry: frozen values, expected conflicts included."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,9 +22,9 @@ class RegistrationConflict:
     Mostly it is our own, of a process that died a moment ago: the node goes with that session.
 
     Attributes:
-        session_id: the session that owns the node; 0 when the node is persistent, so that it will
-            not go by itself.
-        age_ms: how long ago the node was made, by the server's clock against ours; at least 0.
+        session_id: the session that owns the node; 0 if the node is persistent, and will not go
+            away by itself.
+        age_ms: the age of the node, by the server's clock against ours; at least 0.
     """
 
     session_id: int
@@ -33,9 +33,9 @@ class RegistrationConflict:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who owns a partition: the text of the owner node, and the session that made it.
+    """A partition's owner: the text of the owner node, and the session that created it.
 
-    ``session_id`` is 0 for a persistent node, which no consumer makes.
+    ``session_id`` is 0 for a persistent node, which no consumer creates.
     """
 
     thread_id: str
@@ -44,7 +44,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """Every partition asked for is ours."""
+    """All requested partitions are ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class ClaimConflict:
     """Nothing was claimed.
 
     Attributes:
-        held: partitions that somebody else holds, and who; of many only some are given. Empty when
-            owner nodes came and went faster than they could be read.
+        held: partitions that others hold, with their owners; only some of many. Empty if owner
+            nodes came and went faster than they could be read.
     """
 
     held: Mapping[TopicPartition, Owner]
@@ -61,13 +61,14 @@ class ClaimConflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupWatches:
-    """Whom to tell of changes behind a group's back; every one is a ``Watch`` (one-shot).
+    """The watches of a group; each is a ``Watch`` (one-shot).
 
     Attributes:
-        members: a member came or went.
-        topics: a topic that some member subscribes to was created, changed or deleted.
-        topic_list: a topic came or went, of all the cluster's (for wildcards); None for no watch.
-        brokers: a broker came or went; None for no watch.
+        members: fires when a member comes or goes.
+        topics: fires when a topic that a member subscribes to is created, changed or deleted.
+        topic_list: fires when any topic of the cluster comes or goes (for wildcards); None: no
+            watch.
+        brokers: fires when a broker comes or goes; None: no watch.
     """
 
     members: Watch
@@ -80,8 +81,8 @@ class GroupWatches:
 class BrokerList:
     """The registered brokers, sorted by id, and the registrations that can't be used.
 
-    ``malformed`` says why, by broker id; -1 stands for names that are no number. ``old_ids``:
-    those that registered as brokers of 0.8 or 0.9 do; ``are_old``: all of them did.
+    ``malformed`` has the reasons by broker id; -1 stands for names that are no number. ``old_ids``:
+    those that registered like brokers of 0.8 or 0.9; ``are_old``: whether all of them did.
     """
 
     brokers: tuple[Broker, ...]
@@ -92,21 +93,19 @@ class BrokerList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSnapshot:
-    """All that a rebalance computes from.
+    """The input of a rebalance.
 
     Attributes:
         members: every readable registration by consumer id, sorted by id as text.
-        malformed_members: why the others can't be used, and where they are. Scala members fail on
-            them.
-        unreadable_by_scala: of those in ``members``, why Scala members of the group fail on them.
+        malformed_members: why others can't be used, and their paths. Scala members fail on them.
+        unreadable_by_scala: why Scala members of the group fail on some of ``members``.
         brokers: the brokers that can be reached, sorted by id.
         malformed_brokers: why others can't be used, see ``BrokerList``.
         topics: the partition ids, sorted as numbers, of every topic that any member subscribes to;
             none for a topic that is missing or malformed.
         malformed_topics: why a topic's node can't be read.
-        all_topics: the names of all topics of the cluster, in the order in which the server lists
-            them.
-        topic_czxids: the transaction that created the node of each of ``topics`` that is there: a
+        all_topics: the names of all topics of the cluster, in the order of the server's list.
+        topic_czxids: the transaction that created the node of each existing topic of ``topics``: a
             topic that is deleted and created again gets another one.
     """
 

@@ -1,15 +1,15 @@
-r"""JSON as the Scala side writes and reads it (pure).
+r"""JSON as Scala members write and read it (pure).
 
 Source: Kafka 0.8.2.2 ``kafka.utils.Json``, ``Utils.JSONEscapeString`` and Scala's own parser.
 
 The Scala parser is laxer than JSON in one way and stricter in another, and both matter in a group:
 
 - A backslash that starts no known escape stands for itself, so the regex ``t\d+`` that 0.8.0 and
-  0.8.1 write without escaping is read back. What happens to look like an escape is one: the word
-  boundary ``\b`` of such a regex is read as a backspace by every Scala member. We must expand the
-  regex as they do, so we read it as they do.
+  0.8.1 write without escaping is read back. What looks like an escape is one: the word boundary
+  ``\b`` of such a regex is read as a backspace by every Scala member. We must expand the regex as
+  they do, so we read it as they do.
 - A number must be a plain 32-bit integer. Any other one, in whatever field, makes the whole text
-  unreadable. We read such text, and say that Scala members can't.
+  unreadable. We read such text, and report that Scala members can't.
 """
 
 import json
@@ -39,8 +39,8 @@ class JsonObject:
     """A JSON object as it was read.
 
     Attributes:
-        fields: the fields in written order; of a field that is there twice, the last value.
-        scala_problem: why Scala fails to read the same text; None where it does not.
+        fields: the fields in written order; of a repeated field, the last value.
+        scala_problem: why Scala fails to read the same text, or None.
     """
 
     fields: dict[str, JsonValue]
@@ -49,7 +49,7 @@ class JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class NotJson:
-    """Text that is no JSON object, and why."""
+    """Text that is no JSON object, with the reason."""
 
     reason: str
 

@@ -1,6 +1,6 @@
-"""Our requests as kazoo's, and kazoo's answers as our values and errors.
+"""Converts our requests to kazoo's, and kazoo's responses to our values and errors.
 
-Belongs to ``kazoo_store``: the two are the door to kazoo, and nothing else imports it.
+Part of ``kazoo_store``: only the ``kazoo_*`` files import kazoo.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from zkconsumer.zk.store import (
     ZNodeStat,
 )
 
-_EPHEMERAL = 1  # the flag of a create
+_EPHEMERAL = 1  # flag of a create
 _OP_ERRORS: dict[type[BaseException], OpError] = {
     ke.NodeExistsError: OpError.NODE_EXISTS,
     ke.NoNodeError: OpError.NO_NODE,
@@ -43,25 +43,25 @@ _OP_ERRORS: dict[type[BaseException], OpError] = {
 
 
 @dataclass(frozen=True, slots=True)
-class WatchDoor:
-    """Hands kazoo's event on. Equal for equal watches, so that kazoo's sets of watches hold one."""
+class KazooWatch:
+    """Passes kazoo's event on. Equal for equal watches, so that kazoo's sets hold one."""
 
     watch: Watch
 
     def __call__(self, event: WatchedEvent) -> None:
-        """Called by kazoo; an event of type NONE says only that the watch was dropped."""
+        """Call the watch; an event of type NONE only tells that it was dropped."""
         if event.type != EventType.NONE:
             self.watch(event.path, event.type)
 
 
 def read_call(call: Callable[..., PendingResponse], path: str, watch: Watch | None) -> Send:
-    """One of kazoo's reading calls for one path."""
-    door = None if watch is None else WatchDoor(watch)
-    return lambda: call(path, watch=door)
+    """Return one of kazoo's read calls for one path."""
+    callback = None if watch is None else KazooWatch(watch)
+    return lambda: call(path, watch=callback)
 
 
 def server_children_call(kazoo: Any, path: str) -> Send:
-    """The names below a path of the server: kazoo's own call would put the chroot before it."""
+    """Return the call for a server path's children: kazoo's own would prefix the chroot."""
 
     def send() -> PendingResponse:
         response: PendingResponse = kazoo.handler.async_result()
@@ -72,7 +72,7 @@ def server_children_call(kazoo: Any, path: str) -> Send:
 
 
 def write_call(kazoo: Any, op: Op, security: ZookeeperSecurity = OPEN) -> Send:
-    """The call for one operation on its own."""
+    """Return the call for a single operation."""
     match op:
         case CreateOp():
             acl = _acl(op.path, security)
@@ -86,10 +86,10 @@ def write_call(kazoo: Any, op: Op, security: ZookeeperSecurity = OPEN) -> Send:
 
 
 def multi_call(kazoo: Any, ops: Sequence[Op], security: ZookeeperSecurity = OPEN) -> Send:
-    """The call for one transaction.
+    """Return the call for one transaction.
 
-    Its parts are made here: kazoo's own makers take every path apart and put it together again,
-    which with thousands of paths takes longer than all the rest.
+    Its operations are built here: kazoo's own functions split every path and join it again, which
+    with thousands of paths takes longer than everything else.
     """
     transaction = kazoo.transaction()
     chroot = kazoo.chroot
@@ -99,7 +99,7 @@ def multi_call(kazoo: Any, ops: Sequence[Op], security: ZookeeperSecurity = OPEN
 
 
 def _acl(path: str, security: ZookeeperSecurity) -> Any:
-    """As the original: all rights for who created it, reading for the world."""
+    """Return the original's ACL: all rights for the creator, reading for everybody."""
     if is_open_to_all(path, security):
         return OPEN_ACL_UNSAFE
     return [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE]
@@ -120,7 +120,7 @@ def _part(op: Op, chroot: str, security: ZookeeperSecurity) -> Any:
 
 
 def read_result(path: str, response: PendingResponse) -> Any:
-    """What a read gave; None where there is no node."""
+    """Return the result of a read; None if there is no node."""
     try:
         return response.get_nowait()
     except ke.NoNodeError:
@@ -130,7 +130,7 @@ def read_result(path: str, response: PendingResponse) -> Any:
 
 
 def write_error(op: Op, response: PendingResponse) -> OpError | None:
-    """Why a write did not happen, None where it did."""
+    """Return why a write did not happen, or None."""
     try:
         response.get_nowait()
     except Exception as error:
@@ -142,7 +142,7 @@ def write_error(op: Op, response: PendingResponse) -> OpError | None:
 
 
 def multi_result(ops: Sequence[Op], response: PendingResponse) -> MultiResult:
-    """What became of a transaction."""
+    """Return the outcome of a transaction."""
     what = f"write {len(ops)} nodes from {ops[0].path} on"
     try:
         results: list[object] = response.get_nowait()
@@ -162,7 +162,7 @@ def multi_result(ops: Sequence[Op], response: PendingResponse) -> MultiResult:
 
 
 def mapped(error: Exception, what: str) -> RegistryError:
-    """Our error for one of kazoo's; ``what`` could not be done."""
+    """Convert one of kazoo's errors; ``what`` could not be done."""
     if isinstance(error, ke.ConnectionLoss | ke.ConnectionClosedError):
         return RegistryError(f"could not {what}: connection to ZooKeeper lost")
     if isinstance(error, ke.SessionExpiredError):
@@ -172,13 +172,13 @@ def mapped(error: Exception, what: str) -> RegistryError:
     return RegistryError(f"could not {what}: {type(error).__name__} {error}".rstrip())
 
 
-def znode(found: tuple[bytes | None, ZnodeStat]) -> ZNode:
-    """A node as kazoo gives it."""
-    return ZNode(data=found[0] or b"", **_stat_fields(found[1]))
+def znode(read: tuple[bytes | None, ZnodeStat]) -> ZNode:
+    """Convert kazoo's node."""
+    return ZNode(data=read[0] or b"", **_stat_fields(read[1]))
 
 
 def znode_stat(stat: ZnodeStat) -> ZNodeStat:
-    """What is known about a node, as kazoo gives it."""
+    """Convert kazoo's stat."""
     return ZNodeStat(**_stat_fields(stat))
 
 

@@ -1,13 +1,13 @@
-"""Pings of our own on kazoo's connection, and when the last one was sent that was answered.
+"""Pings of our own on kazoo's connection, and when the last one with a response was sent.
 
-A session lives for its time-out from the last request on that came in at the server. What we know
-is when we sent it, once it is answered. kazoo pings every third of the time-out, if it has sent
-nothing else, and tells nobody of answers. That is too seldom for whoever wants to know, at a third
-of the time-out, that the session lives. So there are pings in between, on kazoo's own thread,
-whatever else is sent: a server answers them in order, so the answers tell which is which.
+A session lives for its time-out from the last request that reached the server. We know when we sent
+it, once it has a response. kazoo pings every third of the time-out, if it has sent nothing else,
+and reports no responses. That is too rare to know, at a third of the time-out, that the session
+lives. So there are pings in between, on kazoo's own thread, whatever else is sent: a server
+responds in order, so the responses can be matched.
 
-kazoo's own pings, and when it takes a connection for broken, stay as they are. It belongs to
-``kazoo_store``; where kazoo has no such inner parts it does nothing, and nothing is told.
+kazoo's own pings, and its decision that a connection is broken, stay as they are. It is part of
+``kazoo_store``; if kazoo lacks the internals used here, nothing is installed and reported.
 """
 
 from collections import deque
@@ -18,12 +18,12 @@ from kazoo.protocol.connection import PING_XID
 from kazoo.protocol.serialization import Connect, Ping, PingInstance
 
 from zkconsumer.clock import Clock
-from zkconsumer.zk.session import HeardListener
+from zkconsumer.zk.session import ResponseListener
 
 PINGS_PER_SESSION: Final = 12
-"""So many in the time-out of a session. At a third of it four are due: one or two may be late."""
+"""Pings per session time-out. Within a third of it four are due: one or two may be late."""
 
-_INNER_PARTS = ("_submit", "_read_header", "_read_sock", "handler", "client")
+_INTERNALS = ("_submit", "_read_header", "_read_sock", "handler", "client")
 
 
 class Pings:
@@ -31,11 +31,11 @@ class Pings:
 
     Args:
         connection: kazoo's.
-        clock: for the times that are told.
-        received: told whenever the server has answered: first the request to connect, then pings.
+        clock: for the times that are reported.
+        received: called at each response: first of the connect request, then of pings.
     """
 
-    def __init__(self, connection: Any, clock: Clock, received: HeardListener) -> None:
+    def __init__(self, connection: Any, clock: Clock, received: ResponseListener) -> None:
         self._connection = connection
         self._clock = clock
         self._received = received
@@ -49,17 +49,17 @@ class Pings:
         self._read_header: Callable[..., Any] = connection._read_header  # noqa: SLF001
 
     def connected(self, session_timeout_ms: int) -> None:
-        """The request to connect is answered, and the session lives; no ping is under way."""
+        """Record the response to the connect request; no ping is in flight."""
         self._unanswered.clear()
         self._interval_ms = max(1, session_timeout_ms // PINGS_PER_SESSION)
         self._next_ms = self._connect_sent_ms + self._interval_ms
-        # As long as kazoo's own may take.
+        # As long as kazoo's own pings may take.
         hosts = self._connection.client.hosts
         self._write_timeout_s = session_timeout_ms / 1000 / max(1, len(hosts))
         self._received(self._connect_sent_ms, self._interval_ms)
 
     def submit(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Note when a ping is sent, kazoo's own ones, too."""
+        """Record when a ping is sent, including kazoo's own."""
         if isinstance(request, Connect):
             self._connect_sent_ms = self._clock.now_ms()
         elif isinstance(request, Ping):
@@ -67,14 +67,14 @@ class Pings:
         return self._submit(request, *args, **kwargs)
 
     def read_header(self, *args: Any, **kwargs: Any) -> Any:
-        """Tell of a ping that is answered."""
+        """Report a ping that got its response."""
         response = self._read_header(*args, **kwargs)
         if response[0].xid == PING_XID and self._unanswered:
             self._received(self._unanswered.popleft(), self._interval_ms)
         return response
 
     def select(self, readers: Any, writers: Any, errors: Any, timeout: float) -> Any:
-        """Wait as kazoo's loop does between requests, and ping when it is time to."""
+        """Wait as kazoo's loop does between requests, and send pings that are due."""
         wakeup = self._connection._read_sock  # noqa: SLF001
         if wakeup is None or not any(reader is wakeup for reader in readers):
             return self._select(readers, writers, errors, timeout)
@@ -84,18 +84,18 @@ class Pings:
             if now_ms >= self._next_ms:
                 self._next_ms = now_ms + self._interval_ms
                 self.submit(PingInstance, self._write_timeout_s, PING_XID)
-            nap_ms = max(0, min(until_ms, self._next_ms) - now_ms)
-            ready = self._select(readers, writers, errors, nap_ms / 1000)
-            if any(ready) or now_ms + nap_ms >= until_ms:
+            wait_ms = max(0, min(until_ms, self._next_ms) - now_ms)
+            ready = self._select(readers, writers, errors, wait_ms / 1000)
+            if any(ready) or now_ms + wait_ms >= until_ms:
                 return ready
 
 
-def install(connection: Any, clock: Clock, received: HeardListener) -> Pings | None:
-    """Have this connection ping, and tell ``received``; None where this kazoo is made otherwise.
+def install(connection: Any, clock: Clock, received: ResponseListener) -> Pings | None:
+    """Make this connection ping and report; return None if this kazoo lacks the internals.
 
-    Whoever calls this calls ``connected``, too.
+    The caller of this must also call ``connected``.
     """
-    if not all(hasattr(connection, part) for part in _INNER_PARTS):
+    if not all(hasattr(connection, part) for part in _INTERNALS):
         return None
     pings = Pings(connection, clock, received)
     connection.handler.select = pings.select

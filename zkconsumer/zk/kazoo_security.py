@@ -1,8 +1,8 @@
-"""How kazoo says who we are, and how its connections get into TLS.
+"""How kazoo authenticates, and how its connections use TLS.
 
-kazoo's own TLS makes a context for each connection, and says no more than "connection dropped" of
-a certificate that is not believed, again and again. Here the context is made once, from files that
-are checked before anything connects, and what goes wrong is kept for whoever waits. It belongs to
+kazoo's own TLS makes a context for each connection, and reports an untrusted certificate only as
+"connection dropped", again and again. Here the context is made once, from files that are checked
+before connecting, and the reason of a failure is kept for the caller. It is part of
 ``kazoo_store``.
 """
 
@@ -22,10 +22,10 @@ _FILES: Final = FileSettings(
 
 
 def arguments_of(security: ZookeeperSecurity) -> dict[str, Any]:
-    """What a kazoo client is made with, to say who we are.
+    """Return a kazoo client's arguments for authentication.
 
     Raises:
-        ConfigError: a library that it needs is not there.
+        ConfigError: a library that it needs is not installed.
     """
     match security.scheme:
         case "digest":
@@ -47,15 +47,15 @@ def arguments_of(security: ZookeeperSecurity) -> dict[str, Any]:
             return {}
 
 
-class TlsDoor:
+class TlsOpener:
     """Opens the connections of one client. Thread: kazoo's connection thread.
 
     Args:
-        context: checks the server, and holds our certificate.
-        open_plainly: kazoo's own way to connect.
+        context: verifies the server, and holds our certificate.
+        open_plainly: kazoo's own function to connect.
 
     Attributes:
-        why_refused: why the last one could not be opened, if TLS was the reason.
+        why_refused: why the last connection could not be opened, if TLS was the reason.
     """
 
     def __init__(self, context: ssl.SSLContext, open_plainly: Callable[..., Any]) -> None:
@@ -64,7 +64,7 @@ class TlsDoor:
         self.why_refused: str | None = None
 
     def open(self, *args: Any, hostname: str | None = None, **kwargs: Any) -> Any:
-        """Connect, and agree on keys within the time that connecting may take."""
+        """Connect, and complete the TLS handshake within the connection time-out."""
         sock = self._open_plainly(*args, hostname=hostname, **kwargs)
         try:
             tls = self._context.wrap_socket(sock, server_hostname=hostname)
@@ -76,11 +76,11 @@ class TlsDoor:
         return tls
 
 
-def install(kazoo: Any, security: ZookeeperSecurity) -> TlsDoor | None:
-    """Let this client connect so; None where it needs no TLS.
+def install(kazoo: Any, security: ZookeeperSecurity) -> TlsOpener | None:
+    """Make this client connect over TLS; return None without TLS.
 
     Raises:
-        ConfigError: a file can't be read, or is not what it should be; names it.
+        ConfigError: a file can't be read, or is invalid; names it.
     """
     if not security.tls:
         return None
@@ -94,9 +94,9 @@ def install(kazoo: Any, security: ZookeeperSecurity) -> TlsDoor | None:
         ),
         names=_FILES,
     )
-    door = TlsDoor(context, handler.create_connection)
-    handler.create_connection = door.open
-    return door
+    opener = TlsOpener(context, handler.create_connection)
+    handler.create_connection = opener.open
+    return opener
 
 
 def _reason(error: OSError) -> str:

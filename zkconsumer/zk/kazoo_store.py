@@ -1,21 +1,21 @@
-"""The door to kazoo, the client library: only this and ``kazoo_*`` beside it import it.
+"""The wrapper of kazoo, the client library: only this and ``kazoo_*`` beside it import it.
 
 What kazoo does, and what follows for us (read in kazoo 2.11 ``client``, ``protocol/connection``):
 
 - Watches do not survive a broken connection, not even within the same session: kazoo drops all of
-  them on SUSPENDED (telling each one an event of type NONE, which we keep to ourselves) and sends
-  none of them to the server again. Whoever hears CONNECTED must read everything again.
+  them on SUSPENDED (calling each with an event of type NONE, which we don't pass on) and registers
+  none of them again. After CONNECTED everything must be read again.
 - State listeners run on the connection's thread: a ZooKeeper call in there would wait for itself.
-  Ours takes note, tells our listeners (who only put into a mailbox), and returns.
+  Ours records the state, notifies our listeners (which only put into a mailbox), and returns.
 - ``client_id`` is empty while disconnected and reset on expiry: the last id is kept here.
 - After an expiry kazoo opens a new session by itself. A request is sent only into the session that
   it was meant for (``SessionTracker``).
 - A request queued while disconnected would wait, and run whenever the connection is back, long
-  after its caller has given up. So nothing is queued until there is a connection. What is on its
-  way when the connection breaks, fails; it may have happened. What is on its way when the time-out
-  of its batch passes may still happen, in the same session and before anything sent later.
+  after its caller has given up. So nothing is queued until there is a connection. A request in
+  flight when the connection breaks fails, but may have happened. A request in flight when the
+  time-out of its batch passes may still happen, in the same session and before anything sent later.
 - kazoo's command retries are not used; its connection retries go on for ever, see ``_retry``.
-- Stopping kazoo waits for its thread, which may sit in a connect: ``close`` bounds that.
+- Stopping kazoo waits for its thread, which may be in a connect: ``close`` limits that.
 """
 
 import logging
@@ -51,7 +51,7 @@ from zkconsumer.zk.kazoo_calls import (
 )
 from zkconsumer.zk.live_brokers import clusters_at
 from zkconsumer.zk.pipeline import PendingResponse, Pipeline
-from zkconsumer.zk.session import HeardListener, SessionListener, SessionState
+from zkconsumer.zk.session import ResponseListener, SessionListener, SessionState
 from zkconsumer.zk.session_tracker import SessionTracker
 from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
 
@@ -67,16 +67,16 @@ _STATES = {
 
 
 class KazooStore(CompoundStore):
-    """A ``ZkStore`` on a real ZooKeeper; made by ``connect``."""
+    """A ``ZkStore`` on a real ZooKeeper; created by ``connect``."""
 
     def __init__(self, client: "_KazooRawClient") -> None:
         super().__init__(client)
-        self._door = client
+        self._raw_client = client
 
     @property
     def credentials(self) -> tuple[int, bytes] | None:
-        """Id and password of the session, for whoever wants to end it; None while disconnected."""
-        return self._door.credentials
+        """Id and password of the session, for tests that end it; None while disconnected."""
+        return self._raw_client.credentials
 
 
 def connect(
@@ -91,16 +91,16 @@ def connect(
 
     Args:
         zookeeper_connect: ``host1:port1,host2:port2/chroot``.
-        session_timeout_ms: asked for; the server grants what ``negotiated_timeout_ms`` says.
-        connection_timeout_ms: bounds the first connect, and later each call as a whole.
-        security: how to get in, and who may change what is created.
-        supports_multi: whether the server knows transactions; None asks it.
+        session_timeout_ms: requested; the server grants ``negotiated_timeout_ms``.
+        connection_timeout_ms: limits the first connect, and later each call as a whole.
+        security: how to authenticate, and who may change what is created.
+        supports_multi: whether the server knows transactions; None: ask it.
 
     Raises:
         ConfigError: the text is no list of servers; or a file or library that ``security`` needs
             can't be used.
-        RegistryError: no server answered in time, or believes who we are; or the chroot does not
-            exist.
+        RegistryError: no server responded in time, or accepts our credentials; or the chroot does
+            not exist.
     """
     servers = parse_connect_string(zookeeper_connect)
     client = _KazooRawClient(
@@ -134,10 +134,10 @@ class _KazooRawClient:
         self.negotiated_timeout_ms = session_timeout_ms
         self.supports_multi = True
         self._received: tuple[int, int] | None = None
-        self._disbelieved: str | None = None
-        self._response_listeners: list[HeardListener] = []
+        self._auth_failure: str | None = None
+        self._response_listeners: list[ResponseListener] = []
         self._kazoo = _new_kazoo(servers, session_timeout_ms, security, self._note_negotiated)
-        self._doors = kazoo_security.install(self._kazoo, security)
+        self._tls = kazoo_security.install(self._kazoo, security)
         connection = self._kazoo._connection  # noqa: SLF001 - nothing public tells it
         self._pings = kazoo_pings.install(connection, clock, self._note_response)
         if self._pings is None:
@@ -162,13 +162,13 @@ class _KazooRawClient:
     def on_session(self, listener: SessionListener) -> None:
         self._tracker.add(listener)
 
-    def on_response_sent(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: ResponseListener) -> None:
         self._response_listeners.append(listener)
         if self._received is not None:
             listener(*self._received)
 
     def start(self, *, supports_multi: bool | None) -> None:
-        """Connect, look for the chroot, and ask the server's version if need be."""
+        """Connect, check the chroot, and ask the server's version if needed."""
         self._kazoo.start_async()
         kazoo_io.install_wakeup(self._kazoo._connection)  # noqa: SLF001 - nothing public tells it
         deadline_ms = self._clock.now_ms() + self._timeout_ms
@@ -177,8 +177,8 @@ class _KazooRawClient:
         except RegistryError as error:
             raise self._no_response() from error
         if self._security.authenticates:
-            # It is connected before it has said who it is.
-            self._check_believed()
+            # kazoo is connected before it has authenticated.
+            self._check_authenticated()
         if self._servers.chroot and self.exists(["/"], None, self.session_id) == [None]:
             raise RegistryError(
                 f"the chroot {self._servers.chroot} of zookeeper.connect does not exist at "
@@ -189,7 +189,7 @@ class _KazooRawClient:
 
     def _no_response(self) -> RegistryError:
         where = f"zookeeper.connect={self._servers.hosts}"
-        why = self._doors.why_refused if self._doors is not None else None
+        why = self._tls.why_refused if self._tls is not None else None
         if why is not None:
             return RegistryError(f"no ZooKeeper of {where} can be talked to over TLS: {why}")
         return RegistryError(
@@ -197,12 +197,12 @@ class _KazooRawClient:
             "(zookeeper.connection.timeout.ms): is one running there, and is the address right?"
         )
 
-    def _check_believed(self) -> None:
+    def _check_authenticated(self) -> None:
         try:
             self.exists(["/"], None, self.session_id)
         except RegistryError as error:
-            # What happened to a request on its way says less than why.
-            raise RegistryError(self._disbelieved or str(error)) from error
+            # The reason says more than what happened to a request in flight.
+            raise RegistryError(self._auth_failure or str(error)) from error
 
     def _elsewhere(self) -> str:
         where = f"{self._servers.hosts}{self._servers.chroot}"
@@ -265,7 +265,7 @@ class _KazooRawClient:
             log.warning("ZooKeeper %s: %s while closing", self._servers.hosts, error)
 
     def _note_state(self, state: str) -> None:
-        """Told by kazoo, on its connection's thread."""
+        """Take a state from kazoo, on its connection's thread."""
         if state == KazooState.CONNECTED:
             client_id = self._kazoo.client_id
             if client_id is not None:
@@ -273,33 +273,33 @@ class _KazooRawClient:
             return
         self._tracker.report(_STATES[state])
         if state == KazooState.LOST and self._kazoo.client_state != KeeperState.EXPIRED_SESSION:
-            # Not an expiry, and not our close: kazoo's thread is dying and will not be back.
+            # Not an expiry, and not our close: kazoo's thread is ending for good.
             if self._kazoo.client_state == KeeperState.AUTH_FAILED:
-                self._disbelieved = (
+                self._auth_failure = (
                     f"ZooKeeper {self._servers.hosts} does not believe that we are "
                     f"{self._security.username} (zookeeper.auth.scheme={self._security.scheme}): "
                     "check zookeeper.auth.username and zookeeper.auth.password"
                 )
             self._tracker.fail(
-                self._disbelieved or "the client stopped for good, see the log of kazoo"
+                self._auth_failure or "the client stopped for good, see the log of kazoo"
             )
             self._tracker.report(SessionState.DEAD)
 
     def _note_response(self, sent_ms: int, interval_ms: int) -> None:
-        """Told by the pings, on kazoo's connection thread."""
+        """Take a report of the pings, on kazoo's connection thread."""
         self._received = sent_ms, interval_ms
         for listener in self._response_listeners:
             listener(sent_ms, interval_ms)
 
     def _note_negotiated(self, timeout_ms: int) -> None:
-        # 0 says that the session is over.
+        # 0 means that the session has ended.
         if timeout_ms > 0:
             self.negotiated_timeout_ms = timeout_ms
             if self._pings is not None:
                 self._pings.connected(timeout_ms)
 
     def _send_multi(self) -> bool:
-        # Not by kazoo's own ``command``: it leaves its socket open when the answer takes too long.
+        # Not by kazoo's own ``command``: it leaves its socket open after a time-out.
         try:
             peer = self._kazoo._connection._socket.getpeername()[:2]  # noqa: SLF001 - nothing public tells it
             with socket.create_connection(peer, _COMMAND_TIMEOUT_S) as requested:
@@ -330,13 +330,13 @@ def _new_kazoo(
     security: ZookeeperSecurity,
     note_negotiated: Callable[[int], None],
 ) -> Any:
-    """A kazoo client with our retries, bounded connects, and word of the granted time-out."""
+    """Create a kazoo client with our retries, limited connects, and a report of the time-out."""
     new_handler: Any = SequentialThreadingHandler
     new_retry: Any = KazooRetry
     new_client: Any = KazooClient
     handler = new_handler()
-    # A server that swallows packets must not cost the whole session time-out, as kazoo has it:
-    # the next one is to be tried while the session can still be saved (the Java client's rule).
+    # A server that swallows packets must not cost the whole session time-out, as in kazoo:
+    # the next one must be tried while the session can still be saved (the Java client's rule).
     attempt_s = max(0.5, session_timeout_ms / 1000 / len(servers.servers))
     open_socket = handler.create_connection
 
@@ -346,13 +346,13 @@ def _new_kazoo(
     handler.create_connection = open_in_time
     client = new_client(
         hosts=servers.hosts + servers.chroot,
-        timeout=(session_timeout_ms + 0.5) / 1000,  # kazoo cuts it to whole milliseconds
+        timeout=(session_timeout_ms + 0.5) / 1000,  # kazoo truncates it to whole milliseconds
         handler=handler,
         connection_retry=_retry(new_retry, session_timeout_ms),
         command_retry=new_retry(max_tries=1),
         **kazoo_security.arguments_of(security),
     )
-    # kazoo keeps what the server granted in a local variable: it is read off the answer.
+    # kazoo keeps the granted time-out in a local variable: read it from the response.
     connection = client._connection  # noqa: SLF001 - nothing public tells it
     if not kazoo_io.install(connection):
         log.debug("this kazoo reads and writes in its own way")

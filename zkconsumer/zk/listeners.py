@@ -1,4 +1,4 @@
-"""Which of a broker's listeners to connect to, by what its registration in ZooKeeper says (pure).
+"""Selects the listener of a broker to connect to, from its registration in ZooKeeper (pure).
 
 Source: Kafka 0.8.2.2 ``ZkUtils.registerBrokerInZk``, 0.9 and 0.10.2 ``Broker.createBroker``, 3.9
 ``BrokerIdZNode``. Version 1 has a host and a port; 2 and 3 add endpoints, whose schemes are the
@@ -19,13 +19,13 @@ _MAX_PORT = 65535
 def listener_address(
     registration: Mapping[str, JsonValue], protocol: SecurityProtocol
 ) -> tuple[str, int] | None:
-    """Return host and port at which a broker speaks a protocol; None: nowhere that it says.
+    """Return host and port at which a broker speaks a protocol, or None.
 
-    Where several listeners speak it, the first one in the registration counts.
+    If several listeners speak it, the first one in the registration counts.
 
     Args:
         registration: the fields of the broker's node, of any version.
-        protocol: what is to be spoken.
+        protocol: the protocol to speak.
     """
     if protocol == "PLAINTEXT":
         host, port = registration.get("host"), _port(registration.get("port"))

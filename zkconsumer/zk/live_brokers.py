@@ -1,8 +1,8 @@
-"""The brokers that ZooKeeper names; and where it names none, why: one place that looks.
+"""The brokers registered in ZooKeeper; and if there are none, why.
 
-A chroot that was forgotten leads to a tree without a cluster, in which there is nothing to be late,
-to be unowned, or to be down: whoever reads on there finds all well. So who needs a cluster asks
-here first, or asks for its brokers.
+A forgotten chroot leads to a tree without a cluster, in which nothing can be late, unowned or down:
+a tool that reads on there reports that all is well. So every tool that needs a cluster
+checks here first, or gets its brokers here.
 """
 
 import re
@@ -21,30 +21,30 @@ from zkconsumer.zk.store import ZkStore
 
 _BROKERS: Final = "/brokers"
 _PLAIN: Final = re.compile(r"(/[\w.-]+)+", re.ASCII)
-"""The chroots that are told: others would have to be quoted, and nobody has them."""
+"""The chroots that are reported: others would need quoting, and do not occur in practice."""
 _NEVER: Final = frozenset({"zookeeper", "brokers", "consumers", "admin", "config", "controller"})
 _MOST_FIRST: Final = 200
 _MOST_SECOND: Final = 400
-"""How many nodes are looked at, of those below the root and of those below these."""
+"""Limits of nodes that are read: below the root, and below those."""
 _AT_ONCE: Final = 10
 _MOST_TOLD: Final = 3
 
 ReadChildren = Callable[[Sequence[str]], list[list[str] | None]]
-"""The names below each of these nodes of the servers, whatever the chroot; None: no such node."""
+"""Returns the children of each server path, regardless of the chroot; None: no such node."""
 
 
 def live_brokers(
     store: ZkStore, zookeeper_connect: str, protocol: SecurityProtocol = "PLAINTEXT"
 ) -> tuple[Broker, ...]:
-    """Return the brokers that are registered, and there is one at least.
+    """Return the registered brokers, at least one.
 
     Args:
-        store: the way to ZooKeeper.
-        zookeeper_connect: what it was opened with, for the error.
-        protocol: what is to be spoken with them: they are at their listeners for that.
+        store: the ZooKeeper client.
+        zookeeper_connect: its connect string, for the error.
+        protocol: selects the brokers' listeners.
 
     Raises:
-        RegistryError: none is, or none that can be used; says why, and where there are some.
+        RegistryError: none is registered or usable; says why, and where there are some.
     """
     listed = read_brokers(store, None, protocol)
     if listed.brokers:
@@ -58,16 +58,16 @@ def live_brokers(
 def require_cluster(
     store: ZkStore, zookeeper_connect: str, *, may_be_to_come: bool = False
 ) -> None:
-    """Make sure that a cluster is, or has been, at this chroot; whether brokers live is not asked.
+    """Check that a cluster is, or has been, at this chroot; its brokers may all be down.
 
     Args:
-        store: the way to ZooKeeper.
-        zookeeper_connect: what it was opened with, for the error.
-        may_be_to_come: whether servers that have no cluster anywhere will do: a consumer may be
-            started before the brokers ever were.
+        store: the ZooKeeper client.
+        zookeeper_connect: its connect string, for the error.
+        may_be_to_come: whether servers without any cluster are accepted: a consumer may be started
+            before the first broker.
 
     Raises:
-        RegistryError: there is none; says where there are some.
+        RegistryError: there is no cluster; says where there are some.
     """
     if store.exists_many([_BROKERS]) != [None]:
         return
@@ -80,7 +80,7 @@ def why_no_brokers(store: ZkStore, zookeeper_connect: str) -> NoBrokers:
     """Find out why no broker is registered, and where on the same servers some are.
 
     Raises:
-        RegistryError: ZooKeeper does not answer.
+        RegistryError: ZooKeeper does not respond.
     """
     return NoBrokers(
         zookeeper_connect=zookeeper_connect,
@@ -90,13 +90,13 @@ def why_no_brokers(store: ZkStore, zookeeper_connect: str) -> NoBrokers:
 
 
 def clusters_at(zookeeper_connect: str, children: ReadChildren) -> tuple[str, ...]:
-    """Return connect strings of the same servers below which brokers are registered.
+    """Return connect strings of the same servers with registered brokers.
 
-    A few hundred nodes are looked at, at most two levels deep; what can't be read is passed over.
+    At most a few hundred nodes are read, two levels deep; unreadable ones are skipped.
 
     Args:
-        zookeeper_connect: whose chroot is not what is looked for.
-        children: reads.
+        zookeeper_connect: the connect string; its own chroot is left out.
+        children: reads children.
     """
     given = parse_connect_string(zookeeper_connect)
     try:
@@ -107,19 +107,19 @@ def clusters_at(zookeeper_connect: str, children: ReadChildren) -> tuple[str, ..
             if found:
                 return tuple(f"{given.hosts}{chroot}" for chroot in found[:_MOST_TOLD])
     except RegistryError:
-        pass  # it is only a hint: whoever needs an answer will find that there is none
+        pass  # only a hint: the caller reports its own error
     return ()
 
 
 def _candidates(children: ReadChildren) -> Iterator[list[str]]:
-    """The chroots to try: none at all and those of one level, then those of two."""
+    """Yield the chroots to try: none and those of one level, then those of two."""
     first = _below(children, [""], _MOST_FIRST)
     yield ["", *first]
     yield _below(children, first, _MOST_SECOND)
 
 
 def _below(children: ReadChildren, parents: Sequence[str], most: int) -> list[str]:
-    """Chroots one level below these; a few parents at a time, since each may have many."""
+    """Return chroots one level below these; reads a few parents at a time, as each may be large."""
     found: list[str] = []
     for first in range(0, len(parents), _AT_ONCE):
         part = parents[first : first + _AT_ONCE]
@@ -138,7 +138,7 @@ def _below(children: ReadChildren, parents: Sequence[str], most: int) -> list[st
 
 
 def _tolerant(children: ReadChildren, paths: Sequence[str]) -> list[list[str] | None]:
-    """Read; a node that is refused does not hide the others."""
+    """Read children; a node that is refused does not hide the others."""
     if not paths:
         return []
     try:

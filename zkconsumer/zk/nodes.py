@@ -1,8 +1,8 @@
-"""What nodes hold, as values: exactly Scala's bytes out, all that Scala may read in (pure). Pure.
+"""The contents of nodes as values: writes exactly Scala's bytes, reads all that Scala reads. Pure.
 
-Every ``parse_`` takes any bytes and gives a value or ``Malformed``; none raises. Sources: Kafka
-0.8.2.2 ``TopicCount``, ``ZookeeperConsumerConnector``, ``ZkUtils``; Kafka 3.9 ``BrokerIdZNode``,
-``TopicZNode`` for the later versions of what brokers write.
+Every ``parse_`` function accepts any bytes and returns a value or ``Malformed``; none raises.
+Sources: Kafka 0.8.2.2 ``TopicCount``, ``ZookeeperConsumerConnector``, ``ZkUtils``; Kafka 3.9
+``BrokerIdZNode``, ``TopicZNode`` for the later versions of what brokers write.
 """
 
 import re
@@ -25,13 +25,13 @@ _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A node whose content can't be used: why, and where it helps what to do."""
+    """A node whose content can't be used: the reason, and what to do if that helps."""
 
     reason: str
 
 
 class Pattern(StrEnum):
-    """How a member's subscription is meant; the values are what is written."""
+    """The kind of a member's subscription; the values are those written."""
 
     STATIC = "static"
     WHITE_LIST = "white_list"
@@ -40,15 +40,15 @@ class Pattern(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """What a member says about itself in ``/consumers/<group>/ids/<consumer id>``.
+    """A member's registration in ``/consumers/<group>/ids/<consumer id>``.
 
     Attributes:
         subscription: stream counts (at least 1) by topic in written order; of a wildcard member
             exactly one entry, its regex as text.
         pattern: whether the keys are topics or a regex.
-        timestamp_ms: when it registered; None where the member did not say.
+        timestamp_ms: when it registered; None if missing.
         scala_problem: why Scala members of the group fail to read this registration, and so fail
-            every rebalance while it is there; None where they don't. Not part of what is written.
+            every rebalance while it exists; or None. Not part of what is written.
     """
 
     subscription: Mapping[str, int]
@@ -58,11 +58,11 @@ class Registration:
 
 
 def encode_registration(registration: Registration) -> bytes:
-    """The bytes that Scala 0.8.2 writes for this registration.
+    """Return the bytes that Scala 0.8.2 writes for this registration.
 
     Raises:
-        LocalProtocolError: when Scala members could not read it: no timestamp, a stream count
-            below 1, a topic name that is none, a wildcard without exactly one regex.
+        LocalProtocolError: Scala members could not read it: no timestamp, a stream count below 1,
+            an invalid topic name, a wildcard without exactly one regex.
     """
     wildcard = registration.pattern is not Pattern.STATIC
     if wildcard and len(registration.subscription) != 1:
@@ -87,10 +87,10 @@ def encode_registration(registration: Registration) -> bytes:
 
 
 def parse_registration(data: bytes) -> Registration | Malformed:
-    """Read a member's registration, of whatever client.
+    """Read a member's registration, of any client.
 
-    Any pattern but the two wildcards means static; so does an empty subscription, and of a
-    wildcard's entries only the first counts: as Scala reads it.
+    As in Scala, any pattern but the two wildcards means static; so does an empty subscription,
+    and of a wildcard's entries only the first counts.
     """
     parsed = parse_object(data)
     if isinstance(parsed, NotJson):
@@ -116,22 +116,22 @@ def parse_registration(data: bytes) -> Registration | Malformed:
 def parse_broker(
     broker_id: int, data: bytes, protocol: SecurityProtocol = "PLAINTEXT"
 ) -> Broker | Malformed:
-    """Read a broker's registration of version 1 to 5 (later ones while they keep the fields).
+    """Read a broker's registration of version 1 to 5 (or later with the same fields).
 
     Args:
-        broker_id: whose.
-        data: what its node holds.
-        protocol: what is to be spoken there; see ``listener_address``.
+        broker_id: the broker's id.
+        data: the content of its node.
+        protocol: the protocol to speak; see ``listener_address``.
 
     Returns:
-        The broker, at the address of its listener for that; or why there is none.
+        The broker, at the address of its listener for the protocol; or why there is none.
     """
     parsed = parse_object(data)
     if isinstance(parsed, NotJson):
         return Malformed(parsed.reason)
-    found = listener_address(parsed.fields, protocol)
-    if found is not None:
-        return Broker(broker_id, *found)
+    address = listener_address(parsed.fields, protocol)
+    if address is not None:
+        return Broker(broker_id, *address)
     endpoints = parsed.fields.get("endpoints")
     if isinstance(endpoints, list):
         return Malformed(
@@ -150,14 +150,14 @@ def parse_broker(
 
 
 def registration_version(data: bytes) -> int | None:
-    """Which version of a broker's registration this is: 1 is of 0.8, 2 of 0.9; None if none."""
+    """Return the version of a broker's registration: 1 is 0.8, 2 is 0.9; None if unreadable."""
     parsed = parse_object(data)
     version = None if isinstance(parsed, NotJson) else parsed.fields.get("version")
     return version if isinstance(version, int) and not isinstance(version, bool) else None
 
 
 def parse_topic(data: bytes) -> tuple[int, ...] | Malformed:
-    """Read the partition ids of a topic, sorted as numbers; version 1 to 3 of the node."""
+    """Read the partition ids of a topic, sorted by number; version 1 to 3 of the node."""
     parsed = parse_object(data)
     if isinstance(parsed, NotJson):
         return Malformed(parsed.reason)
@@ -171,7 +171,7 @@ def parse_topic(data: bytes) -> tuple[int, ...] | Malformed:
 
 
 def parse_offset(data: bytes) -> int | Malformed:
-    """Read a committed offset: bare decimal text, a signed 64-bit number, nothing around it."""
+    """Read a committed offset: a signed 64-bit decimal number without anything around it."""
     text = data.decode("ascii", "replace")
     if _DECIMAL.fullmatch(text) is None or not _MIN_LONG <= int(text) <= _MAX_LONG:
         return Malformed(f"{_short(text)} is no offset (bare decimal text)")
@@ -179,12 +179,12 @@ def parse_offset(data: bytes) -> int | Malformed:
 
 
 def encode_offset(offset: int) -> bytes:
-    """The bytes of a committed offset."""
+    """Return the bytes of a committed offset."""
     return b"%d" % offset
 
 
 def parse_owner(data: bytes) -> str:
-    """The thread id that an owner node holds; it is plain text, not JSON."""
+    """Return the thread id of an owner node; it is plain text, not JSON."""
     return data.decode("utf-8", "replace")
 
 

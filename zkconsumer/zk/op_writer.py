@@ -1,8 +1,8 @@
-"""Many writes: in transactions where the server knows them, one by one where it does not.
+"""Many writes: in transactions if the server supports them, else one by one.
 
-The first goes alone, and none follows after one has failed: a conflict is part of every rebalance,
-and what is written in vain wakes up everybody who watches. It mostly meets the first; so the others
-are on their way at once.
+The first batch goes alone, and nothing is sent after a failure: conflicts are part of every
+rebalance, and writes in vain wake every watcher. A conflict mostly shows in the first batch, so the
+others are then sent at once.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ MULTIS_IN_FLIGHT = 20
 
 
 def write_until_failure(store: ZkStore, ops: Sequence[Op], session_id: int) -> list[OpError | None]:
-    """Write ``ops`` in this order; gives for each that was sent None or why it did not happen.
+    """Write ``ops`` in this order; return for each one sent None or why it did not happen.
 
-    With transactions an operation happens together with its up to ``OPS_PER_MULTI`` fellows or not
-    at all. The answer is shorter than ``ops`` when a failure kept the rest from being sent.
+    With transactions an operation happens together with up to ``OPS_PER_MULTI`` others or not
+    at all. The result is shorter than ``ops`` if a failure kept the rest from being sent.
     """
     errors: list[OpError | None] = []
-    window = OPS_PER_MULTI  # the first goes alone: it meets most conflicts
+    window = OPS_PER_MULTI  # the first batch goes alone: it meets most conflicts
     while len(errors) < len(ops) and not any(errors):
         errors += _write_window(store, ops[len(errors) : len(errors) + window], session_id)
         window = OPS_PER_MULTI * MULTIS_IN_FLIGHT

@@ -1,13 +1,13 @@
-"""What this session's owner nodes were when last seen, and whether that still holds.
+"""A cache of this session's owner nodes, and whether it still holds.
 
 ZooKeeper counts how often a child of a node came or went. As long as the count of a topic's parent
-is what it was, and what our own writes have added to it, nobody has made or deleted an owner node
-of that topic: ours are there and still ours. One look at the parent so stands for thousands of
-reads, and is as fresh as those would be.
+is unchanged, apart from our own writes, no owner node of that topic was created or deleted: ours
+still exist and are still ours. One exists request for the parent so replaces thousands of reads,
+and is as fresh as they would be.
 
-Only nodes of our own session are remembered: what others write into theirs is read when asked for.
-The *text* of our own is taken as we wrote it; a tool that edits it goes unnoticed until a write by
-version meets it, after which ``drop`` has it read anew.
+Only nodes of our own session are cached: those of others are read whenever needed. The *text* of
+our own is taken as we wrote it; a tool that edits it goes unnoticed until a versioned write fails,
+after which ``drop`` has it read again.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from zkconsumer.zk.store import ZkStore, ZNode, ZNodeStat
 class _Topic:
     """A topic's parent node, and those of its children that are ours.
 
-    ``pzxid`` is None after a write of our own, until its number is seen.
+    ``pzxid`` is None after our own write, until it is read.
     """
 
     czxid: int
@@ -45,10 +45,10 @@ class OwnerMemory:
         self._topics: dict[str, _Topic] = {}
 
     def check(self, topics: Iterable[str]) -> None:
-        """Look at the topics' parents; what does not hold any more is forgotten.
+        """Read the topics' parents; forget what no longer holds.
 
         Raises:
-            RegistryError: no answer in time, or access denied.
+            RegistryError: no response in time, or access denied.
         """
         requested = list(dict.fromkeys(topics))
         stats = self._store.exists_many([self._paths.owners(topic) for topic in requested])
@@ -64,10 +64,10 @@ class OwnerMemory:
     def read(
         self, partitions: Sequence[TopicPartition], session_id: int
     ) -> dict[TopicPartition, ZNode | None]:
-        """The owner nodes of these partitions; asks only for what is not known for sure.
+        """Return the owner nodes of these partitions; read only those that are not known for sure.
 
         Raises:
-            RegistryError: no answer in time, or access denied.
+            RegistryError: no response in time, or access denied.
         """
         self.check(tp.topic for tp in partitions)
         known = {tp: self._known(tp, session_id) for tp in partitions}
@@ -80,11 +80,11 @@ class OwnerMemory:
         return known
 
     def has(self, tp: TopicPartition, session_id: int) -> bool:
-        """Return whether the last ``check`` showed this partition to be our session's."""
+        """Return whether the last ``check`` showed that our session owns this partition."""
         return self._known(tp, session_id) is not None
 
     def note_created(self, created: Mapping[TopicPartition, bytes], session_id: int) -> None:
-        """Our own writes since the last ``check``: these were created, and nothing deleted."""
+        """Record our own creates since the last ``check``; nothing was deleted."""
         for tp, data in created.items():
             topic = self._topics.get(tp.topic)
             if topic is not None:
@@ -93,7 +93,7 @@ class OwnerMemory:
                 topic.nodes[tp] = _new_node(data, session_id)
 
     def note_deleted(self, deleted: Collection[TopicPartition]) -> None:
-        """Our own writes since the last ``check``: these were deleted, and nothing created."""
+        """Record our own deletes since the last ``check``; nothing was created."""
         for tp in deleted:
             topic = self._topics.get(tp.topic)
             if topic is not None:
@@ -102,13 +102,13 @@ class OwnerMemory:
                 topic.nodes.pop(tp, None)
 
     def drop(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these anew the next time: somebody may have written into them."""
+        """Read these again the next time: another client may have written to them."""
         for tp in partitions:
             if tp.topic in self._topics:
                 self._topics[tp.topic].nodes.pop(tp, None)
 
     def forget(self, topics: Iterable[str]) -> None:
-        """Read these anew the next time: it is not known what became of a write."""
+        """Read these topics again the next time: the outcome of a write is unknown."""
         for topic in topics:
             self._topics.pop(topic, None)
 
@@ -119,7 +119,7 @@ class OwnerMemory:
 
 
 def _new_node(data: bytes, session_id: int) -> ZNode:
-    """A node that we just created, as far as anybody asks."""
+    """Return a node that we just created, with the fields that are used."""
     return ZNode(
         data=data,
         version=0,

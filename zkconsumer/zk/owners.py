@@ -1,8 +1,8 @@
-"""Owner nodes: who owns which partition. Claimed all or nothing, deleted only where they are ours.
+"""Owner nodes: which thread owns a partition. Claimed all or nothing, deleted only if ours.
 
-Whose a node is, is judged by the session that made it (``ephemeralOwner``): the text alone can't
-tell a node of this session from one that a dead session of the same process left behind. Scala
-judges by text alone, and deletes without looking.
+Ownership is judged by the session that created the node (``ephemeralOwner``): the text alone can't
+distinguish a node of this session from one left by a dead session of the same process. Scala judges
+by text alone, and deletes without checking.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import Watch, ZkStore, ZNode
 
 HELD_SHOWN = 32
-"""Of how many partitions that are in the way a conflict tells the owners."""
+"""Limit of blocking partitions whose owners a conflict reports."""
 
 MAX_TRIES = 3
 _MAX_DIGITS = 10
@@ -31,25 +31,25 @@ class PartitionOwners:
         self._paths = paths
         self._memory = OwnerMemory(store, paths)
         self._known_parents: set[str] = set()
-        self._in_the_way: dict[TopicPartition, str] = {}
+        self._blocked_by: dict[TopicPartition, str] = {}
 
     def read(
         self, partitions: Sequence[TopicPartition], session_id: int
     ) -> dict[TopicPartition, Owner | None]:
-        """Who owns each partition now."""
+        """Return the present owner of each partition."""
         nodes = self._memory.read(partitions, session_id)
         return {tp: None if node is None else _owner(node) for tp, node in nodes.items()}
 
     def nodes(
         self, partitions: Sequence[TopicPartition], session_id: int, *, anew: bool
     ) -> dict[TopicPartition, ZNode | None]:
-        """The owner nodes as they are now; with ``anew`` nothing is taken from memory."""
+        """Return the present owner nodes; with ``anew`` nothing is taken from the cache."""
         if anew:
             self._memory.drop(partitions)
         return self._memory.read(partitions, session_id)
 
     def owned(self, topics: Sequence[str]) -> dict[str, frozenset[int]]:
-        """Which partitions of each topic have an owner node, whosever it is."""
+        """Return the partitions of each topic that have an owner node, of any session."""
         listed = self._store.children_many([self._paths.owners(topic) for topic in topics])
         return {
             topic: frozenset(int(name) for name in names or () if _is_number(name))
@@ -59,13 +59,13 @@ class PartitionOwners:
     def watch(
         self, partitions: Sequence[TopicPartition], watch: Watch
     ) -> tuple[TopicPartition, ...]:
-        """Watch owner nodes; gives the partitions that have no owner already.
+        """Watch owner nodes; return the partitions that have no owner already.
 
         Of several that the last conflict found with one owner, only the last is watched: a claim
-        needs all of them, and an owner that gives them up one after the other would wake us, and
-        be disturbed, as many times.
+        needs all of them, and an owner that gives them up one by one would wake us, and be
+        disturbed, as many times.
         """
-        last = {self._in_the_way.get(tp, f"{tp}"): tp for tp in partitions}
+        last = {self._blocked_by.get(tp, f"{tp}"): tp for tp in partitions}
         watched = list(last.values())
         stats = self._store.exists_many([self._paths.owner(tp) for tp in watched], watch=watch)
         return tuple(tp for tp, stat in zip(watched, stats, strict=True) if stat is None)
@@ -75,8 +75,8 @@ class PartitionOwners:
     ) -> Claimed | ClaimConflict:
         """Create the owner nodes of all partitions, or of none.
 
-        A conflict with nodes that are gone by the time they are looked at is tried again at once:
-        there is nobody left to wait for.
+        A conflict with nodes that are gone by the time they are read is retried at once: there is
+        no owner to wait for.
         """
         result = self._claim_once(assignment, session_id)
         for _ in range(MAX_TRIES - 1):
@@ -94,7 +94,7 @@ class PartitionOwners:
         try:
             attempt = self._attempt(assignment, session_id)
             if not attempt.claimed and attempt.parents_missing:
-                # Somebody cleaned up below /consumers since we last saw the parents.
+                # Another client cleaned up below /consumers since we last saw the parents.
                 self._known_parents.clear()
                 self._ensure_parents(topics)
                 self._memory.check(topics)
@@ -106,10 +106,10 @@ class PartitionOwners:
             return Claimed()
         if attempt.rolled_back:
             self._memory.forget(topics)
-        return ClaimConflict(self._who_is_in_the_way(list(assignment), session_id))
+        return ClaimConflict(self._blocking_owners(list(assignment), session_id))
 
     def release(self, owned: Mapping[TopicPartition, ConsumerThreadId], session_id: int) -> None:
-        """Delete the owner nodes that this session made with exactly these thread ids."""
+        """Delete the owner nodes that this session created with exactly these thread ids."""
         topics = {tp.topic for tp in owned}
         by_path = {self._paths.owner(tp): tp for tp in owned}
         nodes = self._memory.read(list(owned), session_id)
@@ -141,13 +141,13 @@ class PartitionOwners:
             )
         return attempt
 
-    def _who_is_in_the_way(
+    def _blocking_owners(
         self, wanted: Sequence[TopicPartition], session_id: int
     ) -> dict[TopicPartition, Owner]:
-        """Some of the partitions that others hold, and who; evenly chosen, the last one included.
+        """Return some of the partitions that others hold, spread evenly, the last one included.
 
-        With thousands of partitions their owners are few, and reading all would take longer than
-        they take to give them up.
+        Thousands of partitions have few owners, and reading all would take longer than these take
+        to give them up.
         """
         held: dict[TopicPartition, Owner] = {}
         if len(wanted) > HELD_SHOWN:
@@ -160,8 +160,8 @@ class PartitionOwners:
             step = max(1, -(-len(taken) // HELD_SHOWN))
             held = self._foreign(list(reversed(taken[::-step])), session_id)
         held = held or self._foreign(wanted, session_id)
-        # A node that belongs to no session has no owner that gives up more than it.
-        self._in_the_way = {tp: owner.thread_id for tp, owner in held.items() if owner.session_id}
+        # Nodes that belong to no session are not given up together.
+        self._blocked_by = {tp: owner.thread_id for tp, owner in held.items() if owner.session_id}
         return held
 
     def _foreign(

@@ -16,26 +16,26 @@ CONSUMERS = "/consumers"
 
 # What ZooKeeper refuses in a path: control characters, surrogates, private use, specials.
 _REFUSED = re.compile("[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
-# Most paths are plain, and seen to be so at once.
+# Most paths are plain, and recognised at once.
 _PLAIN_PATH = re.compile(r"(?:/[a-zA-Z0-9_-][a-zA-Z0-9._-]*)+")
 _KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _MAX_TOPIC_LENGTH = 255
 
 
 def is_segment(name: str) -> bool:
-    """Return whether ZooKeeper takes ``name`` as one part of a path."""
+    """Return whether ZooKeeper accepts ``name`` as one part of a path."""
     return bool(name) and name not in {".", ".."} and _REFUSED.search(name) is None
 
 
 def is_path(path: str) -> bool:
-    """Return whether ZooKeeper takes ``path`` as an absolute path."""
+    """Return whether ZooKeeper accepts ``path`` as an absolute path."""
     if path == "/" or _PLAIN_PATH.fullmatch(path):
         return True
     return path.startswith("/") and all(is_segment(part) for part in path[1:].split("/"))
 
 
 def is_topic_name(name: str) -> bool:
-    """Return whether Kafka takes ``name`` as a topic's (``kafka.common.Topic.validate``)."""
+    """Return whether Kafka accepts ``name`` as a topic name (``kafka.common.Topic.validate``)."""
     return (
         name not in {".", ".."}
         and len(name) <= _MAX_TOPIC_LENGTH
@@ -44,23 +44,23 @@ def is_topic_name(name: str) -> bool:
 
 
 def parent_of(path: str) -> str:
-    """The path of the parent; the root's parent is the root."""
+    """Return the path of the parent; the root's parent is the root."""
     return path.rpartition("/")[0] or "/"
 
 
 def ancestors_of(path: str) -> list[str]:
-    """The paths above ``path``, from the top down, without the root."""
+    """Return the paths above ``path``, from the top down, without the root."""
     parts = path.split("/")[1:-1]
     return ["/" + "/".join(parts[: depth + 1]) for depth in range(len(parts))]
 
 
 def broker_path(broker_id: str | int) -> str:
-    """Where a broker registers itself."""
+    """Return the path of a broker's registration."""
     return f"{BROKER_IDS}/{broker_id}"
 
 
 def topic_path(topic: str) -> str:
-    """Where the cluster keeps a topic's partitions and their replicas."""
+    """Return the path of a topic's partitions and their replicas."""
     return f"{BROKER_TOPICS}/{topic}"
 
 
@@ -69,7 +69,7 @@ class GroupPaths:
     """The paths of one consumer group.
 
     Raises:
-        ConfigError: when the group id can't be part of a path.
+        ConfigError: the group id can't be part of a path.
     """
 
     group_id: str
@@ -92,10 +92,10 @@ class GroupPaths:
         return f"{self.root}/ids"
 
     def member(self, consumer_id: str) -> str:
-        """Where a member registers itself.
+        """Return the path of a member's registration.
 
         Raises:
-            ConfigError: when the consumer id can't be part of a path.
+            ConfigError: the consumer id can't be part of a path.
         """
         if not is_segment(consumer_id):
             raise ConfigError(
@@ -105,17 +105,17 @@ class GroupPaths:
         return f"{self.ids}/{consumer_id}"
 
     def owners(self, topic: str) -> str:
-        """The parent of the owner nodes of a topic's partitions."""
+        """Return the parent of the owner nodes of a topic's partitions."""
         return f"{self.root}/owners/{topic}"
 
     def owner(self, partition: TopicPartition) -> str:
-        """The node that says which thread owns a partition."""
+        """Return the path of a partition's owner node."""
         return f"{self.root}/owners/{partition.topic}/{partition.partition}"
 
     def offsets(self, topic: str) -> str:
-        """The parent of the nodes that hold a topic's offsets."""
+        """Return the parent of the nodes that hold a topic's offsets."""
         return f"{self.root}/offsets/{topic}"
 
     def offset(self, partition: TopicPartition) -> str:
-        """The node that holds the next offset of a partition."""
+        """Return the path of a partition's committed offset."""
         return f"{self.root}/offsets/{partition.topic}/{partition.partition}"

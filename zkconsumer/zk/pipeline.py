@@ -1,7 +1,7 @@
-"""Sends a batch of requests without waiting for each answer, but never too many at once.
+"""Sends a batch of requests without waiting for each response, but never too many at once.
 
-A server answers one client's requests in order, so when the last answer is there, or one in the
-middle when too many are on their way, the ones before it are there too, or will be in a moment.
+A server responds to one client's requests in order, so when the last response is there, or one in
+the middle while too many are in flight, the earlier ones are there too, or will be in a moment.
 """
 
 import threading
@@ -13,23 +13,23 @@ from zkconsumer.errors import RegistryError
 from zkconsumer.zk.session_tracker import SessionTracker
 
 MAX_IN_FLIGHT = 200
-"""Requests on their way. kazoo wakes its thread with a byte per request through a socket pair that
-holds 278 of them on Linux (see ``kazoo_io.Bell`` for what happens when it is full)."""
+"""Limit of requests in flight. kazoo wakes its thread with a byte per request through a socket pair
+that holds 278 of them on Linux (see ``kazoo_io.WakeupPipe`` for what happens when it is full)."""
 
 
 class PendingResponse(Protocol):
-    """The answer to one request, once it is there."""
+    """The pending response to one request."""
 
     def wait(self, timeout: float) -> bool:
-        """Wait up to ``timeout`` seconds; says whether the answer, or a failure, is there."""
+        """Wait up to ``timeout`` seconds; return whether the response, or a failure, is there."""
         ...
 
     def ready(self) -> bool:
-        """Return whether the answer, or a failure, is there."""
+        """Return whether the response, or a failure, is there."""
         ...
 
     def get_nowait(self) -> Any:
-        """The answer; raises the failure."""
+        """Return the response or raise the failure."""
         ...
 
 
@@ -43,19 +43,19 @@ class Pipeline:
         self._tracker = tracker
         self._clock = clock
         self._timeout_ms = timeout_ms
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._unanswered: list[PendingResponse] = []
 
     def run(self, sends: Sequence[Send], fence: int) -> list[PendingResponse]:
-        """Send everything in session ``fence`` and wait for all answers (or their failures).
+        """Send everything in session ``fence`` and wait for all responses (or failures).
 
         Raises:
-            RegistryError: no connection, or not all answers, within the time-out. What has been
-                sent may still happen.
-            SessionLost: that session is over.
+            RegistryError: no connection, or not all responses, within the time-out. What was sent
+            may still happen.
+            SessionLost: that session has ended.
         """
         deadline_ms = self._clock.now_ms() + self._timeout_ms
-        if not self._turn.acquire(timeout=self._timeout_ms / 1000):
+        if not self._lock.acquire(timeout=self._timeout_ms / 1000):
             raise RegistryError(f"ZooKeeper was busy for {self._timeout_ms} ms with other calls")
         try:
             self._tracker.await_connected(fence, deadline_ms)
@@ -70,12 +70,12 @@ class Pipeline:
                 self._await(response, deadline_ms)
             return responses
         finally:
-            self._turn.release()
+            self._lock.release()
 
     def _make_space(self, deadline_ms: int) -> None:
         if len(self._unanswered) < MAX_IN_FLIGHT:
             return
-        # Waiting for half of them at once keeps the two threads from taking turns per request.
+        # Waiting for half of them at once avoids a thread switch for each request.
         self._await(self._unanswered[MAX_IN_FLIGHT // 2], deadline_ms)
         self._unanswered = [response for response in self._unanswered if not response.ready()]
 

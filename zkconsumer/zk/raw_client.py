@@ -1,24 +1,24 @@
-"""The few calls a ZooKeeper client must offer; ``CompoundStore`` makes the whole store of them.
+"""The calls that a ZooKeeper client must offer; ``CompoundStore`` makes a store of them.
 
-Everything that needs more than one step (a watch on a missing node, parents, set or create) is
-built once above this protocol, so the real client and the in-memory one can't differ in it.
+Everything that takes several requests (a watch on a missing node, parents, set or create) is built
+once above this protocol, so the real client and the in-memory one can't differ in it.
 """
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from zkconsumer.zk.session import HeardListener, SessionListener
+from zkconsumer.zk.session import ResponseListener, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
 
 
 class RawClient(Protocol):
     """One client: batches of plain ZooKeeper calls, each batch pipelined, fenced and bounded.
 
-    ``fence`` is the session that must be in force for every single request to be sent.
+    ``fence`` is the session that must be in force for each request to be sent.
 
     Raises (every batch):
         SessionLost: another session, or none, is in force.
-        RegistryError: no answer in time, the connection broke, or a read was denied.
+        RegistryError: no response in time, the connection broke, or a read was denied.
     """
 
     @property
@@ -45,36 +45,36 @@ class RawClient(Protocol):
         """See ``ZkStore``."""
         ...
 
-    def on_response_sent(self, listener: HeardListener) -> None:
+    def on_response_sent(self, listener: ResponseListener) -> None:
         """See ``ZkStore``."""
         ...
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
-        """Read nodes; the watch is left on those that exist only."""
+        """Read nodes; a watch is left only on those that exist."""
         ...
 
     def children(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[list[str] | None]:
-        """Read names of children as listed; the watch is left on nodes that exist only."""
+        """Read names of children as listed; a watch is left only on nodes that exist."""
         ...
 
     def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
-        """Read names of children, of paths that the chroot is not put before."""
+        """Read names of children of server paths, without the chroot."""
         ...
 
     def exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[ZNodeStat | None]:
-        """Ask for nodes; the watch is left on all of the paths."""
+        """Read the stats of nodes; a watch is left on all paths."""
         ...
 
     def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
-        """Do each operation on its own, in this order."""
+        """Execute each operation on its own, in this order."""
         ...
 
     def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
-        """Do each batch as one transaction, in this order."""
+        """Execute each batch as one transaction, in this order."""
         ...
 
     def close(self, timeout_ms: int) -> None:

@@ -1,8 +1,8 @@
-"""The registry of one consumer group: members, what they read from, who owns what.
+"""The registry of one consumer group: members, topics, owners.
 
-Everything is pipelined and bounded in time; conflicts are values. Nothing here waits or retries
-until something becomes free: that is the caller's thread to decide, and the ``watch_`` methods are
-there so that it can wait for the very node.
+Everything is pipelined and bounded in time; conflicts are values. Nothing here waits until
+something becomes free: that is up to the caller's thread, which can wait for the very node with the
+``watch_`` methods.
 
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``, ``ZkUtils``. Unlike it, a conflict is judged
 by the session that owns the node (as from 0.9 on, KAFKA-1387), a claim is all or nothing, and only
@@ -49,14 +49,14 @@ _MAX_ROUNDS = 5
 
 
 class GroupRegistry:
-    """One group, seen and written by one member. Thread: control only.
+    """One group, read and written by one member. Thread: control only.
 
     Once registered, everything it writes is fenced by the session of the registration: after that
-    session's end it raises ``SessionLost`` until the member is registered anew, though the store
-    may long be in its next session.
+    session's end it raises ``SessionLost`` until the member is registered again, even if the store
+    has long been in its next session.
 
     Raises (every method):
-        RegistryError: no answer in time, or access denied. A write may or may not have happened;
+        RegistryError: no response in time, or access denied. A write may or may not have happened;
             all of them may be repeated, and ``release`` undoes a claim of unknown outcome.
         SessionLost: the session ended; its registration and owner nodes are gone or will be.
     """
@@ -69,7 +69,7 @@ class GroupRegistry:
         clock: Clock | None = None,
         protocol: SecurityProtocol = "PLAINTEXT",
     ) -> None:
-        """Args: the client, the group, a clock for registrations' age, what brokers are to speak.
+        """Args: the client, the group, a clock for registrations' age, the brokers' protocol.
 
         Raises:
             ConfigError: the group id can't be part of a path.
@@ -83,18 +83,18 @@ class GroupRegistry:
 
     @property
     def group_id(self) -> str:
-        """The group's name, for messages."""
+        """The group id, for messages."""
         return self._paths.group_id
 
     def register(
         self, consumer_id: str, registration: Registration, *, session_id: int | None = None
     ) -> Registered | RegistrationConflict:
-        """Make the member known. A node that this session made before is brought up to date.
+        """Register the member. A node that this session created before is updated.
 
         Args:
             consumer_id: the member.
-            registration: what it says about itself.
-            session_id: in this session and no other; None: in the one that is in force.
+            registration: its content.
+            session_id: register in this session only; None: in the session in force.
 
         Raises:
             ConfigError: the consumer id can't be part of a path.
@@ -121,7 +121,7 @@ class GroupRegistry:
         raise RegistryError(f"{path} came and went {_MAX_ROUNDS} times while registering there")
 
     def unregister(self, consumer_id: str) -> bool:
-        """Delete the member's node if this session made it; says whether it did."""
+        """Delete the member's node if this session created it; return whether it did."""
         path = self._paths.member(consumer_id)
         node = self._store.get_many([path])[0]
         if node is None or node.ephemeral_owner != self.session_id:
@@ -129,69 +129,69 @@ class GroupRegistry:
         return self._write(DeleteOp(path), self.session_id) is None
 
     def watch_registration(self, consumer_id: str, watch: Watch) -> bool:
-        """Watch the member's node; says whether it is there (else there is nothing to wait for)."""
+        """Watch the member's node; return whether it exists (else there is nothing to wait for)."""
         return (
             self._store.exists_many([self._paths.member(consumer_id)], watch=watch)[0] is not None
         )
 
     def read_group(self, *, watches: GroupWatches, expand: Expand) -> GroupSnapshot:
-        """Read all that a rebalance computes from, leaving watches before each read.
+        """Read the input of a rebalance, leaving watches before each read.
 
         Args:
-            watches: whom to tell of later changes.
-            expand: gives the topics of a registration, given all topic names; or why that member is
-                to be left out. What it raises is passed on, with the member's path.
+            watches: called at later changes.
+            expand: returns the topics of a registration, given all topic names; or why that member
+                must be left out. What it raises is passed on, with the member's path.
         """
         return read_group(
             self._store, self._paths, watches=watches, expand=expand, protocol=self._protocol
         )
 
     def read_brokers(self, *, watch: Watch | None = None) -> BrokerList:
-        """Read the brokers' registrations alone, leaving a watch on their list if asked.
+        """Read the brokers' registrations alone, and watch their list with ``watch``.
 
-        Each is at the address of its listener for the protocol that this registry was made for.
+        Each is at the address of its listener for this registry's protocol.
         """
         return read_brokers(self._store, watch, self._protocol)
 
     def member_path(self, consumer_id: str) -> str:
-        """Where a member's registration lies, for messages."""
+        """Return the path of a member's registration, for messages."""
         return self._paths.member(consumer_id)
 
     def owner_path(self, tp: TopicPartition) -> str:
-        """Where a partition's owner node lies, for messages."""
+        """Return the path of a partition's owner node, for messages."""
         return self._paths.owner(tp)
 
     def read_owners(
         self, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, Owner | None]:
-        """Who owns each of these partitions now; None where nobody does."""
+        """Return the present owner of each of these partitions, or None."""
         return self._owners.read(partitions, self.session_id)
 
     def owner_nodes(
         self, partitions: Sequence[TopicPartition], *, anew: bool = False
     ) -> dict[TopicPartition, ZNode | None]:
-        """The owner nodes as they are now, for writes that depend on them.
+        """Return the present owner nodes, for writes that depend on them.
 
         Args:
-            partitions: which.
-            anew: read every one of them; else those that are certainly unchanged are not.
+            partitions: the partitions.
+            anew: read every one of them; else skip those that are certainly unchanged.
         """
         return self._owners.nodes(partitions, self.session_id, anew=anew)
 
     def still_ours(self, partitions: Sequence[TopicPartition]) -> frozenset[TopicPartition]:
-        """Those of these partitions whose owner nodes belong to ``session_id``, looked up now."""
+        """Return those of these partitions that ``session_id`` owns, read now."""
         owners = self.read_owners(partitions) if partitions else {}
         ours = self.session_id
         return frozenset(tp for tp, owner in owners.items() if owner and owner.session_id == ours)
 
     def owned_partitions(self, topics: Sequence[str]) -> dict[str, frozenset[int]]:
-        """Which partitions of these topics have an owner; one read a topic."""
+        """Return the partitions of these topics that have an owner; one read per topic."""
         return self._owners.owned(topics)
 
     def watch_owners(
         self, partitions: Sequence[TopicPartition], watch: Watch
     ) -> tuple[TopicPartition, ...]:
-        """Watch the owner nodes; gives the partitions that nobody owns already."""
+        """Watch the owner nodes; return the partitions that have no owner already."""
         return self._owners.watch(partitions, watch)
 
     def claim(
@@ -201,17 +201,17 @@ class GroupRegistry:
         return self._owners.claim(assignment, self.session_id)
 
     def release(self, owned: Mapping[TopicPartition, ConsumerThreadId]) -> None:
-        """Give partitions up: deletes the nodes of this session that hold exactly these threads.
+        """Release partitions: delete the nodes of this session with exactly these thread ids.
 
-        A node that is missing, another's, or another thread's is left as it is.
+        A missing node, or another session's or thread's, is left as it is.
         """
         self._owners.release(owned, self.session_id)
 
     @property
     def session_id(self) -> int:
-        """The session that everything written is fenced by: the registration's, once there is one.
+        """The session that fences every write: the registration's, once there is one.
 
-        Pass it as the fence of whatever else must not outlive the ownership (offset commits).
+        Pass it as the fence of other writes that must not outlive the ownership (offset commits).
         """
         registered = self._registered_session
         return self._store.session_id if registered is None else registered

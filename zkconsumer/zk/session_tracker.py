@@ -1,8 +1,8 @@
-"""Knows which session is in force, and lets requests through only into the one they are meant for.
+"""Tracks which session is in force, and admits requests only into the one they are meant for.
 
-The client library's own thread reports what happens; user threads wait for a connection and send.
-The lock makes one promise: a request that was let through was queued before the library could know
-of the session's end, so it goes out in that session or fails with it. None slips into the next.
+The client library's own thread reports the state; user threads wait for a connection and send. The
+lock makes one promise: a request that was admitted was queued before the library could know of the
+session's end, so it goes out in that session or fails with it. None slips into the next.
 """
 
 import logging
@@ -43,16 +43,16 @@ class SessionTracker:
 
     @property
     def connected(self) -> bool:
-        """Whether the server answers, as far as is known."""
+        """Whether the server responds, as far as known."""
         return self._state is SessionState.CONNECTED and not self._closed
 
     def add(self, listener: SessionListener) -> None:
-        """Tell ``listener`` of every change from now on."""
+        """Notify ``listener`` of every change from now on."""
         with self._changed:
             self._listeners.append(listener)
 
     def report(self, state: SessionState, session_id: int | None = None) -> None:
-        """Take note of a change, and tell the listeners; ``session_id`` goes with CONNECTED."""
+        """Record a change, and notify the listeners; ``session_id`` goes with CONNECTED."""
         with self._changed:
             if self._closed or (self._session_id == 0 and session_id is None):
                 return
@@ -66,24 +66,24 @@ class SessionTracker:
             listener(event)
 
     def fail(self, reason: str) -> None:
-        """Let nothing through any more, for this reason: the client is beyond help."""
+        """Refuse all requests from now on, for this reason: the client can't recover."""
         with self._changed:
             self._failure = reason
             self._changed.notify_all()
 
     def close(self) -> bool:
-        """Let nothing through and tell nobody anything any more; False if that was so already."""
+        """Refuse all requests and notify no listener any more; return False if closed already."""
         with self._changed:
             was_open, self._closed = not self._closed, True
             self._changed.notify_all()
             return was_open
 
     def await_connected(self, fence: int | None, deadline_ms: int) -> None:
-        """Wait until the server answers in session ``fence`` (None: in any).
+        """Wait until the server responds in session ``fence`` (None: in any).
 
         Raises:
-            RegistryError: it does not until ``deadline_ms``, or the client is closed.
-            SessionLost: that session is over.
+            RegistryError: it does not by ``deadline_ms``, or the client is closed.
+            SessionLost: that session has ended.
         """
         with self._changed:
             while not self._admits(fence):
@@ -99,7 +99,7 @@ class SessionTracker:
 
         Raises:
             RegistryError: the connection is down, or the client is closed.
-            SessionLost: that session is over.
+            SessionLost: that session has ended.
         """
         with self._changed:
             if not self._admits(fence):

@@ -1,14 +1,14 @@
-"""What the rest of the package may ask of ZooKeeper: a protocol, and the values it speaks in.
+"""The interface of ZooKeeper for the rest of the package: a protocol, and its values.
 
-The one rule: many things are asked at once. Every call takes a batch, sends it pipelined, and is
-bounded in time as a whole. Expected outcomes (no node, node exists) are values; what makes the
-whole call pointless is an exception:
+The one rule: requests are batched. Every call takes a batch, sends it pipelined, and is bounded in
+time as a whole. Expected outcomes (no node, node exists) are values; what makes the whole call
+pointless is an exception:
 
-- ``RegistryError``: no answer in time, connection broken, access denied, path refused. Writes that
-  were on their way may or may not have happened.
-- ``SessionLost``: the session ended while, or before, the call ran. Its ephemeral nodes are gone.
+- ``RegistryError``: no response in time, connection broken, access denied, path refused. Writes in
+  flight may or may not have happened.
+- ``SessionLost``: the session ended before or during the call. Its ephemeral nodes are gone.
 
-Paths are absolute and lie below the chroot, of which nobody above this package knows.
+Paths are absolute and below the chroot, which is unknown above this package.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from zkconsumer.zk.session import HeardListener, SessionListener
+from zkconsumer.zk.session import ResponseListener, SessionListener
 
 
 class WatchEvent(StrEnum):
-    """What a watch saw (a ``Watch`` gets it as text)."""
+    """The event of a watch (a ``Watch`` gets it as text)."""
 
     CREATED = "CREATED"
     DELETED = "DELETED"
@@ -29,20 +29,20 @@ class WatchEvent(StrEnum):
 
 
 CLOSE_TIMEOUT_MS = 5000
-"""How long a good-bye waits for the server, where nobody says otherwise."""
+"""How long closing waits for the server by default."""
 
 Watch = Callable[[str, str], None]
 """Called once with the path and a ``WatchEvent``, on a thread of the client.
 
-It must only put into a mailbox. It is one-shot as ZooKeeper's, and is dropped without a word when
-the connection breaks: whoever hears CONNECTED reads everything again. The same callable left
-twice on a path is called once. So pass one that lives long: a new closure for every read piles up.
+It must only put into a mailbox. It is one-shot like ZooKeeper's, and is dropped silently when the
+connection breaks: after CONNECTED everything must be read again. The same callable left twice on a
+path is called once. So pass one that lives long: a new closure for every read piles up.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZNodeStat:
-    """What ZooKeeper knows about a node, but for its data.
+    """The metadata of a node, without its data.
 
     ``ephemeral_owner`` is the id of the session that owns the node, 0 for a persistent one.
     ``child_changes`` counts how often a child came or went, and ``pzxid`` is the transaction in
@@ -61,13 +61,13 @@ class ZNodeStat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZNode(ZNodeStat):
-    """A node as it was read; null data (as Scala leaves in parents) is given as no bytes."""
+    """A node as read; null data (as Scala writes in parents) becomes empty bytes."""
 
     data: bytes
 
 
 class OpError(StrEnum):
-    """Why a write did not happen, where that is part of normal life."""
+    """Why a write did not happen, if that is an expected outcome."""
 
     NODE_EXISTS = "node exists"
     NO_NODE = "no node"
@@ -92,7 +92,7 @@ class CreateOp:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOp:
-    """Delete a node if its data version is ``version`` (-1: whatever it is)."""
+    """Delete a node if its data version is ``version`` (-1: any)."""
 
     path: str
     version: int = -1
@@ -100,7 +100,7 @@ class DeleteOp:
 
 @dataclass(frozen=True, slots=True)
 class CheckOp:
-    """Fail the transaction unless the node is there with data version ``version`` (-1: any)."""
+    """Fail the transaction unless the node exists with data version ``version`` (-1: any)."""
 
     path: str
     version: int = -1
@@ -108,7 +108,7 @@ class CheckOp:
 
 @dataclass(frozen=True, slots=True)
 class SetOp:
-    """Replace a node's data if its data version is ``version`` (-1: whatever it is)."""
+    """Replace a node's data if its data version is ``version`` (-1: any)."""
 
     path: str
     data: bytes
@@ -120,10 +120,10 @@ Op = CreateOp | DeleteOp | CheckOp | SetOp
 
 @dataclass(frozen=True, slots=True)
 class MultiResult:
-    """The outcome of a transaction: for each operation None, or why it (or its fellow) failed.
+    """The outcome of a transaction: for each operation None, or why it (or another) failed.
 
     Either every entry is None and everything happened, or none is and nothing did. The operation
-    to blame is the one that is not ``ROLLED_BACK``.
+    that failed is the one that is not ``ROLLED_BACK``.
     """
 
     errors: tuple[OpError | None, ...]
@@ -135,7 +135,7 @@ class MultiResult:
 
 
 class ZkStore(Protocol):
-    """A ZooKeeper client bound to one session after the other. Thread: any, unless said.
+    """A ZooKeeper client in one session after another. Thread: any, unless noted.
 
     No call may be made from a watch or a session listener.
 
@@ -146,7 +146,7 @@ class ZkStore(Protocol):
 
     @property
     def session_id(self) -> int:
-        """The session in force; after its loss that id until there is a new one."""
+        """The session in force, or the last one until there is a new one."""
         ...
 
     @property
@@ -156,29 +156,29 @@ class ZkStore(Protocol):
 
     @property
     def connected(self) -> bool:
-        """Whether the server answers, as far as is known."""
+        """Whether the server responds, as far as known."""
         ...
 
     @property
     def supports_multi(self) -> bool:
-        """Whether the server knows transactions (ZooKeeper 3.4 and later)."""
+        """Whether the server supports transactions (ZooKeeper 3.4 and later)."""
         ...
 
     def on_session(self, listener: SessionListener) -> None:
-        """Tell ``listener`` of every session event from now on."""
+        """Notify ``listener`` of every session event from now on."""
         ...
 
-    def on_response_sent(self, listener: HeardListener) -> None:
-        """Tell ``listener`` of the last answer now, and of those to come; see there.
+    def on_response_sent(self, listener: ResponseListener) -> None:
+        """Notify ``listener`` of the last response now, and of later ones; see there.
 
-        A store that can't be cut off in silence need not: then nothing is told, ever.
+        A store that can't lose its connection silently need never call it.
         """
         ...
 
     def get_many(self, paths: Sequence[str], *, watch: Watch | None = None) -> list[ZNode | None]:
-        """The nodes at ``paths``, in that order; None where there is none.
+        """Return the nodes at ``paths``, in that order; None for missing ones.
 
-        The watch fires when the node is created, changed or deleted: a missing node is watched
+        The watch fires when the node is created, changed or deleted: missing nodes are watched,
         too.
         """
         ...
@@ -186,58 +186,58 @@ class ZkStore(Protocol):
     def children_many(
         self, paths: Sequence[str], *, watch: Watch | None = None, as_listed: bool = False
     ) -> list[list[str] | None]:
-        """The names of the children, sorted as text, of each path; None where no node is.
+        """Return the names of each path's children, sorted as text; None if there is no node.
 
-        With ``as_listed`` they come in the order in which the server lists them, that of a hash
-        table of its JVM. Servers of an ensemble, and one server before and after a restart, may
-        list them differently; between two reads of one server the order is the same as long as
-        nothing comes or goes.
+        With ``as_listed`` they are in the order of the server's list, that of a hash table of its
+        JVM. Servers of an ensemble, and one server before and after a restart, may list them
+        differently; between two reads of one server the order is the same as long as nothing comes
+        or goes.
 
         The watch fires when a child comes or goes, and when the node itself does.
         """
         ...
 
     def server_children(self, paths: Sequence[str]) -> list[list[str] | None]:
-        """The same of paths from the server's own root, whatever the chroot; nothing is watched.
+        """Return the same for paths from the server's root, without the chroot; watch nothing.
 
-        For whoever looks for a chroot; nobody else has any business outside of his own.
+        Only for finding a chroot.
         """
         ...
 
     def exists_many(
         self, paths: Sequence[str], *, watch: Watch | None = None
     ) -> list[ZNodeStat | None]:
-        """What is known about each node, None where there is none; watches as ``get_many``."""
+        """Return the stat of each node, None for missing ones; watches as ``get_many``."""
         ...
 
     def write_many(
         self, ops: Sequence[Op], *, session_id: int | None = None
     ) -> list[OpError | None]:
-        """Do each operation on its own, pipelined in this order; ``CheckOp`` is not allowed."""
+        """Execute each operation on its own, pipelined in this order, without ``CheckOp``."""
         ...
 
     def multi(self, ops: Sequence[Op], *, session_id: int | None = None) -> MultiResult:
-        """Do all of the operations or none."""
+        """Execute all of the operations or none."""
         ...
 
     def multi_many(
         self, batches: Sequence[Sequence[Op]], *, session_id: int | None = None
     ) -> list[MultiResult]:
-        """Do several transactions, pipelined in this order, each all or nothing on its own."""
+        """Execute several transactions, pipelined in this order, each all or nothing on its own."""
         ...
 
     def create(self, path: str, data: bytes, *, ephemeral: bool) -> bool:
-        """Create a node, with its parents where missing; False where it is there already."""
+        """Create a node, and missing parents; return False if it exists already."""
         ...
 
     def ensure_paths(self, paths: Sequence[str]) -> None:
-        """Create persistent nodes with null data, with their parents, where missing."""
+        """Create missing persistent nodes with null data, and missing parents."""
         ...
 
     def set_or_create_many(
         self, items: Mapping[str, bytes], *, session_id: int | None = None
     ) -> list[str | None]:
-        """Write persistent nodes whatever they held, creating nodes and parents where missing.
+        """Write persistent nodes whatever they held; create missing nodes and parents.
 
         Returns:
             For each item in its order None, or why it was not written.
@@ -245,10 +245,10 @@ class ZkStore(Protocol):
         ...
 
     def delete_many(self, paths: Sequence[str]) -> None:
-        """Delete the nodes; one that is missing is fine.
+        """Delete the nodes; a missing one is fine.
 
         Raises:
-            RegistryError: naming the first node that could not be deleted.
+            RegistryError: names the first node that could not be deleted.
         """
         ...
 
@@ -256,7 +256,7 @@ class ZkStore(Protocol):
         """End the session: its ephemeral nodes vanish at once. Idempotent.
 
         Args:
-            timeout_ms: how long to wait for the server's answer; after that the good-bye goes on
-                in the background.
+            timeout_ms: how long to wait for the server's response; after that closing goes on in
+                the background.
         """
         ...

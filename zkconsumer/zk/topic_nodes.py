@@ -1,8 +1,8 @@
-"""When the nodes of topics were created: what tells a topic from a former one of its name.
+"""When the nodes of topics were created: distinguishes a topic from a former one of its name.
 
 ZooKeeper numbers its transactions upwards. A topic that is deleted and created again gets another
 number (``czxid``), and what was written for the former topic has a smaller one. Brokers before 2.8
-know no topic ids, so for them this is all that tells.
+have no topic ids, so for them this is the only distinction.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ def topic_czxids(store: ZkStore, topics: Iterable[str]) -> dict[str, int]:
         topics: their names.
 
     Raises:
-        RegistryError: no answer in time.
+        RegistryError: no response in time.
         SessionLost: the session ended meanwhile.
     """
     legal = [topic for topic in dict.fromkeys(topics) if is_topic_name(topic)]

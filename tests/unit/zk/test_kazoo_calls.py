@@ -8,7 +8,7 @@ from kazoo.protocol.states import EventType, KeeperState, WatchedEvent
 
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.zk.kazoo_calls import (
-    WatchDoor,
+    KazooWatch,
     multi_result,
     read_result,
     write_error,
@@ -108,7 +108,7 @@ def test_a_watch_is_told_of_events_but_not_of_being_dropped() -> None:
     def watch(path: str, event: str) -> None:
         seen.append((path, event))
 
-    door = WatchDoor(watch)
+    door = KazooWatch(watch)
     door(WatchedEvent(EventType.NONE, KeeperState.CONNECTING, None))
     door(WatchedEvent(EventType.CHILD, KeeperState.CONNECTED, "/a"))
     assert seen == [("/a", "CHILD")]
@@ -117,5 +117,5 @@ def test_a_watch_is_told_of_events_but_not_of_being_dropped() -> None:
 def test_doors_of_the_same_watch_are_one() -> None:
     """So that kazoo, which keeps watches in sets, calls it once however often it was left."""
     seen: list[str] = []
-    assert len({WatchDoor(lambda *_: None), WatchDoor(lambda *_: None)}) == 2
-    assert WatchDoor(seen.__contains__) == WatchDoor(seen.__contains__)  # type: ignore[arg-type]
+    assert len({KazooWatch(lambda *_: None), KazooWatch(lambda *_: None)}) == 2
+    assert KazooWatch(seen.__contains__) == KazooWatch(seen.__contains__)  # type: ignore[arg-type]
