@@ -1,1 +1,1 @@
-"""Committed offsets: one protocol, one store per place where a group keeps them."""
+"""Committed offsets: one protocol, one store for each storage of a group."""

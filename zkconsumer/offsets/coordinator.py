@@ -1,10 +1,10 @@
 """Finds the broker that keeps a group's offsets, and keeps one connection to it.
 
-Every call is bounded in time as a whole, and other threads can break it off: in a pause, in a
-connect, in a wait for an answer. (Not in the system's resolution of a broker's host name, which
-nothing can break off.)
+Every call is bounded in time as a whole, and other threads can interrupt it: in a pause, in a
+connect, in a wait for a response. (Not in the resolution of a broker's host name by the system,
+which nothing can interrupt.)
 
-Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, where all of this may last for ever.
+Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, which may take for ever.
 """
 
 import logging
@@ -49,12 +49,12 @@ _SHOWN_FAILURES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSettings:
-    """How patient a channel is.
+    """The time limits of a channel.
 
     Attributes:
-        timeout_ms: ``offsets.channel.socket.timeout.ms``: for one connect, or one answer.
+        timeout_ms: ``offsets.channel.socket.timeout.ms``: for one connect, or one response.
         backoff_ms: ``offsets.channel.backoff.ms``: between two tries.
-        limit_ms: for a whole call, all look-ups and tries included.
+        limit_ms: for a whole call, with all lookups and tries.
     """
 
     timeout_ms: int = 10_000
@@ -64,12 +64,12 @@ class ChannelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerAccess:
-    """The ways to the brokers.
+    """Lists brokers, and connects to them.
 
     Attributes:
-        list_brokers: the brokers that are registered now; may raise ``RegistryError``.
-        dialer: connects to them; whoever made it stops it.
-        shuffle: puts the brokers into random order, so that not all members ask the same one.
+        list_brokers: returns the registered brokers; may raise ``RegistryError``.
+        dialer: connects to them; its creator stops it.
+        shuffle: puts the brokers into random order, so that members don't all use the same one.
     """
 
     list_brokers: Callable[[], Sequence[Broker]]
@@ -83,15 +83,15 @@ def offset_dialer(
     security: SecuritySettings = PLAINTEXT,
     connector: Connector | None = None,
 ) -> BrokerDialer:
-    """Make a dialer to brokers of 0.8.2 to 3.9.
+    """Create a dialer to brokers of 0.8.2 to 3.9.
 
-    All of them know what 0.8.2 does, so none is asked for its version, but where SASL needs it.
+    All of them support what 0.8.2 does, so versions are requested only if SASL needs them.
 
     Args:
         client_id: sent with every request.
-        timeout_ms: for one connect, and for each answer before it is of use.
+        timeout_ms: for one connect, and for each response of its handshake.
         security: TLS and SASL.
-        connector: makes the transports; None: TCP.
+        connector: creates the transports; None: TCP.
     """
     return BrokerDialer(
         connector or TcpConnector(),
@@ -104,7 +104,7 @@ def offset_dialer(
 
 
 class _Running:
-    """A call under way, and what to break off to end it."""
+    """A call under way, and what to interrupt to end it."""
 
     def __init__(
         self, pool: ConnectionPool, settings: ChannelSettings, clock: Clock, *, fetching: bool
@@ -118,13 +118,13 @@ class _Running:
 
     @property
     def timeout_ms(self) -> int:
-        """How long the next step may take."""
+        """The time limit of the next step."""
         return max(1, min(self._settings.timeout_ms, self.deadline.left_ms))
 
     def round(
         self, lookup: RoundRequest[T], brokers: Sequence[Broker], reasons: dict[Broker, str]
     ) -> RequestRound[T]:
-        """A question to some brokers."""
+        """Create a round of requests to some brokers."""
         return RequestRound(
             lookup,
             pool=self.pool,
@@ -140,8 +140,8 @@ class _Running:
         self.pool.stop()
 
 
-class Asking:
-    """One try to ask the coordinator.
+class CoordinatorAttempt:
+    """One attempt of a call, with its coordinator.
 
     Attributes:
         broker: the coordinator.
@@ -152,7 +152,7 @@ class Asking:
         self._running = running
 
     def request(self, request: Request[R], *, at_least: int = 0) -> R:
-        """Ask once: a commit; see ``NegotiatedConnection.call``."""
+        """Send a request once, such as a commit; see ``NegotiatedConnection.call``."""
 
         def call(connection: NegotiatedConnection) -> R:
             # What dialling has left of the time.
@@ -162,10 +162,10 @@ class Asking:
         return self._over(call)
 
     def request_hedged(self, request: Callable[[NegotiatedConnection], Request[R]]) -> R:
-        """Ask what changes nothing: where the broker is silent, again over another connection.
+        """Send a read-only request; if the broker is silent, again over another connection.
 
         Args:
-            request: makes it for a connection's version.
+            request: builds it for a connection's version.
 
         Raises:
             ZkConsumerError: as ``request``.
@@ -173,14 +173,14 @@ class Asking:
         lookup: RoundRequest[R] = RoundRequest(
             what="offsets", request=request, read=lambda _, response: response
         )
-        asking = self._running.round(lookup, [self.broker], {})
+        attempt = self._running.round(lookup, [self.broker], {})
         try:
-            return asking.request()
+            return attempt.request()
         except (TransportError, ProtocolError) as error:
-            raise asking.failures.get(self.broker, error) from None
+            raise attempt.failures.get(self.broker, error) from None
 
     def versions(self) -> BrokerVersions:
-        """What the coordinator serves."""
+        """Return the versions that the coordinator serves."""
         return self._over(lambda connection: connection.versions)
 
     def _over(self, request: Callable[[NegotiatedConnection], T]) -> T:
@@ -193,20 +193,20 @@ class Asking:
 
 
 class Exchange(Protocol):
-    """What a call does with the channel: asks, takes the answer, and judges it."""
+    """The requests of a call, and the judgement of their responses."""
 
-    def __call__(self, request: Asking, /) -> st.ResponseOutcome:
-        """Ask. May be called again, with another coordinator."""
+    def __call__(self, request: CoordinatorAttempt, /) -> st.ResponseOutcome:
+        """Send the requests. May be called again, with another coordinator."""
         ...
 
 
 class CoordinatorChannel:
-    """A group's way to its offset coordinator. Thread: one at a time, but for the last three.
+    """The way to a group's offset coordinator. Thread: one at a time; the last three methods: any.
 
     Args:
         group_id: the group.
-        access: the ways to the brokers.
-        settings: how patient to be.
+        access: lists brokers, and connects to them.
+        settings: the time limits.
         clock: for deadlines.
     """
 
@@ -227,25 +227,25 @@ class CoordinatorChannel:
         # Reentrant: a signal handler may shut down in the middle of a call.
         self._lock = threading.RLock()
         self._running: _Running | None = None
-        self._fetches_no_more = False
+        self._fetching_stopped = False
         self._closed = False
 
     def call(self, exchange: Exchange, *, tries: int | None, fetching: bool = False) -> None:
-        """Let ``exchange`` ask the coordinator, until its verdict is ``DONE`` or patience is over.
+        """Run ``exchange`` with the coordinator, until its outcome is ``DONE`` or time is over.
 
-        When it returns, the last verdict stands, whatever it was.
+        When it returns, the last outcome is final, whatever it is.
 
         Args:
-            exchange: asks and judges.
-            tries: how many failures end it; None: as many as fit into the time.
-            fetching: whether it is a call that ``stop_fetching`` ends.
+            exchange: sends the requests and judges the responses.
+            tries: the limit of failures; None: as many as fit into the time.
+            fetching: whether ``stop_fetching`` interrupts it.
 
         Raises:
-            TransportError: no coordinator was found, or it did not answer; or another thread
-                broke the call off.
+            TransportError: no coordinator was found, or it did not respond; or another thread
+                interrupted the call.
             UnsupportedVersion: the brokers are older than 0.8.2.
-            AuthenticationFailed: a broker and we don't agree on who we are.
-            BrokerError: we may not know who coordinates the group.
+            AuthenticationFailed: a broker refuses our credentials, or we its.
+            BrokerError: we may not look up the group's coordinator.
             RegistryError: the brokers could not be listed.
             LocalProtocolError: the request can't be sent.
         """
@@ -257,25 +257,25 @@ class CoordinatorChannel:
                 self._running = None
 
     def interrupt(self) -> None:
-        """Break off the call that is under way, if any. Thread: any."""
+        """Interrupt the call under way, if any. Thread: any."""
         with self._lock:
             running = self._running
         if running is not None:
             running.interrupt()
 
     def stop_fetching(self) -> None:
-        """Break off a fetch that is under way, and let no other begin. Thread: any.
+        """Interrupt a fetch under way, and refuse later ones. Thread: any.
 
-        For a member that leaves: it needs no offsets any more, but still has some to commit.
+        For a member that leaves: it needs no more offsets, but may still commit.
         """
         with self._lock:
-            self._fetches_no_more = True
+            self._fetching_stopped = True
             running = self._running
         if running is not None and running.fetching:
             running.interrupt()
 
     def close(self) -> None:
-        """Break off everything for good. Idempotent. Thread: any."""
+        """Interrupt everything for good. Idempotent. Thread: any."""
         with self._lock:
             self._closed = True
             pool = self._pool
@@ -285,7 +285,7 @@ class CoordinatorChannel:
 
     def _begin(self, *, fetching: bool) -> _Running:
         with self._lock:
-            if self._closed or (fetching and self._fetches_no_more):
+            if self._closed or (fetching and self._fetching_stopped):
                 raise ConnectionLost(f"group {self.group_id}: the offset channel is closed")
             if self._pool is None or self._pool.stopped:
                 pool = ConnectionPool(self._access.dialer, self._clock)
@@ -319,7 +319,7 @@ class CoordinatorChannel:
             if isinstance(found, st.Tried):
                 return found
             try:
-                outcome = exchange(Asking(found, running))
+                outcome = exchange(CoordinatorAttempt(found, running))
             except (TransportError, RemoteProtocolError) as error:
                 closed = isinstance(error, ConnectionLost | ConnectFailed)
                 return st.Tried(reason=_described(found, error), closed=closed)
@@ -330,7 +330,7 @@ class CoordinatorChannel:
             running.pool.keep(self._coordinator)
 
     def _look_up(self, running: _Running) -> Broker | st.Tried:
-        """One round: the brokers in random order, until one of them answers."""
+        """Look the coordinator up: try the brokers in random order, until one responds."""
         try:
             brokers = list(self._access.list_brokers())
         except TransportError as error:
@@ -339,17 +339,17 @@ class CoordinatorChannel:
             return st.Tried(reason="no broker is registered")
         self._access.shuffle(brokers)
         reasons: dict[Broker, str] = {}
-        asking = running.round(who_coordinates(self.group_id), brokers, reasons)
+        lookup = running.round(who_coordinates(self.group_id), brokers, reasons)
         try:
-            reported = asking.request()
+            reported = lookup.request()
         except (TransportError, RemoteProtocolError):
-            failures = asking.failures.values()
+            failures = lookup.failures.values()
             hung_up = sum(isinstance(failure, ConnectionLost) for failure in failures)
             reason = f"asked {_some(sorted(reasons.values()))}"
             return st.Tried(reason=reason, all_hung_up=hung_up == len(brokers))
         if isinstance(reported.coordinator, Broker):
             log.debug("group %s: offsets are with %s", self.group_id, reported.coordinator)
-            # As it was listed, where it was: then the connection of this question is used again.
+            # The broker as it was listed: then the connection of this lookup is used again.
             return next(
                 (broker for broker in brokers if _is_at(broker, reported.coordinator)),
                 reported.coordinator,
@@ -374,7 +374,7 @@ class CoordinatorChannel:
 
 
 def _is_at(listed: Broker, named: Broker) -> bool:
-    # Its id is another one where only the address was known, and brokers name no racks.
+    # Ids differ for bootstrap addresses, and FindCoordinator returns no racks.
     return (listed.host, listed.port) == (named.host, named.port)
 
 

@@ -1,7 +1,7 @@
-"""OffsetCommit and OffsetFetch of every version, made of values and read into values. Pure.
+"""OffsetCommit and OffsetFetch of every version, converted from and to values. Pure.
 
-Nobody else builds or reads them. Version 0 of both means offsets in ZooKeeper, which any broker
-from 0.8.1 on carries there; from version 1 (0.8.2) on the coordinator's own are meant.
+No other module builds or reads them. Version 0 of both means offsets in ZooKeeper, which any broker
+from 0.8.1 on passes on; from version 1 (0.8.2) on the coordinator's own are meant.
 Source: Kafka 0.8.2.2 ``OffsetCommitRequest``, 3.9 ``ConsumerCoordinator``; KIP-88, 320, 345, 447.
 """
 
@@ -29,25 +29,25 @@ IN_KAFKA_SINCE: Final = 1
 """The first version of both that means the coordinator's own offsets."""
 
 STATIC_MEMBERS_SINCE: Final = 7
-"""The first version of OffsetCommit that knows static members."""
+"""The first version of OffsetCommit with static members."""
 
 ALL_AT_ONCE_SINCE: Final = 2
-"""The first version of OffsetFetch that can ask for everything that a group has (0.10.2)."""
+"""The first version of OffsetFetch that can request all offsets of a group (0.10.2)."""
 
 STABLE_SINCE: Final = 7
-"""The first version of OffsetFetch that can wait for transactions that are about to move one."""
+"""The first version of OffsetFetch that can wait for open transactions."""
 
 LEFT_OUT: Final = "the coordinator's answer leaves it out"
-"""What is said of a partition that an answer does not name."""
+"""The reason for a partition that the response does not contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Under which name something is committed.
+    """The identity under which offsets are committed.
 
     Attributes:
-        member_id, generation: of a member; "" and -1 of who is none.
-        instance_id: of a static member; None: it is not one.
+        member_id, generation: those of a member; "" and -1 without membership.
+        instance_id: that of a static member; else None.
     """
 
     member_id: str = ""
@@ -56,11 +56,11 @@ class Signature:
 
 
 NOBODY: Final = Signature()
-"""Who is no member of a group that brokers coordinate."""
+"""The identity of a consumer that is no member of a coordinator's group."""
 
 
 def bounds(*, in_kafka: bool) -> tuple[int, int | None]:
-    """Give the first and the last version of both (None: the newest) that means that place."""
+    """Return the first and the last version for this storage (None: the newest)."""
     return (IN_KAFKA_SINCE, None) if in_kafka else (0, IN_KAFKA_SINCE - 1)
 
 
@@ -71,14 +71,14 @@ def commit_request(
     *,
     retention_ms: int = BROKERS_RETENTION,
 ) -> OffsetCommitRequest:
-    """Make an OffsetCommit, in the order of ``offsets``.
+    """Build an OffsetCommit, in the order of ``offsets``.
 
     Args:
         group_id: the group.
-        offsets: what to store; version 0 drops metadata, and all before 6 the leader's epoch.
-        signature: who commits; version 0 can't say it, and those before ``STATIC_MEMBERS_SINCE``
-            can't be sent for a static member.
-        retention_ms: how long to keep them, for versions 2 to 4; all others leave it to the broker,
+        offsets: the offsets to store; version 0 drops metadata, and all before 6 the leader epoch.
+        signature: the identity; version 0 does not carry it, and versions before
+            ``STATIC_MEMBERS_SINCE`` can't be sent for a static member.
+        retention_ms: how long to keep them, in versions 2 to 4; all others leave it to the broker,
             as the default does.
     """
     return OffsetCommitRequest(
@@ -100,7 +100,7 @@ def commit_request(
 
 
 def commit_codes(response: OffsetCommitResponse) -> dict[TopicPartition, int]:
-    """Read what the answer says of each partition that it names: an error code, or 0."""
+    """Return the error code of each partition in the response, 0 for success."""
     return {
         TopicPartition(topic.topic, partition.partition): partition.error_code
         for topic in response.topics
@@ -115,15 +115,15 @@ def fetch_request(
     version: int,
     stable: bool = True,
 ) -> OffsetFetchRequest:
-    """Make an OffsetFetch.
+    """Build an OffsetFetch.
 
     Args:
         group_id: the group.
-        partitions: whose positions, in this order; None for all that it has
+        partitions: the partitions, in this order; None for all of the group
             (``ALL_AT_ONCE_SINCE``).
-        version: in which it will be sent.
-        stable: whether what an open transaction is about to move is not to be answered yet
-            (``STABLE_SINCE``; before, the last stable offset is the answer).
+        version: the version in which it will be sent.
+        stable: whether to wait for open transactions that are about to move an offset
+            (``STABLE_SINCE``; earlier versions return the last stable offset).
     """
     topics = None
     if partitions is not None:
@@ -138,13 +138,14 @@ def fetch_request(
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """What an answer to OffsetFetch says.
+    """The result of an OffsetFetch.
 
     Attributes:
-        found: the position of each partition that has an answer; None: nothing is committed.
-        codes: the error code of each that has one; UNKNOWN where what is committed is no offset.
-        absurd: what is committed there.
-        code: what is wrong with all of them, 0: nothing. Before version 2 it stands in each.
+        found: the offset of each partition with a result; None: nothing is committed.
+        codes: the error codes by partition; UNKNOWN if the committed value is no offset.
+        absurd: the committed values that are no offsets.
+        code: the error code of the whole response; 0: none. Before version 2, each partition
+            has it.
     """
 
     found: dict[TopicPartition, OffsetAndMetadata | None] = field(default_factory=dict)
@@ -154,11 +155,11 @@ class Positions:
 
     @property
     def all_codes(self) -> frozenset[int]:
-        """Every error code in it."""
+        """All error codes in it."""
         return frozenset((self.code, *self.codes.values())) - {ErrorCode.NONE}
 
     def reason(self, tp: TopicPartition) -> str | None:
-        """Say why it is not known what is committed for that partition; None where it is known."""
+        """Return why a partition's committed offset is unknown; None if it is known."""
         if tp in self.absurd:
             return f"{self.absurd[tp]} is no offset"
         code = self.code or self.codes.get(tp, ErrorCode.NONE)
@@ -168,12 +169,12 @@ class Positions:
 
 
 def positions(response: OffsetFetchResponse, *, unknown_is_none: bool = False) -> Positions:
-    """Read an answer to OffsetFetch.
+    """Read the response to an OffsetFetch.
 
     Args:
-        response: the answer.
-        unknown_is_none: take a partition that the broker does not know for one without an offset,
-            as it is said where offsets are in ZooKeeper.
+        response: the response.
+        unknown_is_none: treat a partition that the broker does not know as one without an offset,
+            as version 0 responds for offsets in ZooKeeper.
     """
     read = Positions(code=response.error_code)
     for topic in response.topics:
@@ -194,9 +195,12 @@ def positions(response: OffsetFetchResponse, *, unknown_is_none: bool = False) -
     return read
 
 
-def _position(number: int, it: OffsetAndMetadata) -> OffsetCommitPartition:
+def _position(number: int, offset: OffsetAndMetadata) -> OffsetCommitPartition:
     return OffsetCommitPartition(
-        partition=number, offset=it.offset, leader_epoch=it.leader_epoch, metadata=it.metadata
+        partition=number,
+        offset=offset.offset,
+        leader_epoch=offset.leader_epoch,
+        metadata=offset.metadata,
     )
 
 

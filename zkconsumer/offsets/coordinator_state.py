@@ -1,12 +1,12 @@
 """What to do next on the way to an answer of a group's offset coordinator; pure. Pure.
 
-A call looks for the coordinator if there is no channel to it, asks, and judges the answer. What
-fails for a reason that passes is tried again after a pause, up to a number of tries (commits) or
-until the time is over (fetches). Only one failure is not counted: a channel from an earlier call
-that turns out to be closed, as 0.8.2 brokers do with connections idle for ten minutes.
+A call looks the coordinator up if there is no connection to it, sends its requests, and judges the
+responses. Retriable failures are retried after a pause, up to a number of tries (commits) or until
+the time is over (fetches). Only one failure is not counted: a connection of an earlier call that
+turns out to be closed, as 0.8.2 brokers do with connections idle for ten minutes.
 
 Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, ``ZookeeperConsumerConnector`` with
-``offsets.storage=kafka``. Unlike there, nothing goes on for ever.
+``offsets.storage=kafka``, which may take for ever.
 """
 
 from collections.abc import Iterable
@@ -17,12 +17,12 @@ from typing import Final, TypeAlias
 from zkconsumer.error_codes import ErrorCode
 
 TOO_OLD_ROUNDS: Final = 3
-"""So many rounds in a row in which every broker hung up at the question: none of them knows it."""
+"""Rounds in a row in which every broker hung up, after which they count as too old."""
 
 LEAST_PAUSE_MS: Final = 20
-"""Also with ``offsets.channel.backoff.ms=0``: a broker that says "later" is not to be hammered."""
+"""Minimum pause, even with ``offsets.channel.backoff.ms=0``, for a broker that needs time."""
 
-_ASK_AGAIN: Final = frozenset(
+_RETRY: Final = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.REQUEST_TIMED_OUT,
@@ -36,48 +36,48 @@ _LOOK_UP: Final = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_
 FINAL_AT_LOOK_UP: Final = frozenset(
     {ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.INVALID_GROUP_ID}
 )
-"""Codes in place of a coordinator that stay, whoever is asked."""
+"""Error codes of a lookup that are the same from every broker."""
 
 
 class ResponseOutcome(Enum):
-    """What an answer is worth."""
+    """What a response means for the call."""
 
-    DONE = "it stands: asking again changes nothing"
-    ASK_AGAIN = "the same coordinator may answer better later"
+    DONE = "it is final: another request changes nothing"
+    RETRY = "the same coordinator may respond better later"
     LOOK_UP = "another broker may be the coordinator by now"
 
 
 def judge(codes: Iterable[int]) -> ResponseOutcome:
-    """The verdict on an answer, from the error codes of all its partitions.
+    """Return the outcome of a response, from the error codes of all its partitions.
 
-    Whether a code passes is not always what ``ErrorCode.retriable`` says, which is about topics:
-    only the coordinator's own troubles count here. Metadata that is too large, a group that is
-    used otherwise, and a topic that is gone stay so.
+    Which codes are retriable differs from ``ErrorCode.retriable``, which is about topics: only
+    the coordinator's own troubles count here. Metadata that is too large, a group with members of
+    another kind, and a deleted topic stay so.
     """
     found = {ErrorCode.of(code) for code in codes}
     if found & _LOOK_UP:
         return ResponseOutcome.LOOK_UP
-    return ResponseOutcome.ASK_AGAIN if found & _ASK_AGAIN else ResponseOutcome.DONE
+    return ResponseOutcome.RETRY if found & _RETRY else ResponseOutcome.DONE
 
 
 def passes(code: int) -> bool:
-    """Return whether this error code is one that passes."""
+    """Return whether this error code is retriable here."""
     return judge((code,)) is not ResponseOutcome.DONE
 
 
-# --- What a try comes to, and what to do then -----------------------------------------------------
+# --- The result of a try, and the next step -------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """What came of one try: a look for the coordinator where it is not known, and a question to it.
+    """The result of one try: a lookup of the coordinator if needed, and its requests.
 
     Attributes:
-        outcome: on the coordinator's answer; None: there was none.
+        outcome: the outcome of the coordinator's response; None: there was none.
         reason: why there was none.
-        closed: the coordinator closed the connection, or had, or could not be connected to.
-        all_hung_up: it was looked for, there were brokers, and each closed the connection instead
-            of answering.
+        closed: whether the coordinator closed the connection, or could not be connected to.
+        all_hung_up: whether it was looked up, there were brokers, and each closed the connection
+            instead of responding.
     """
 
     outcome: ResponseOutcome | None = None
@@ -88,23 +88,23 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Wait so long, maybe not at all; then see ``CoordinatorCall.after_pause``."""
+    """Wait for this time, maybe 0; then see ``CoordinatorCall.after_pause``."""
 
     delay_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The last answer stands, whatever it says."""
+    """End the call with the last response."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestFailed:
-    """No answer is to be had.
+    """End the call without a response.
 
     Attributes:
         reason: the last failure.
-        too_old: the brokers seem not to know the question.
+        too_old: whether the brokers seem not to support the request.
     """
 
     reason: str
@@ -115,11 +115,11 @@ End: TypeAlias = Finish | RequestFailed
 
 
 class CoordinatorCall:
-    """One call: tell it what each try came to, and do what it says, until it ends.
+    """The state of one call: takes the result of each try, and returns the next step.
 
     Args:
-        inherited: whether there is a connection from an earlier call.
-        tries: how often to try in all; None: until the time is over.
+        inherited: whether there is a connection of an earlier call.
+        tries: the limit of tries; None: until the time is over.
         backoff_ms: the pause between two tries.
         deadline_ms: when the time is over.
     """
@@ -135,7 +135,7 @@ class CoordinatorCall:
         self._too_late: End = Finish()
 
     def after(self, tried: Tried, now_ms: int) -> Pause | End:
-        """Say what to do after a try."""
+        """Return the next step after a try."""
         inherited, self._inherited = self._inherited, False
         self._rounds_hung_up = self._rounds_hung_up + 1 if tried.all_hung_up else 0
         if tried.outcome is ResponseOutcome.DONE:
@@ -154,5 +154,5 @@ class CoordinatorCall:
         return Pause(self._backoff_ms)
 
     def after_pause(self, now_ms: int) -> End | None:
-        """Say how the call ends where the pause took longer than it should; None: try again."""
+        """Return the end of the call if the pause took too long; None: try again."""
         return None if now_ms < self._deadline_ms else self._too_late

@@ -1,13 +1,13 @@
-"""Offsets in Kafka and in ZooKeeper, while a group moves from one to the other.
+"""Offsets in Kafka and in ZooKeeper, while a group migrates from one to the other.
 
-To Kafka: let all members, one after the other, run with ``offsets.storage=kafka`` and
-``dual.commit.enabled=true``; then, one after the other, without the latter. To ZooKeeper: all with
-both again, then all with ``offsets.storage=zookeeper``. Members that still know ZooKeeper alone go
-on from what is written there, so the group never stops. On the way to ZooKeeper let each partition
-be held by a member of this kind for a while: the original copies only offsets that move, so that
-of an idle partition would not get there.
+To Kafka: restart all members, one by one, with ``offsets.storage=kafka`` and
+``dual.commit.enabled=true``; then, one by one, without the latter. To ZooKeeper: all with both
+again, then all with ``offsets.storage=zookeeper``. Members that still use ZooKeeper alone go on
+from what is written there, so the group never stops. On the way to ZooKeeper, each partition must
+be owned by a member of this kind for a while: the original copies only offsets that move, so that
+of an idle partition would not be copied.
 
-A group that commits to both can be set back only by lowering the offset in both.
+A group that commits to both can be rewound only by lowering the offset in both.
 
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector`` with ``dual.commit.enabled``.
 """
@@ -25,7 +25,7 @@ class DualOffsetStore:
     """An ``OffsetStore`` over two others.
 
     Args:
-        kafka: is committed to first.
+        kafka: committed to first.
         zookeeper: gets what ``kafka`` accepted.
     """
 
@@ -37,18 +37,18 @@ class DualOffsetStore:
 
     @property
     def expires(self) -> bool:
-        """See ``OffsetStore``: one that forgets is enough."""
+        """See ``OffsetStore``: true if one of the two expires."""
         return self._kafka.expires or self._zookeeper.expires
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """The larger offset of the two, for each partition.
+        """Return the larger of both offsets, for each partition.
 
-        Where one is in error and the other has an offset, that one counts: it was committed, so
-        going on from it loses nothing; at worst, messages come again. Where the other has none,
-        the error stands: what can't be read is not "nothing".
+        If one store has an error and the other an offset, the offset counts: it was committed, so
+        going on from it loses nothing; at worst, messages come again. Without an offset, the error
+        counts: unreadable is not "none".
 
         Raises:
-            ZkConsumerError: one of them could not be read at all.
+            ZkConsumerError: a store could not be read at all.
         """
         in_kafka = self._kafka.fetch(partitions)
         in_zookeeper = self._zookeeper.fetch(partitions)
@@ -61,10 +61,10 @@ class DualOffsetStore:
         retry: bool = False,
         rewind: bool = False,
     ) -> dict[TopicPartition, str | None]:
-        """Commit to Kafka, then what it accepted to ZooKeeper; committed is what both have.
+        """Commit to Kafka, then what it accepted to ZooKeeper; success means that both have it.
 
         Raises:
-            ZkConsumerError: nothing is known about Kafka; ZooKeeper is untouched.
+            ZkConsumerError: the outcome in Kafka is unknown; ZooKeeper is untouched.
         """
         outcome = self._kafka.commit(offsets, retry=retry, rewind=rewind)
         accepted = {tp: offset for tp, offset in offsets.items() if outcome[tp] is None}
@@ -75,17 +75,17 @@ class DualOffsetStore:
         return {tp: _outcome(outcome[tp], copied.get(tp)) for tp in offsets}
 
 
-def larger(one: FetchedOffset, other: FetchedOffset) -> FetchedOffset:
-    """What two stores say about one partition, in one: see ``DualOffsetStore.fetch``."""
-    if one.offset is not None and one.offset == other.offset:
-        # Written as one: what ZooKeeper knows of the write holds for Kafka's copy, too.
-        return replace(one, written_zxid=one.written_zxid or other.written_zxid)
-    if one.offset is not None and other.offset is not None:
-        return one if one.offset > other.offset else other
-    for read in (one, other):
+def larger(first: FetchedOffset, second: FetchedOffset) -> FetchedOffset:
+    """Merge two stores' results for one partition: see ``DualOffsetStore.fetch``."""
+    if first.offset is not None and first.offset == second.offset:
+        # One commit wrote both: what ZooKeeper knows of the write holds for Kafka's copy, too.
+        return replace(first, written_zxid=first.written_zxid or second.written_zxid)
+    if first.offset is not None and second.offset is not None:
+        return first if first.offset > second.offset else second
+    for read in (first, second):
         if read.offset is not None:
             return read
-    errors = [read.error for read in (one, other) if read.error is not None]
+    errors = [read.error for read in (first, second) if read.error is not None]
     return FetchedOffset(None, "; ".join(errors) if errors else None)
 
 

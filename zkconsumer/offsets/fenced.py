@@ -1,21 +1,21 @@
-"""One commit that only the owners of its partitions can make.
+"""One commit that only the owner of the partitions can make.
 
-Each offset is written in one transaction with two checks: that the owner node is as it was when it
-was seen to be our session's, and that the offset node is as we last knew it. So neither a member
-that was held up while its partitions went to others, nor one that was never told, moves a group's
-offset back. What fails is read again and judged:
+Each offset is written in one transaction with two checks: that the owner node is unchanged since it
+was seen to be our session's, and that the offset node is unchanged since we last knew it. So
+neither a member that was delayed while its partitions went to others, nor one that was never told,
+rewinds a group. What fails is read again and judged:
 
-- the value is the one to be written: our own write whose answer was lost, so it is committed;
+- the value is the one to be written: our own write whose response was lost, so it is committed;
 - the owner node is gone, or another session's: refused;
-- a smaller offset, none, or what is no offset: ours is the better one, and is written;
-- a larger offset: somebody else knows more, or we did (a lost answer), so it is kept, unless the
-  caller wants to go back.
+- a smaller offset, none, or an invalid one: ours is better, and is written;
+- a larger offset: another member went further, or we did (a lost response), so it is kept, unless
+  the caller wants to rewind.
 
-The version of a node starts anew when it is deleted and created again, so the check of the owner
-node alone would let a new owner's pass in the moment between reading and writing. By the check of
-the offset node even then nothing is lost that the new owner has committed.
+The version of a node starts again when it is deleted and recreated, so the check of the owner node
+alone would accept a new owner's in the moment between reading and writing. With the check of the
+offset node, nothing that the new owner has committed is lost even then.
 
-Servers before 3.4 know no transactions: there the owners are read, then the offset nodes written by
+Servers before 3.4 have no transactions: there the owners are read, then the offset nodes written by
 version. An owner that changes between the two goes unnoticed as long as it has not committed.
 """
 
@@ -38,31 +38,31 @@ _CHANGED = frozenset(
 
 
 class OwnerGuard(Protocol):
-    """Who may commit: the session that owns the partitions (``GroupRegistry`` is one)."""
+    """Which session may commit: the one that owns the partitions (see ``GroupRegistry``)."""
 
     @property
     def session_id(self) -> int:
-        """The session that made the owner nodes."""
+        """The session that created the owner nodes."""
         ...
 
     def owner_path(self, tp: TopicPartition, /) -> str:
-        """Where a partition's owner node lies."""
+        """Return the path of a partition's owner node."""
         ...
 
     def owner_nodes(
         self, partitions: Sequence[TopicPartition], /, *, anew: bool = False
     ) -> dict[TopicPartition, ZNode | None]:
-        """The owner nodes as they are now; with ``anew`` every one of them is read."""
+        """Return the present owner nodes; with ``anew`` every one of them is read."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KnownNode:
-    """An offset node as it was last seen or written.
+    """An offset node as it was last read or written.
 
     Attributes:
-        version: its data version; None where there was no node.
-        unsure: what was written on top of that without hearing whether it happened.
+        version: its data version; None: there was no node.
+        unsure: data written since with an unknown outcome.
     """
 
     version: int | None
@@ -75,19 +75,19 @@ class KnownNode:
 
     @staticmethod
     def of(node: ZNode | None) -> "KnownNode":
-        """As just read."""
+        """Return the state of a node just read."""
         return KnownNode(None if node is None else node.version)
 
 
 class FencedCommit:
-    """One commit. ``known`` is the book over all commits of one store; it is kept up to date.
+    """One commit. ``known`` is shared by all commits of one store; it is kept up to date.
 
     Args:
         store: the client.
-        paths: the group's.
-        guard: who must own the partitions.
-        known: what is known about offset nodes; a partition that is not in it is read first.
-        rewind: write over a larger offset of somebody else, too.
+        paths: the group's paths.
+        guard: the session that must own the partitions.
+        known: the known offset nodes; others are read first.
+        rewind: whether to overwrite a larger offset that another member committed.
     """
 
     def __init__(
@@ -111,10 +111,10 @@ class FencedCommit:
         self._parent_errors: dict[str, OpError] = {}
 
     def run(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, str | None]:
-        """Write these; gives for each None if it is committed, else why not.
+        """Write these offsets; return for each None if it is committed, else why not.
 
         Raises:
-            RegistryError: no answer in time: each offset may or may not be committed.
+            RegistryError: no response in time: each offset may or may not be committed.
             SessionLost: the session ended.
         """
         self._offsets = offsets
@@ -144,11 +144,11 @@ class FencedCommit:
                 self._outcome[tp] = _not_ours_text(tp, self._guard.owner_path(tp), node)
 
     def _judge(self, partitions: Sequence[TopicPartition]) -> None:
-        """Read offset nodes; what may not be written is refused, what is there is committed."""
+        """Read offset nodes; refuse what may not be written, accept what is there already."""
         nodes = self._store.get_many([self._paths.offset(tp) for tp in partitions])
         for tp, node in zip(partitions, nodes, strict=True):
             if node is not None and not self._may_overwrite(tp, node):
-                # Not noted as known: the next commit must not overwrite it either.
+                # Not recorded as known: the next commit must not overwrite it either.
                 self._outcome[tp] = self._kept_text(tp, node)
                 continue
             self._known[tp] = KnownNode.of(node)
@@ -181,7 +181,7 @@ class FencedCommit:
     # --- writing ------------------------------------------------------------------------------
 
     def _make_parents(self) -> None:
-        """For nodes to be created; what fails here fails the node, and nobody else's."""
+        """Create missing parents; a failure here fails only the nodes below."""
         due = [tp for tp in self._due() if self._known[tp].version is None]
         if not due:
             return
@@ -195,7 +195,7 @@ class FencedCommit:
                 self._parent_errors[op.path] = error
 
     def _send(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Write; gives those that were not written since something changed meanwhile."""
+        """Write; return the partitions not written because something changed meanwhile."""
         if not partitions:
             return []
         try:
@@ -226,7 +226,7 @@ class FencedCommit:
                 again += chunk
             elif not self._refuse(chunk[0], result.errors):
                 failed += chunk
-        # One that can't be written must not keep its fellows from it.
+        # A partition that can't be written must not keep the others from it.
         return failed + (self._send_together(again, 1) if again else [])
 
     def _send_singly(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
@@ -254,7 +254,7 @@ class FencedCommit:
             self._known[tp] = KnownNode(self._known[tp].next_version)
 
     def _refuse(self, tp: TopicPartition, errors: Iterable[OpError | None]) -> bool:
-        """Return whether the write failed for good; then it is refused."""
+        """Record an error that is final; return whether there was one."""
         for error in errors:
             if error is not None and error not in _CHANGED:
                 self._outcome[tp] = error.value

@@ -1,10 +1,10 @@
-"""Commits of owned partitions only, for stores that check nothing themselves.
+"""Commits of owned partitions only, for stores without checks of their own.
 
 This is a check and no fence. ZooKeeper can refuse a write in the very transaction that finds the
-owner changed (``fenced``); Kafka can't. A member that is held up between the look at the owner
+owner changed (``fenced``); Kafka can't. A member that is delayed between the check of the owner
 nodes and the commit, for longer than its session lives, still overwrites what the next owner has
-committed: the group then reads some messages again. The look makes that a matter of milliseconds
-instead of the time since the member last heard of its session.
+committed: the group then reads some messages again. The check reduces that to milliseconds from the
+time since the member last got an event of its session.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,14 +13,14 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset, OffsetStore
 
 StillOwned = Callable[[Sequence[TopicPartition]], Collection[TopicPartition]]
-"""Which of these partitions are ours now, freshly read; may raise ``RegistryError``."""
+"""Returns those of these partitions that are ours now; may raise ``RegistryError``."""
 
 
 class OwnedOnly:
-    """An ``OffsetStore`` that commits only what is still ours.
+    """An ``OffsetStore`` that commits only partitions that are still ours.
 
     Args:
-        store: where the offsets are.
+        store: the store of the offsets.
         still_owned: reads the owner nodes.
     """
 
@@ -39,7 +39,7 @@ class OwnedOnly:
         return self._store.expires
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """See ``OffsetStore``: anybody may read."""
+        """See ``OffsetStore``: anyone may read."""
         return self._store.fetch(partitions)
 
     def commit(
@@ -49,7 +49,7 @@ class OwnedOnly:
         retry: bool = False,
         rewind: bool = False,
     ) -> dict[TopicPartition, str | None]:
-        """Commit what is ours; the rest is refused and not sent.
+        """Commit the offsets of partitions that are ours; refuse the rest without sending them.
 
         Raises:
             RegistryError: the owners can't be read; nothing was sent.

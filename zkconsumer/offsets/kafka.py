@@ -1,18 +1,18 @@
 """Offsets in Kafka: topic ``__consumer_offsets``, through the group's coordinator. 0.8.2 and later.
 
-Entries are forgotten ``offsets.retention.minutes`` (a day) after their last commit, so a member has
-to commit unchanged offsets, too. Nobody checks who commits: see ``guarded``.
+Entries expire ``offsets.retention.minutes`` (a day) after their last commit, so a member has to
+commit unchanged offsets, too. Nothing checks who commits: see ``guarded``.
 
-What a coordinator has acknowledged may be forgotten once: when it dies before the other replicas
-have heard that everybody has the entry, which takes up to half a second, its successor reads on to
-what they have heard of, and gives out the offset before that, or none. An entry is out of danger
-when a later one of the same partition of the offsets topic is acknowledged: so each commit makes
-the one before it safe. While members live on, their next commit mends it. With
-``dual.commit.enabled`` ZooKeeper knows better.
+A commit that the coordinator has acknowledged may be lost once: if it dies before the other
+replicas know that all have the entry, which takes up to half a second, its successor reads only to
+the high watermark it knows, and returns the offset before that, or none. An entry is safe when a
+later one of the same partition of the offsets topic is acknowledged: so each commit makes the
+previous one safe. While members live, their next commit repairs it. With ``dual.commit.enabled``
+ZooKeeper has it.
 
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector`` with ``offsets.storage=kafka``. Unlike there,
-an error of one partition is told instead of taken for "no offset", which would skip messages or
-bring all of them again; and a commit that fails is reported.
+an error of one partition is reported instead of taken for "no offset", which would skip messages or
+deliver all of them again; and a commit that fails is reported.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import RequestTimedOut, TransportError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
-from zkconsumer.offsets.coordinator import Asking, CoordinatorChannel
+from zkconsumer.offsets.coordinator import CoordinatorAttempt, CoordinatorChannel
 from zkconsumer.offsets.coordinator_requests import (
     ALL_AT_ONCE_SINCE,
     IN_KAFKA_SINCE,
@@ -38,10 +38,10 @@ from zkconsumer.offsets.store import FetchedOffset, commit_refusal
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 METADATA_LIMIT: Final = 4096
-"""``offset.metadata.max.bytes`` unless configured, which in spite of its name counts characters."""
+"""Default of ``offset.metadata.max.bytes``, which in spite of its name counts characters."""
 
 UNKNOWN_TRIES: Final = 5
-"""How often a coordinator may say that it does not know a partition until that is believed."""
+"""How often a coordinator may not know a partition before that is believed."""
 
 _OTHER_USE = (
     "members of a new-style consumer group (0.9 and later) use the same group id: give one of the "
@@ -60,9 +60,9 @@ class KafkaOffsetStore:
     """An ``OffsetStore`` in Kafka.
 
     Args:
-        channel: the way to the group's coordinator; whoever made it closes it.
+        channel: the connection to the group's coordinator; its creator closes it.
         commit_max_retries: ``offsets.commit.max.retries``.
-        metadata_limit: how many characters of metadata the brokers take.
+        metadata_limit: the number of metadata characters that the brokers accept.
     """
 
     storage: Final = "kafka"
@@ -84,7 +84,7 @@ class KafkaOffsetStore:
         """Read committed offsets, all in one request; see ``OffsetStore``.
 
         Raises:
-            TransportError: no answer in time, or broken off; what an answer said is told.
+            TransportError: no response in time, or interrupted; says what the last response was.
             UnsupportedVersion: the brokers are older than 0.8.2.
             RegistryError: the brokers could not be listed.
         """
@@ -101,19 +101,18 @@ class KafkaOffsetStore:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         *,
         retry: bool = False,
-        rewind: bool = False,  # noqa: ARG002 - Kafka takes what it gets
+        rewind: bool = False,  # noqa: ARG002 - Kafka accepts any offset
     ) -> dict[TopicPartition, str | None]:
         """Write offsets, whatever was there, all in one request; see ``OffsetStore``.
 
         Args:
-            offsets: what to write.
-            retry: try ``offsets.commit.max.retries`` times more, within the channel's limit, what
-                failed for a reason that passes; the original does so at shutdown only.
+            offsets: the offsets to write.
+            retry: retry up to ``offsets.commit.max.retries`` times, within the channel's limit,
+                what failed with a retriable error; the original does so at shutdown only.
             rewind: makes no difference.
 
         Raises:
-            TransportError: no answer in time, or broken off: nothing, or who knows what, is
-                committed.
+            TransportError: no response in time, or interrupted: some may be committed.
             UnsupportedVersion: the brokers are older than 0.8.2.
             RegistryError: the brokers could not be listed.
         """
@@ -128,33 +127,33 @@ class KafkaOffsetStore:
         except TransportError as error:
             if not commit.responses:
                 raise
-            # A first try had told of some; of the others nothing new is known.
+            # An earlier try had results for some; of the others nothing new is known.
             failed = dict.fromkeys(filter(commit.is_unsettled, wanted), str(error))
         codes = commit.responses
         return outcome | {tp: result(codes.get(tp), _ADVICE) for tp in wanted} | failed
 
-    def _refusal(self, tp: TopicPartition, it: OffsetAndMetadata) -> str | None:
-        length = len(it.metadata.encode("utf-16-be", "surrogatepass")) // 2
+    def _refusal(self, tp: TopicPartition, offset: OffsetAndMetadata) -> str | None:
+        length = len(offset.metadata.encode("utf-16-be", "surrogatepass")) // 2
         if length > self._metadata_limit:
             return (
                 f"its metadata has {length} characters, and the brokers take "
-                f"{self._metadata_limit} (offset.metadata.max.bytes): shorten it"
+                f"{self._metadata_limit} (offset.metadata.max.bytes): shorten offset"
             )
-        if any("\ud800" <= char <= "\udfff" for char in it.metadata):
+        if any("\ud800" <= char <= "\udfff" for char in offset.metadata):
             return "its metadata is not text that UTF-8 can carry"
-        return commit_refusal(tp, it)
+        return commit_refusal(tp, offset)
 
 
 class FetchExchange:
-    """The exchange of a fetch.
+    """Reads the committed offsets of a group.
 
-    A partition that the coordinator does not know is asked for again: one that has just started, or
-    that the news of a new topic has not reached yet, says so though it may have an offset. Taken
-    for "no offset" that would lose messages.
+    A partition that the coordinator does not know is requested again: a coordinator that has just
+    started, or has not heard of a new topic yet, reports that although there may be an offset.
+    Taking that for "no offset" would lose messages.
 
     Args:
         group_id: the group.
-        partitions: whose offsets; None for all that it has, of a coordinator that can tell.
+        partitions: the partitions; None for all of the group, if the coordinator supports that.
     """
 
     def __init__(self, group_id: str, partitions: Collection[TopicPartition] | None) -> None:
@@ -164,7 +163,7 @@ class FetchExchange:
         self._read = Positions()
         self._broker = ""
 
-    def __call__(self, exchange: Asking) -> ResponseOutcome:
+    def __call__(self, exchange: CoordinatorAttempt) -> ResponseOutcome:
         """See ``Exchange``."""
         self._read = positions(exchange.request_hedged(self._request))
         self._broker = str(exchange.broker)
@@ -173,14 +172,14 @@ class FetchExchange:
         if outcome is ResponseOutcome.DONE and ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes:
             self._unknown_tries += 1
             if self._unknown_tries < UNKNOWN_TRIES:
-                return ResponseOutcome.ASK_AGAIN
+                return ResponseOutcome.RETRY
         return outcome
 
     def positions(self) -> Positions:
-        """The last answer.
+        """Return the last response.
 
         Raises:
-            RequestTimedOut: it still says something that passes.
+            RequestTimedOut: it still has a retriable error.
         """
         unsettled = sorted(code for code in self._read.all_codes if passes(code))
         if unsettled:
@@ -197,11 +196,11 @@ class FetchExchange:
 
 
 class CommitExchange:
-    """The exchange of a commit by nobody's member.
+    """Commits offsets without membership.
 
     Args:
         group_id: the group.
-        offsets: what to write.
+        offsets: the offsets to write.
 
     Attributes:
         responses: the last error code of each partition.
@@ -212,8 +211,8 @@ class CommitExchange:
         self._offsets = offsets
         self.responses: dict[TopicPartition, int] = {}
 
-    def __call__(self, exchange: Asking) -> ResponseOutcome:
-        """Write all, or what failed before for a reason that passes."""
+    def __call__(self, exchange: CoordinatorAttempt) -> ResponseOutcome:
+        """Write all offsets, or those that failed before with a retriable error."""
         due = {
             tp: offset
             for tp, offset in self._offsets.items()
@@ -224,21 +223,25 @@ class CommitExchange:
         return judge(self.responses.get(tp, ErrorCode.NONE) for tp in due)
 
     def is_unsettled(self, tp: TopicPartition) -> bool:
-        """Return whether the last answer about it may be another one later."""
+        """Return whether a retry may change the result of a partition."""
         return passes(self.responses.get(tp, ErrorCode.NONE))
 
 
 def fetched(read: Positions, tp: TopicPartition, about: str) -> FetchedOffset:
-    """What an answer says of one partition; ``about`` begins an error."""
+    """Return a response's result for one partition; ``about`` begins the error."""
     reason = read.reason(tp)
     if reason is not None:
         return FetchedOffset(None, f"{about}: {reason}")
-    it = read.found[tp]
-    return FetchedOffset(None) if it is None else FetchedOffset(it.offset, metadata=it.metadata)
+    offset = read.found[tp]
+    return (
+        FetchedOffset(None)
+        if offset is None
+        else FetchedOffset(offset.offset, metadata=offset.metadata)
+    )
 
 
 def result(code: int | None, advice: Mapping[ErrorCode, str] | None = None) -> str | None:
-    """What became of the commit of one partition: why it failed; None: it did not."""
+    """Return why the commit of one partition failed, or None."""
     if code is None:
         return LEFT_OUT
     what_to_do = (advice or {}).get(ErrorCode.of(code))

@@ -1,6 +1,6 @@
 """One plan for a group whose offsets are kept in one place or in two: pure. Pure.
 
-What is wanted is the same in both, since members that commit to both go on from the larger one.
+The wanted offset is the same in both, since members that commit to both go on from the larger one.
 """
 
 from collections.abc import Mapping
@@ -22,22 +22,22 @@ Stored = Mapping[TopicPartition, FetchedOffset]
 
 
 def stores_in_use(stored: Mapping[OffsetStorage, Stored]) -> tuple[OffsetStorage, ...]:
-    """The places in which the group has anything, even if it can't be read."""
+    """Return the storages in which the group has any entry, even an unreadable one."""
     return tuple(
-        place
-        for place, found in stored.items()
+        storage
+        for storage, found in stored.items()
         if any(offset.offset is not None or offset.error for offset in found.values())
     )
 
 
 def merged(stored: Mapping[OffsetStorage, Stored]) -> dict[TopicPartition, FetchedOffset]:
-    """Where the group would go on: of two offsets the larger; an error hides what is beside it.
+    """Return where the group would go on: the larger of two offsets; an error hides others.
 
     Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector.fetchOffsets`` with ``dual.commit.enabled``.
     """
     found: dict[TopicPartition, FetchedOffset] = {}
-    for of_place in stored.values():
-        for tp, offset in of_place.items():
+    for of_storage in stored.values():
+        for tp, offset in of_storage.items():
             before = found.setdefault(tp, offset)
             if before.error is None and (offset.error or _number(offset) > _number(before)):
                 found[tp] = offset
@@ -45,12 +45,12 @@ def merged(stored: Mapping[OffsetStorage, Stored]) -> dict[TopicPartition, Fetch
 
 
 def plan_of_store(overall: OffsetPlan, stored: Stored, *, leads: bool) -> OffsetPlan:
-    """The part of a plan that is carried out in one place.
+    """Return the part of a plan that is carried out in one storage.
 
     Args:
-        overall: what is wanted, by what all places hold together.
-        stored: what this one holds, of every partition of the plan that it holds any of.
-        leads: whether this is the place that tells notes and refusals, which are of all.
+        overall: the plan for all storages together.
+        stored: this storage's entries for the partitions of the plan.
+        leads: whether this is the storage that reports notes and refusals, which concern all.
     """
     return replace(
         overall,
@@ -70,5 +70,5 @@ def _of_store(move: PartitionMove, stored: Stored) -> PartitionMove:
     return replace(move, before=before, fate=fate)
 
 
-def _number(one: FetchedOffset) -> int:
-    return -1 if one.offset is None else one.offset
+def _number(fetched: FetchedOffset) -> int:
+    return -1 if fetched.offset is None else fetched.offset

@@ -1,7 +1,7 @@
 """What the offsets of a group would be set to, before anything is written: pure. Pure.
 
-A plan of the same kind as a migration's, so that it is carried out, proven and undone in the same
-way; only that what is wanted comes from the logs, from a file, or from what is there.
+It is a plan like a migration's, so that it is carried out, verified and undone in the same way; but
+the wanted offsets come from the logs, from a file, or from the present ones.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from zkconsumer.offsets.store import FetchedOffset
 
 
 class LogRange(NamedTuple):
-    """The first offset that a partition's log still has, and the one that its next record gets."""
+    """The log start offset and the log end offset of a partition."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class LogRange(NamedTuple):
 class Outside(StrEnum):
     """What to do with an offset that is not in the log; the values are what users write.
 
-    Left there, the next member starts where its ``auto.offset.reset`` says, which may be the other
+    If kept, the next member starts where its ``auto.offset.reset`` says, which may be the other
     end of the log.
     """
 
@@ -43,21 +43,21 @@ class Outside(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToEarliest:
-    """To the beginning of every log."""
+    """Set to the beginning of every log."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToLatest:
-    """To the end of every log."""
+    """Set to the end of every log."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToTime:
-    """To the first record that is not older than a time; to the end where there is none.
+    """Set to the first record that is not older than a time, or to the end if there is none.
 
     Attributes:
-        found: what the leaders answered; -1 where no record is that new.
-        exact: whether they know times of records; before 0.10.1 they know those of whole segments.
+        found: the leaders' results; -1 if no record is that new.
+        exact: whether they know times of records; before 0.10.1 they know those of segments.
     """
 
     found: Mapping[TopicPartition, int]
@@ -66,21 +66,21 @@ class ToTime:
 
 @dataclass(frozen=True, slots=True)
 class ShiftBy:
-    """So many records on, or back where less than 0."""
+    """Move on by so many records, or back if negative."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class ToOffsets:
-    """To these, such as a file names them."""
+    """Set to these offsets, for example of a file."""
 
     offsets: Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
 class ToCurrent:
-    """To where the group is, into its log where it has left it; to the end where it has none."""
+    """Keep the group's offset, moved into its log if outside; without one, set to the end."""
 
 
 Aim: TypeAlias = ToEarliest | ToLatest | ToTime | ShiftBy | ToOffsets | ToCurrent
@@ -88,12 +88,12 @@ Aim: TypeAlias = ToEarliest | ToLatest | ToTime | ShiftBy | ToOffsets | ToCurren
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Present:
-    """What is there.
+    """The present state of a group and its logs.
 
     Attributes:
-        stored: what the group has, in the place that is to be written.
-        partitions: those that the cluster has.
-        logs: of those partitions whose leaders answered.
+        stored: the group's offsets, in the storage to be written.
+        partitions: the cluster's partitions.
+        logs: the logs of those partitions whose leaders responded.
         members: the living members of the group, each as a text.
     """
 
@@ -105,12 +105,12 @@ class Present:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetPlan:
-    """What is to be written, and what the user should know of it.
+    """The offsets to be written, and what the user should know about them.
 
     Attributes:
-        plan: moves and refusals; nothing may be written while there are any.
-        logs: the logs by which it was made.
-        notes: what is not as one might think, in plain words.
+        plan: moves and refusals; nothing may be written while there are any refusals.
+        logs: the logs that it is based on.
+        notes: surprising facts, in plain words.
     """
 
     plan: MigrationPlan
@@ -118,7 +118,7 @@ class OffsetPlan:
     notes: tuple[str, ...] = ()
 
     def lag(self, tp: TopicPartition, offset: Offset) -> int | None:
-        """How many records there would be left to read from this offset; None: not known."""
+        """Return how many records would be left to read from this offset; None: unknown."""
         if offset is None or tp not in self.logs:
             return None
         return max(0, self.logs[tp].end - offset.offset)
@@ -132,27 +132,26 @@ def plan_offsets(
     outside: Outside | None = None,
     force: bool = False,
 ) -> OffsetPlan:
-    """What each partition has and gets, and why it must not be done.
+    """Return each partition's present and wanted offset, and why it must not be written.
 
     Args:
-        aim: where to.
-        present: what there is.
-        scope: the partitions to set; unless given, all that the group has an offset of, or that a
-            file names.
-        outside: what to do with an offset that is not in the log. Unless given, an offset that
-            is named is refused there, and one that is reckoned is set to the nearest.
-        force: although members are alive, or an entry can't be read, or a log is not known.
+        aim: the wanted position.
+        present: the present state.
+        scope: the partitions to set; None: all with an offset of the group, or in the file.
+        outside: what to do with an offset that is not in the log. None: refuse an offset that was
+            given, and set a computed one to the nearest.
+        force: go on although members are alive, or an entry or a log can't be read.
     """
-    drawing = _Drawing(aim, present, outside or _default_outside(aim), force=force)
+    builder = _PlanBuilder(aim, present, outside or _default_outside(aim), force=force)
     wanted = sorted(_wanted(aim, present) if scope is None else scope)
-    moves = [drawing.move(tp, named=scope is not None) for tp in wanted]
-    refusals, notes = _liveness(present.members, force=force), drawing.notes
+    moves = [builder.move(tp, named=scope is not None) for tp in wanted]
+    refusals, notes = _liveness(present.members, force=force), builder.notes
     if isinstance(aim, ToTime) and not aim.exact:
         notes.append(
             "these brokers know only when whole segments were written: offsets are those of the "
             "segments' beginnings, and more is read again than asked for"
         )
-    refusals += drawing.refusals
+    refusals += builder.refusals
     if not moves:
         refusals.append("there is nothing to set: the group has no offsets; name the topics")
     return OffsetPlan(
@@ -165,10 +164,10 @@ def plan_offsets(
 def named_partitions(
     names: Iterable[str], partitions: Collection[TopicPartition]
 ) -> set[TopicPartition]:
-    """The partitions that ``topic`` or ``topic:0,2`` stand for.
+    """Return the partitions that ``topic`` or ``topic:0,2`` stand for.
 
     Raises:
-        ConfigError: it is written in another way, or there is no such topic.
+        ConfigError: a name has another form, or there is no such topic.
     """
     found: set[TopicPartition] = set()
     for name in names:
@@ -199,7 +198,7 @@ def _default_outside(aim: Aim) -> Outside:
 
 
 def _liveness(members: Sequence[str], *, force: bool) -> list[str]:
-    """A live member goes on from where it is, and its next commit undoes what was set."""
+    """Refuse living members: they go on from where they are, and their next commit undoes this."""
     if not members or force:
         return []
     return [
@@ -208,8 +207,8 @@ def _liveness(members: Sequence[str], *, force: bool) -> list[str]:
     ]
 
 
-class _Drawing:
-    """One plan in the making: refusals and notes gather here."""
+class _PlanBuilder:
+    """One plan in the making, which collects refusals and notes."""
 
     def __init__(self, aim: Aim, present: Present, outside: Outside, *, force: bool) -> None:
         self._aim = aim
@@ -222,18 +221,18 @@ class _Drawing:
             self.notes.append(f"living members will commit over it: {', '.join(present.members)}")
 
     def move(self, tp: TopicPartition, *, named: bool) -> PartitionMove:
-        """What becomes of one partition; ``named`` by the user, so that it must be there."""
+        """Plan one partition; ``named``: by the user, so that it must exist."""
         found = self._present.stored.get(tp, FetchedOffset(None))
         before = offset_in(found)
         if tp not in self._present.partitions:
             if named:
                 self.refusals.append(f"{tp}: the cluster has no such partition")
-            wanted = self._plain(tp)
+            wanted = self._given(tp)
             return PartitionMove(
                 topic_partition=tp, wanted=wanted, before=before, fate=Fate.NO_SUCH_PARTITION
             )
         if found.error is not None and isinstance(self._aim, ToCurrent):
-            # To take it for none would pass over all that is left to read.
+            # To take it for none would skip all that is left to read.
             self.refusals.append(f"{tp}: {found.error}: so where it is, is not known")
             return PartitionMove(topic_partition=tp, wanted=None, before=None, fate=Fate.KEEP)
         if found.error is not None:
@@ -244,12 +243,12 @@ class _Drawing:
         fate = Fate.SAME if same_offset(before, wanted) else Fate.WRITE
         return PartitionMove(topic_partition=tp, wanted=wanted, before=before, fate=fate)
 
-    def _plain(self, tp: TopicPartition) -> Offset:
+    def _given(self, tp: TopicPartition) -> Offset:
         offset = self._aim.offsets.get(tp) if isinstance(self._aim, ToOffsets) else None
         return None if offset is None else OffsetAndMetadata(offset)
 
     def _goal(self, tp: TopicPartition, before: Offset) -> OffsetAndMetadata | None:
-        """Where to; None where that can't be said: then there is a refusal."""
+        """Return the wanted offset; None with a refusal if it is unknown."""
         aim, log = self._aim, self._present.logs.get(tp)
         goal: OffsetAndMetadata | None
         match aim:

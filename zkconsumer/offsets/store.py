@@ -1,4 +1,4 @@
-"""What a place that keeps committed offsets must offer.
+"""The interface of a store of committed offsets.
 
 An offset is always the next one to read.
 """
@@ -13,16 +13,15 @@ from zkconsumer.zk.paths import is_topic_name
 
 @dataclass(frozen=True, slots=True)
 class FetchedOffset:
-    """What the store holds for one partition.
+    """A store's entry for one partition.
 
-    Attributes:
-        offset: the committed offset; None where there is none, or none that can be used.
-        error: why the entry can't be used, with what to do; None where there is nothing wrong.
-        metadata: the committer's text, where the store keeps one.
-        former: an offset is there, but it is of the former topic of this name, which was deleted
-            since: what ``offset`` would be else.
-        written_zxid: the ZooKeeper transaction that wrote it; None where the store has none.
-        topic_czxid: the transaction that created the topic's node, where it was looked up.
+    offset: the committed offset; None: there is none, or it can't be used.
+    error: why the entry can't be used, with what to do; None: no error.
+    metadata: the committer's text, if the store keeps one.
+    former: the offset of the former topic of this name, which was deleted since; ``offset`` is
+        None then.
+    written_zxid: the ZooKeeper transaction that wrote it; None: not in ZooKeeper.
+    topic_czxid: the transaction that created the topic's node, if it was read.
     """
 
     offset: int | None
@@ -34,29 +33,29 @@ class FetchedOffset:
 
 
 class CommittedFurther(str):
-    """Why an offset was not written: somebody else has committed a larger one meanwhile."""
+    """Why an offset was not written: another member has committed a larger one meanwhile."""
 
     __slots__ = ()
 
 
 class OffsetStore(Protocol):
-    """Keeps committed offsets of one group. Thread: the control thread only."""
+    """Keeps committed offsets of one group. Thread: control only."""
 
     @property
     def storage(self) -> str:
-        """Where the offsets are: ``zookeeper``, ``kafka`` or ``both``."""
+        """The storage: ``zookeeper``, ``kafka`` or ``both``."""
         ...
 
     @property
     def expires(self) -> bool:
-        """Whether an offset is forgotten if it is not committed again from time to time."""
+        """Whether an offset expires unless it is committed again from time to time."""
         ...
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """The committed offset of every partition asked for, each with its own error.
+        """Return the committed offset of every requested partition, each with its own error.
 
         Raises:
-            ZkConsumerError: nothing could be read at all.
+            ZkConsumerError: nothing could be read.
         """
         ...
 
@@ -67,21 +66,21 @@ class OffsetStore(Protocol):
         retry: bool = False,
         rewind: bool = False,
     ) -> dict[TopicPartition, str | None]:
-        """Write offsets; for every partition None if it was committed, else why not.
+        """Write offsets; return for every partition None if it was committed, else why not.
 
         Args:
-            offsets: what to write.
-            retry: try again, within the store's limits, what failed for a reason that passes.
-            rewind: the caller wants exactly this, though somebody else committed further.
+            offsets: the offsets to write.
+            retry: retry, within the store's limits, what failed with a retriable error.
+            rewind: overwrite a larger offset that another member committed.
 
         Raises:
-            ZkConsumerError: nothing is known about any of them (no answer, session lost).
+            ZkConsumerError: the outcome of all is unknown (no response, session lost).
         """
         ...
 
 
-def commit_refusal(tp: TopicPartition, it: OffsetAndMetadata) -> str | None:
-    """Why no store takes this; None where there is nothing wrong."""
+def commit_refusal(tp: TopicPartition, offset: OffsetAndMetadata) -> str | None:
+    """Return why no store accepts this offset, or None."""
     if not is_topic_name(tp.topic) or not 0 <= tp.partition < 2**31:
         return f"{tp} can't be a partition of a topic"
-    return None if 0 <= it.offset < 2**63 else f"{it.offset} can't be an offset"
+    return None if 0 <= offset.offset < 2**63 else f"{offset.offset} can't be an offset"

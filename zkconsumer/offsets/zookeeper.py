@@ -1,8 +1,8 @@
-"""Offsets in ZooKeeper: ``/consumers/<group>/offsets/<topic>/<partition>``, bare decimal text.
+"""Offsets in ZooKeeper: ``/consumers/<group>/offsets/<topic>/<partition>``, plain decimal text.
 
-The oldest place, shared with every Scala consumer and with OffsetCommit v0 on the broker. Entries
-never expire, and outlive their topic. ZooKeeper lets anybody write; who should not is kept out by
-``OwnerGuard``, see ``fenced``.
+The oldest storage, shared with every Scala consumer and with OffsetCommit v0 on the broker. Entries
+never expire, and outlive their topic. ZooKeeper lets anyone write; ``OwnerGuard`` keeps out members
+that should not, see ``fenced``.
 """
 
 from collections import Counter
@@ -18,21 +18,21 @@ from zkconsumer.zk.paths import GroupPaths, is_topic_name
 from zkconsumer.zk.store import ZkStore, ZNode
 
 _FEW = 16
-"""Up to so many partitions of a topic are read without looking which are there."""
+"""Up to this number of partitions of a topic, nodes are read without listing them first."""
 
 __all__ = ["OwnerGuard", "ZookeeperOffsetStore"]
 
 
 class ZookeeperOffsetStore:
-    """An ``OffsetStore`` in ZooKeeper; metadata has no place there and is dropped.
+    """An ``OffsetStore`` in ZooKeeper, which can't store metadata: it is dropped.
 
     Args:
         store: the client.
         group_id: the group.
-        guard: lets only the owner of a partition commit it, and never moves an offset back behind
-            what somebody else has committed; ``fetch`` is then to be called after each claim, since
-            a commit builds on what was last fetched or committed. None: whatever is there is
-            overwritten, by whomever, as the original and its tools do.
+        guard: lets only the owner of a partition commit it, and never rewinds an offset that
+            another member has committed; ``fetch`` must then be called after each claim, since a
+            commit builds on what was last fetched or committed. None: anything is overwritten, by
+            anyone, as in the original and its tools.
 
     Raises:
         ConfigError: the group id can't be part of a path.
@@ -51,7 +51,7 @@ class ZookeeperOffsetStore:
         """Read committed offsets. A negative one (tools leave -1) counts as none.
 
         Raises:
-            RegistryError: no answer in time, or access denied.
+            RegistryError: no response in time, or access denied.
             SessionLost: the session ended meanwhile.
         """
         found = self.nodes(partitions)
@@ -60,7 +60,7 @@ class ZookeeperOffsetStore:
         return {tp: self.fetched(tp, node) for tp, node in found.items()}
 
     def nodes(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ZNode | None]:
-        """The offset nodes; of topics with many partitions only those that a listing shows.
+        """Return the offset nodes; of topics with many partitions only those that are listed.
 
         Raises as ``fetch``.
         """
@@ -84,13 +84,13 @@ class ZookeeperOffsetStore:
         """Write offsets; see ``OffsetStore``.
 
         Args:
-            offsets: what to write.
-            retry: makes no difference: what can be tried again here, always is.
-            rewind: the caller means to go back: a larger offset that somebody else has committed
-                is overwritten, too. Without a guard every commit is like that.
+            offsets: the offsets to write.
+            retry: makes no difference: what can be retried here, always is.
+            rewind: overwrite a larger offset that another member committed, too. Without a guard
+                every commit does.
 
         Raises:
-            RegistryError: no answer in time: each offset may or may not be committed.
+            RegistryError: no response in time: each offset may or may not be committed.
             SessionLost: the session ended, or is not the guard's.
         """
         del retry
@@ -121,7 +121,7 @@ class ZookeeperOffsetStore:
         return dict(zip(wanted, self._store.set_or_create_many(items), strict=True))
 
     def fetched(self, tp: TopicPartition, node: ZNode | None) -> FetchedOffset:
-        """What a partition's node says."""
+        """Return the entry of a partition's node."""
         if node is None:
             return FetchedOffset(None)
         offset = parse_offset(node.data)
@@ -134,7 +134,7 @@ class ZookeeperOffsetStore:
         return FetchedOffset(offset if offset >= 0 else None, written_zxid=node.mzxid)
 
 
-def _refusal(tp: TopicPartition, it: OffsetAndMetadata) -> str | None:
+def _refusal(tp: TopicPartition, offset: OffsetAndMetadata) -> str | None:
     if not is_topic_name(tp.topic) or tp.partition < 0:
         return f"{tp} can't be a partition of a topic"
-    return None if 0 <= it.offset < 2**63 else f"{it.offset} can't be an offset"
+    return None if 0 <= offset.offset < 2**63 else f"{offset.offset} can't be an offset"

@@ -13,7 +13,7 @@ from zkconsumer.fetch.core.shared_state import Counters
 from zkconsumer.fetch.polled.engine import EngineStats
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.group.states import GroupSettings
-from zkconsumer.offsets.migration.in_kafka import PATIENCE
+from zkconsumer.offsets.migration.in_kafka import INTERACTIVE
 from zkconsumer.streams.delivery import Delivery
 
 STREAMS = ConsumerConfig(zookeeper_connect="h:2181", group_id="g")
@@ -61,7 +61,7 @@ def test_members_of_a_group_in_zookeeper() -> None:
 
 def test_whoever_moves_a_group_waits_for_an_answer_longer_than_it_pauses() -> None:
     """And for all tries together longer than for one."""
-    assert 0 < PATIENCE.backoff_ms < PATIENCE.timeout_ms < PATIENCE.limit_ms
+    assert 0 < INTERACTIVE.backoff_ms < INTERACTIVE.timeout_ms < INTERACTIVE.limit_ms
 
 
 def test_nothing_is_counted_before_it_happens() -> None:

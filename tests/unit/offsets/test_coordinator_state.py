@@ -8,7 +8,7 @@ from zkconsumer.offsets.coordinator_state import CoordinatorCall, ResponseOutcom
 
 DONE, AGAIN, ELSEWHERE = (
     st.Tried(outcome=outcome)
-    for outcome in (ResponseOutcome.DONE, ResponseOutcome.ASK_AGAIN, ResponseOutcome.LOOK_UP)
+    for outcome in (ResponseOutcome.DONE, ResponseOutcome.RETRY, ResponseOutcome.LOOK_UP)
 )
 HUNG_UP = st.Tried(reason="all hung up", all_hung_up=True)
 SILENT = st.Tried(reason="nobody answers")
@@ -35,12 +35,12 @@ def run(state: CoordinatorCall, *tries: st.Tried, now_ms: int = 0) -> list[st.Pa
     [
         ((), ResponseOutcome.DONE),
         ((0, 0), ResponseOutcome.DONE),
-        ((0, 14), ResponseOutcome.ASK_AGAIN),
+        ((0, 14), ResponseOutcome.RETRY),
         ((14, 16), ResponseOutcome.LOOK_UP),
         ((15,), ResponseOutcome.LOOK_UP),
-        ((7,), ResponseOutcome.ASK_AGAIN),
-        ((19, 12), ResponseOutcome.ASK_AGAIN),
-        ((20,), ResponseOutcome.ASK_AGAIN),
+        ((7,), ResponseOutcome.RETRY),
+        ((19, 12), ResponseOutcome.RETRY),
+        ((20,), ResponseOutcome.RETRY),
         ((12, 0), ResponseOutcome.DONE),
         ((3, 22, 25, 27, 30, -1, 4711), ResponseOutcome.DONE),
     ],

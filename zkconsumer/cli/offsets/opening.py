@@ -14,7 +14,7 @@ from zkconsumer.errors import BrokerError, ConfigError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.migration.group import MigratedGroup
 from zkconsumer.offsets.migration.group_offset_store import GroupOffsetStore
-from zkconsumer.offsets.migration.in_kafka import PATIENCE, KafkaGroupOffsets
+from zkconsumer.offsets.migration.in_kafka import INTERACTIVE, KafkaGroupOffsets
 from zkconsumer.offsets.migration.in_zookeeper import ZookeeperGroupOffsets, partitions_in
 from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.planning import LogRange, ToTime
@@ -151,7 +151,7 @@ class OffsetsCluster:
             with_kafka or any(tp.topic == OFFSETS_TOPIC for tp in self.partitions)
         ):
             timeout_ms, limit_ms = self._access.timeout_ms, self._limit_ms
-            settings = replace(PATIENCE, timeout_ms=timeout_ms, limit_ms=limit_ms)
+            settings = replace(INTERACTIVE, timeout_ms=timeout_ms, limit_ms=limit_ms)
             kafka = KafkaGroupOffsets(self._access.client, self._access.dialer, group_id, settings)
             self._closing.callback(kafka.close)
             storages[OffsetStorage.KAFKA] = kafka

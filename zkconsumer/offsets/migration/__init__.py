@@ -1,1 +1,1 @@
-"""A group's offsets carried from ZooKeeper to Kafka, or back, while nobody reads."""
+"""A group's offsets carried from ZooKeeper to Kafka, or back, while no member is alive."""

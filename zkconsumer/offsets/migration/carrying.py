@@ -1,4 +1,4 @@
-"""Carries out a plan of offsets, and reads back what came of it."""
+"""Carries out a plan of offsets, and reads the result back."""
 
 from collections.abc import Callable, Collection
 
@@ -20,15 +20,15 @@ def carry_out(
     """Write what the plan says, and read it back.
 
     Args:
-        group: whose offsets.
-        target: where to write.
-        plan: what.
-        source_doubts: tells what became of the place where the offsets came from.
-        although: members that may be there, as they were told; None: nobody may.
+        group: the group.
+        target: the store to write to.
+        plan: the plan.
+        source_doubts: returns what changed meanwhile where the offsets came from.
+        although: members that may be alive, as reported; None: none may.
 
     Raises:
-        MigrationRefused: the plan must not be done, or somebody is there; nothing was written.
-        ZkConsumerError: who is there could not be asked; nothing was written.
+        MigrationRefused: the plan has refusals, or members are alive; nothing was written.
+        ZkConsumerError: the members could not be read; nothing was written.
     """
     if plan.refusals:
         raise MigrationRefused(group.group_id, plan.refusals)
@@ -41,7 +41,7 @@ def carry_out(
         outcome = target.write(offsets) if offsets else {}
         errors = {tp: error for tp, error in outcome.items() if error is not None}
     except ZkConsumerError as error:
-        # Some may be written all the same: what is read back tells.
+        # Some may be written all the same: reading back shows.
         errors = dict.fromkeys(offsets, str(error))
     try:
         found = target.fetch(sorted(plan.expected))

@@ -1,4 +1,4 @@
-"""The group whose offsets are set or carried, and who of it is there."""
+"""The group whose offsets are set or carried, and its living members."""
 
 import logging
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from zkconsumer.scope import wait_ms
 
 log = logging.getLogger(__name__)
 
-_LOOK_MS = 250
-"""How often to look whether the last member has gone."""
+_CHECK_INTERVAL_MS = 250
+"""How often to check whether the last member has left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigratedGroup:
-    """Whose offsets, and all places that know of its members or of its offsets.
+    """A group, and all stores that know its members or its offsets.
 
     Attributes:
         group_id: the group.
-        storages: every place to look for members in, whatever the direction: members with
-            offsets in Kafka may be registered in ZooKeeper.
+        storages: every store to read members from, in either direction: members with offsets in
+            Kafka may be registered in ZooKeeper.
         clock: for deadlines.
     """
 
@@ -34,18 +34,18 @@ class MigratedGroup:
     def of(
         cls, group_id: str, *storages: GroupOffsetStore, clock: Clock | None = None
     ) -> "MigratedGroup":
-        """A group whose members only these places know of."""
+        """Return a group whose members only these stores know."""
         return cls(group_id=group_id, storages=storages, clock=clock or SystemClock())
 
     def members(self) -> list[str]:
-        """Who is there, by the word of all places."""
+        """Return the living members, from all stores."""
         return [member for storage in self.storages for member in storage.members()]
 
     def await_silence(self, wait_limit_ms: int) -> None:
-        """Wait until nobody is there.
+        """Wait until no member is alive.
 
         Raises:
-            MigrationRefused: there still is; names them.
+            MigrationRefused: there still are members; names them.
         """
         deadline_ms = self.clock.now_ms() + wait_limit_ms
         reported = False
@@ -64,4 +64,4 @@ class MigratedGroup:
                     "group %s: waiting for members to leave: %s", self.group_id, ", ".join(members)
                 )
                 reported = True
-            wait_ms(min(_LOOK_MS, deadline_ms - self.clock.now_ms()))
+            wait_ms(min(_CHECK_INTERVAL_MS, deadline_ms - self.clock.now_ms()))

@@ -1,4 +1,4 @@
-"""What a place that offsets are carried from or to must offer."""
+"""The interface of a store that offsets are carried from or to."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -9,33 +9,33 @@ from zkconsumer.offsets.store import FetchedOffset
 
 
 class GroupOffsetStore(Protocol):
-    """One group's offsets in one place. Thread: one at a time.
+    """One group's offsets in one storage. Thread: one at a time.
 
     Raises (every method):
-        ZkConsumerError: no answer in time, or access denied.
+        ZkConsumerError: no response in time, or access denied.
     """
 
     @property
     def name(self) -> OffsetStorage:
-        """Which place it is."""
+        """The storage."""
         ...
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
-        """Every offset of the group, of these topics or all; what has none may be left out."""
+        """Return every offset of the group, of these topics or all; others may be left out."""
         ...
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """The offsets of these partitions, every one of them."""
+        """Return the offsets of these partitions, every one of them."""
         ...
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
-        """Set offsets, or take them away (None); why not, where it failed.
+        """Set offsets, or remove them (None); return for each why it failed, or None.
 
-        Where the place can tell, an offset that somebody committed since it was last read here is
-        left alone. A partition may have been written all the same; only reading tells.
+        If the storage can tell, an offset that was committed since it was last read here is left
+        alone. A failed one may have been written all the same; only reading shows.
         """
         ...
 
     def members(self) -> list[str]:
-        """The living members of the group, as far as this place knows of them, each as a text."""
+        """Return the living members of the group that this store knows, each as a text."""
         ...

@@ -1,10 +1,10 @@
-"""A group's offsets in Kafka, for a migration: written by nobody's member, in no generation.
+"""A group's offsets in Kafka, for a migration: written without membership or generation.
 
 From 0.9 on the coordinator itself refuses such a write while the group has members, so one that
-comes in the last moment is not overwritten; 0.8.2 takes whatever comes.
+joins at the last moment is not overwritten; 0.8.2 accepts any write.
 
-An offset can't be taken back in a way that all versions know. Where there was none, -1 is written,
-which every client takes for "no offset", as the coordinator itself says it.
+No request of all versions removes an offset. To restore "none", -1 is written, which every client
+takes for "no offset", as the coordinator itself does.
 """
 
 import random
@@ -18,9 +18,9 @@ from zkconsumer.errors import BrokerError, TransportError
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.offsets.coordinator import (
-    Asking,
     BrokerAccess,
     ChannelSettings,
+    CoordinatorAttempt,
     CoordinatorChannel,
 )
 from zkconsumer.offsets.coordinator_requests import ALL_AT_ONCE_SINCE
@@ -33,7 +33,7 @@ from zkconsumer.wire.messages import describe_groups as dg
 from zkconsumer.wire.negotiation import BrokerVersions
 
 NO_OFFSET: Final = -1
-"""What is read where nothing is stored, and written where nothing shall be."""
+"""The offset of a partition without one, when read and when written."""
 
 _OF_MEMBERS: Final = frozenset(
     {
@@ -42,28 +42,28 @@ _OF_MEMBERS: Final = frozenset(
         ErrorCode.REBALANCE_IN_PROGRESS,
     }
 )
-"""What a commit by nobody is refused with while the group has members."""
+"""Error codes of a commit without membership while the group has members."""
 
 _COMMIT_BYTES: Final = 1 << 18
-"""About how much one commit may take in the coordinator's log, where it becomes one batch: one of
+"""Approximate limit of one commit in the coordinator's log, where it becomes one batch: a batch of
 more than ``message.max.bytes`` (by default 1 MB: some 8000 partitions) is refused as a whole."""
 _ENTRY_BYTES: Final = 64
-"""What one partition's offset takes there beside names and metadata, rather too much."""
+"""The size of one partition's offset there beside names and metadata, generously."""
 _WITHOUT_MEMBERS: Final = frozenset({"Empty", "Dead"})
 
 
-PATIENCE: Final = ChannelSettings(backoff_ms=250)
-"""Somebody waits: it is looked for an answer more often than by a member."""
+INTERACTIVE: Final = ChannelSettings(backoff_ms=250)
+"""A user waits: retries come sooner than those of a member."""
 
 
 class KafkaGroupOffsets:
-    """A ``GroupOffsetStore``.
+    """A ``GroupOffsetStore`` in Kafka.
 
     Args:
-        client: knows the cluster; whoever made it stops it.
-        dialer: connects to the coordinator; the same.
+        client: the cluster's metadata; its creator stops it.
+        dialer: connects to the coordinator; its creator stops it.
         group_id: the group.
-        settings: how patient to be.
+        settings: the time limits.
         clock: for deadlines.
     """
 
@@ -74,7 +74,7 @@ class KafkaGroupOffsets:
         client: ClusterClient,
         dialer: BrokerDialer,
         group_id: str,
-        settings: ChannelSettings = PATIENCE,
+        settings: ChannelSettings = INTERACTIVE,
         clock: Clock | None = None,
     ) -> None:
         self._client = client
@@ -84,11 +84,11 @@ class KafkaGroupOffsets:
         self._channel = CoordinatorChannel(group_id, access, settings, clock=clock)
 
     def close(self) -> None:
-        """Hang up for good."""
+        """Close the connection for good."""
         self._channel.close()
 
     def partitions(self, topics: Collection[str] | None = None) -> frozenset[TopicPartition]:
-        """The partitions that the cluster has; asking creates none."""
+        """Return the partitions of the cluster; creates none."""
         view = self._client.view(None, timeout_ms=self._settings.limit_ms)
         return frozenset(
             TopicPartition(topic, number)
@@ -98,7 +98,7 @@ class KafkaGroupOffsets:
         )
 
     def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
-        """First offset and end of the logs of these partitions, as far as anybody says."""
+        """Return the first offset and the end of these partitions' logs, as far as known."""
         try:
             starts, ends = (
                 self._client.list_offsets(
@@ -107,7 +107,7 @@ class KafkaGroupOffsets:
                 for time in (EARLIEST, LATEST)
             )
         except TransportError:
-            # Nobody leads them just now: there is nothing to be told.
+            # They have no leader at the moment: nothing is known.
             return {}
         return {
             tp: (start.offset, end.offset)
@@ -117,9 +117,9 @@ class KafkaGroupOffsets:
         }
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
-        """See ``GroupOffsetStore``. Before 0.10.2 every partition of the cluster is asked for."""
-        tells_all = self._versions().has(ApiKey.OFFSET_FETCH, at_least=ALL_AT_ONCE_SINCE)
-        found = self._read(None if tells_all else sorted(self.partitions(topics)))
+        """See ``GroupOffsetStore``. Before 0.10.2 every partition of the cluster is requested."""
+        fetches_all = self._versions().has(ApiKey.OFFSET_FETCH, at_least=ALL_AT_ONCE_SINCE)
+        found = self._read(None if fetches_all else sorted(self.partitions(topics)))
         return {
             tp: offset
             for tp, offset in found.items()
@@ -138,19 +138,19 @@ class KafkaGroupOffsets:
             commit = CommitExchange(
                 self._group_id, {tp: offset or nothing for tp, offset in part.items()}
             )
-            # What was written by a try whose answer was lost is written again, and is the same.
+            # A try whose response was lost is repeated, with the same result.
             self._channel.call(commit, tries=None)
             outcome |= {tp: _outcome(commit.responses.get(tp)) for tp in part}
         return outcome
 
     def members(self) -> list[str]:
-        """See ``GroupOffsetStore``: none before 0.9, whose members only ZooKeeper knows of."""
+        """See ``GroupOffsetStore``: none before 0.9, whose members only ZooKeeper knows."""
         if not self._versions().has(ApiKey.DESCRIBE_GROUPS):
             return []
         request = dg.DescribeGroupsRequest(groups=(self._group_id,))
         groups: tuple[dg.DescribedGroup, ...] = ()
 
-        def exchange(coordinator: Asking) -> ResponseOutcome:
+        def exchange(coordinator: CoordinatorAttempt) -> ResponseOutcome:
             nonlocal groups
             groups = coordinator.request_hedged(lambda _: request).groups
             return judge(group.error_code for group in groups)
@@ -167,10 +167,10 @@ class KafkaGroupOffsets:
         return list(view.brokers.values())
 
     def _versions(self) -> BrokerVersions:
-        """What the coordinator serves."""
+        """Return the versions that the coordinator serves."""
         found: list[BrokerVersions] = []
 
-        def exchange(coordinator: Asking) -> ResponseOutcome:
+        def exchange(coordinator: CoordinatorAttempt) -> ResponseOutcome:
             found.append(coordinator.versions())
             return ResponseOutcome.DONE
 
@@ -180,7 +180,7 @@ class KafkaGroupOffsets:
     def _read(
         self, partitions: Collection[TopicPartition] | None
     ) -> dict[TopicPartition, FetchedOffset]:
-        """What is stored for these, or for all that the group has (None)."""
+        """Return the stored offsets of these partitions, or of the whole group (None)."""
         if partitions is not None and not partitions:
             return {}
         exchange = FetchExchange(self._group_id, partitions)
@@ -206,7 +206,7 @@ def _living(group: dg.DescribedGroup) -> list[str]:
 def _parts_of(
     offsets: Mapping[TopicPartition, Offset], group_id: str
 ) -> Iterator[dict[TopicPartition, Offset]]:
-    """Pieces that a coordinator can take, each in one commit."""
+    """Split offsets into commits that a coordinator accepts."""
     part: dict[TopicPartition, Offset] = {}
     used = 0
     for tp, offset in offsets.items():

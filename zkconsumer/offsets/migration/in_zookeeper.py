@@ -1,6 +1,6 @@
-"""A group's offsets in ZooKeeper, for whoever sets them; no member of ours owns anything.
+"""A group's offsets in ZooKeeper, for tools that set them without owning partitions.
 
-What is written is fenced by the versions of the nodes as they were last read, see ``versioned``.
+Writes are fenced by the versions of the nodes as last read, see ``versioned``.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,7 +16,7 @@ from zkconsumer.zk.store import ZkStore
 
 
 class ZookeeperGroupOffsets:
-    """A ``GroupOffsetStore``.
+    """A ``GroupOffsetStore`` in ZooKeeper.
 
     Args:
         store: the client.
@@ -34,7 +34,7 @@ class ZookeeperGroupOffsets:
         self._nodes = VersionedNodes(store, group_id)
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
-        """See ``GroupOffsetStore``. A node that is no partition's is passed over."""
+        """See ``GroupOffsetStore``. Nodes that are no partition's are skipped."""
         found = self._below("offsets")
         wanted = sorted(topic for topic in found if topics is None or topic in topics)
         partitions = [
@@ -55,7 +55,7 @@ class ZookeeperGroupOffsets:
         return self._nodes.write(offsets)
 
     def partitions(self) -> frozenset[TopicPartition]:
-        """The partitions that the cluster has by ZooKeeper's word; none of malformed topics."""
+        """Return the cluster's partitions by ZooKeeper; none of malformed topics."""
         return partitions_in(self._store)
 
     def members(self) -> list[str]:
@@ -82,7 +82,7 @@ class ZookeeperGroupOffsets:
         ]
 
     def _below(self, kind: str) -> dict[str, list[str]]:
-        """The names two steps below, by those one step below."""
+        """Return the names two levels below a node of the group, by those one level below."""
         root = f"{self._paths.root}/{kind}"
         topics = self._store.children_many([root])[0] or []
         names = self._store.children_many([f"{root}/{topic}" for topic in topics])
@@ -90,10 +90,10 @@ class ZookeeperGroupOffsets:
 
 
 def partitions_in(store: ZkStore) -> frozenset[TopicPartition]:
-    """The partitions that the cluster has by ZooKeeper's word; none of malformed topics.
+    """Return the cluster's partitions by ZooKeeper; none of malformed topics.
 
     Raises:
-        RegistryError: no answer in time, or access denied.
+        RegistryError: no response in time, or access denied.
     """
     names = store.children_many([BROKER_TOPICS])[0] or []
     topics = [name for name in names if is_topic_name(name)]

@@ -1,8 +1,8 @@
-"""Carries the offsets of a group from one place to the other while nobody reads.
+"""Carries the offsets of a group from one storage to the other while no member is alive.
 
-The order is what makes it safe: nobody is there; both places are read; the file that undoes it is
-written; nobody is there still; the offsets are written; they are read back. A member that comes in
-between is noticed at the end, and so is a source that moved.
+The order makes it safe: no member is alive; both storages are read; the roll-back file is written;
+still no member is alive; the offsets are written; they are read back. A member that joins in
+between is noticed at the end, and so is a source that changed.
 """
 
 from collections.abc import Collection
@@ -29,11 +29,11 @@ __all__ = ["MigratedGroup", "Migration", "MigrationRequest", "Undoing"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationRequest:
-    """What the user asked for.
+    """The options of a migration.
 
     Attributes:
-        topics: those to be carried; None: all that the group has offsets of.
-        ahead: what to do where the target is further.
+        topics: the topics to be carried; None: all with offsets of the group.
+        ahead: what to do where the target's offset is larger.
         wait_limit_ms: how long to wait for the members to leave.
     """
 
@@ -46,10 +46,10 @@ class Migration:
     """One migration: ``plan``, then ``carry_out``.
 
     Args:
-        group: whose offsets.
-        source: where they are.
-        target: where they shall be.
-        partitions: the partitions that the cluster has.
+        group: the group.
+        source: the store to read from.
+        target: the store to write to.
+        partitions: the partitions of the cluster.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Migration:
         self._seen: dict[TopicPartition, FetchedOffset] = {}
 
     def plan(self, request: MigrationRequest) -> MigrationPlan:
-        """Wait for silence and compare; nothing is written.
+        """Wait until no member is alive, and compare; write nothing.
 
         Raises:
-            MigrationRefused: the group has members still.
+            MigrationRefused: the group still has members.
             ZkConsumerError: something could not be read.
         """
         self._group.await_silence(request.wait_limit_ms)
@@ -84,7 +84,7 @@ class Migration:
         """Write what the plan says, and read it back.
 
         Raises:
-            MigrationRefused: the plan must not be done, or somebody came; nothing was written.
+            MigrationRefused: the plan has refusals, or a member came; nothing was written.
         """
         return carry_out(self._group, self._target, plan, source_doubts=self._source_doubts)
 
@@ -99,13 +99,13 @@ class Migration:
 
 
 class Undoing:
-    """Undoes what was done to a place: ``plan``, then ``carry_out``.
+    """Undoes a change of a group's offsets: ``plan``, then ``carry_out``.
 
     Args:
-        group: whose offsets.
-        target: where was written.
-        roll_back: what its file says.
-        with_members: although members are there.
+        group: the group.
+        target: the store that was written to.
+        roll_back: the content of the roll-back file.
+        with_members: whether members may be alive.
     """
 
     def __init__(
@@ -122,10 +122,10 @@ class Undoing:
         self._although: Collection[str] | None = group.members() if with_members else None
 
     def plan(self, request: MigrationRequest) -> MigrationPlan:
-        """Wait for silence and compare; nothing is written. ``Ahead.SET_BACK`` asks no questions.
+        """Wait until no member is alive, and compare; write nothing. ``SET_BACK`` overwrites.
 
         Raises:
-            MigrationRefused: the group has members still.
+            MigrationRefused: the group still has members.
             ZkConsumerError: something could not be read.
         """
         if self._although is None:
@@ -142,7 +142,7 @@ class Undoing:
         """Write what the plan says, and read it back.
 
         Raises:
-            MigrationRefused: the plan must not be done, or somebody came; nothing was written.
+            MigrationRefused: the plan has refusals, or a member came; nothing was written.
         """
         return carry_out(self._group, self._target, plan, although=self._although)
 

@@ -1,7 +1,7 @@
 """What a migration of offsets is to write, and what came of it: pure. Pure.
 
-An offset means the same in both places: the next one to read. What differs is the metadata, which
-ZooKeeper has no place for, so it is not compared.
+An offset means the same in both storages: the next one to read. Only the metadata differs, which
+ZooKeeper can't store, so it is not compared.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -13,18 +13,18 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset
 
 Offset = OffsetAndMetadata | None
-"""What a place holds, or shall hold, for a partition; None: nothing."""
+"""The present or wanted offset of a partition; None: none."""
 
 
 class OffsetStorage(StrEnum):
-    """Where a group keeps its offsets; the values are what users write."""
+    """The storage of a group's offsets; the values are what users write."""
 
     ZOOKEEPER = "zookeeper"
     KAFKA = "kafka"
 
 
 class Fate(StrEnum):
-    """What the plan says of a partition; the values are what users read."""
+    """What the plan does with a partition; the values are what users read."""
 
     WRITE = "write"
     SAME = "same"
@@ -33,7 +33,7 @@ class Fate(StrEnum):
 
 
 class Ahead(StrEnum):
-    """What to do where the target holds a larger offset than the source."""
+    """What to do where the target has a larger offset than the source."""
 
     REFUSE = "refuse"
     KEEP = "keep"
@@ -44,7 +44,7 @@ class MigrationRefused(ZkConsumerError):
     """The migration was not begun, and nothing was written; each reason says what to do.
 
     Attributes:
-        reasons: all of them.
+        reasons: the reasons.
     """
 
     def __init__(self, group_id: str, reasons: Collection[str]) -> None:
@@ -54,13 +54,13 @@ class MigrationRefused(ZkConsumerError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionMove:
-    """One partition.
+    """The plan for one partition.
 
     Attributes:
-        topic_partition: which.
-        wanted: what the target shall hold.
-        before: what it holds.
-        fate: what is done about it.
+        topic_partition: the partition.
+        wanted: the offset that the target should have.
+        before: the offset that it has.
+        fate: what is done.
     """
 
     topic_partition: TopicPartition
@@ -71,12 +71,12 @@ class PartitionMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationPlan:
-    """What is to be written.
+    """The plan of a migration.
 
     Attributes:
-        moves: every partition that the source has an offset of, in order.
-        refusals: why it must not be done; none where it may.
-        only_in_target: partitions of which the target alone has an offset: they stay as they are.
+        moves: every partition with an offset in the source, in order.
+        refusals: why it must not be carried out; empty if it may.
+        only_in_target: partitions with an offset in the target alone: they stay as they are.
     """
 
     moves: tuple[PartitionMove, ...]
@@ -85,12 +85,12 @@ class MigrationPlan:
 
     @property
     def writes(self) -> dict[TopicPartition, PartitionMove]:
-        """What is to be written, by partition."""
+        """The moves to be written, by partition."""
         return {move.topic_partition: move for move in self.moves if move.fate is Fate.WRITE}
 
     @property
     def expected(self) -> dict[TopicPartition, Offset]:
-        """What the target shall hold in the end, of every partition that it could hold."""
+        """The offsets that the target should have in the end, of all existing partitions."""
         return {
             move.topic_partition: move.before if move.fate is Fate.KEEP else move.wanted
             for move in self.moves
@@ -105,13 +105,13 @@ def plan_migration(
     exists: Callable[[TopicPartition], bool],
     ahead: Ahead = Ahead.REFUSE,
 ) -> MigrationPlan:
-    """Compare both places.
+    """Compare both storages and make a plan.
 
     Args:
-        source: what it holds; an entry without an offset is no offset.
-        target: what it holds, at least of the same partitions.
-        exists: whether the cluster has this partition: offsets of deleted topics stay behind.
-        ahead: what to do where the target is further.
+        source: its offsets; an entry without an offset counts as none.
+        target: its offsets, at least of the same partitions.
+        exists: returns whether the cluster has a partition: offsets of deleted topics are skipped.
+        ahead: what to do where the target's offset is larger.
     """
     refusals = [
         f"{tp}: {error}"
@@ -144,12 +144,12 @@ def plan_roll_back(
     *,
     force: bool = False,
 ) -> MigrationPlan:
-    """Undo a migration.
+    """Make a plan that undoes a migration.
 
     Args:
-        written: of each partition what the target held before, and what was to be written.
-        target: what it holds now.
-        force: also where it holds neither: somebody committed since.
+        written: for each partition the target's offset before, and the one written.
+        target: its present offsets.
+        force: overwrite others, too: offsets that were committed since.
     """
     refusals, moves = [], []
     for tp, (before, after) in sorted(written.items()):
@@ -173,11 +173,11 @@ def plan_roll_back(
 def outside_the_log(
     plan: MigrationPlan, logs: Mapping[TopicPartition, tuple[int, int]]
 ) -> list[str]:
-    """Which of the expected offsets are not in the log any more, and what comes of that.
+    """Return the expected offsets that are no longer in the log, and the consequence.
 
     Args:
-        plan: what the target shall hold.
-        logs: first offset and end of those logs that could be asked for them.
+        plan: the plan.
+        logs: first offset and end of the logs, as far as known.
     """
     reported = []
     for tp, wanted in plan.expected.items():
@@ -193,15 +193,15 @@ def outside_the_log(
 
 
 def offset_in(found: FetchedOffset | None) -> Offset:
-    """What was read, as a value to write."""
+    """Return what was read, as an offset to write."""
     if found is None or found.offset is None:
         return None
     return OffsetAndMetadata(found.offset, found.metadata)
 
 
-def same_offset(one: Offset, other: Offset) -> bool:
-    """Return whether reading goes on from the same place."""
-    return (one.offset if one else None) == (other.offset if other else None)
+def same_offset(first: Offset, second: Offset) -> bool:
+    """Return whether reading goes on from the same offset."""
+    return (first.offset if first else None) == (second.offset if second else None)
 
 
 def _fate(wanted: OffsetAndMetadata, before: Offset, ahead: Ahead) -> Fate:
@@ -225,13 +225,13 @@ def _number(offset: Offset) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a plan, as read back from the target.
+    """The outcome of a plan, as read back from the target.
 
     Attributes:
-        plan: what was to be done.
-        found: what the target holds now, of every partition of the plan that exists.
-        errors: why a write was refused, or what could not be read back.
-        doubts: what happened meanwhile that makes the whole doubtful, such as a member that came.
+        plan: the plan.
+        found: the target's present offsets, of every existing partition of the plan.
+        errors: why writes were refused, or could not be read back.
+        doubts: events that make the outcome doubtful, such as a member that came.
     """
 
     plan: MigrationPlan
@@ -241,7 +241,7 @@ class Outcome:
 
     @property
     def failed(self) -> dict[TopicPartition, str]:
-        """The partitions that don't hold what they shall, and why as far as that is known."""
+        """The partitions without the expected offset, and why, as far as known."""
         failed = {}
         for tp, wanted in self.plan.expected.items():
             found = self.found.get(tp, FetchedOffset(None, "it could not be read back"))
@@ -254,11 +254,11 @@ class Outcome:
 
     @property
     def written(self) -> tuple[TopicPartition, ...]:
-        """The partitions that were to be written, and hold it."""
+        """The partitions that were to be written, and have the offset."""
         failed = self.failed
         return tuple(tp for tp in self.plan.writes if tp not in failed)
 
     @property
     def verified(self) -> bool:
-        """Whether everything is as it shall be, without doubt."""
+        """Whether every offset is as expected, without doubts."""
         return not self.failed and not self.doubts

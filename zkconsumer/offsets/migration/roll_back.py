@@ -1,7 +1,7 @@
-"""The file that undoes what was done to offsets: what there was, and what was to be written. Pure.
+"""The file that undoes a change of offsets: the offsets before, and those written. Pure.
 
-It is written before anything else is, so that it is there whatever happens. JSON, with a version: 1
-where one place of one group is concerned, 2 where several are.
+It is written before any offset, so that it exists whatever happens. JSON, with a version: 1 for one
+storage of one group, 2 for several.
 """
 
 import json
@@ -20,15 +20,14 @@ VERSION_OF_SEVERAL: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollBack:
-    """All that is needed to go back, of one place of one group.
+    """The content of a roll-back file for one storage of one group.
 
     Attributes:
         group_id: the group.
-        target: where was written.
-        zookeeper: the cluster, as ``zookeeper.connect`` names it; "" where it was reached through
-            its brokers alone.
+        target: the storage that was written to.
+        zookeeper: the cluster's ``zookeeper.connect``; "" if it was accessed through brokers alone.
         made_ms: when, in milliseconds since the epoch.
-        written: what each partition held before, and what was to be written.
+        written: each partition's offset before, and the one to be written.
     """
 
     group_id: str
@@ -47,7 +46,7 @@ class RollBack:
         zookeeper: str,
         made_ms: int,
     ) -> "RollBack":
-        """What undoes this plan."""
+        """Return the roll-back of this plan."""
         return cls(
             group_id=group_id,
             target=target,
@@ -58,7 +57,7 @@ class RollBack:
 
 
 def encode_roll_back(roll_back: RollBack) -> str:
-    """The text of the file, one partition a line."""
+    """Return the text of the file, one partition per line."""
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -72,7 +71,7 @@ def encode_roll_back(roll_back: RollBack) -> str:
 
 
 def encode_roll_backs(parts: Sequence[RollBack]) -> str:
-    """The text of a file of one part or of several, all of one cluster and one moment."""
+    """Return the text of a file for one or several roll-backs, of one cluster and time."""
     if len(parts) == 1:
         return encode_roll_back(parts[0])
     head = {
@@ -91,7 +90,7 @@ def encode_roll_backs(parts: Sequence[RollBack]) -> str:
 
 
 def decode_roll_back(text: str, name: str) -> RollBack:
-    """Read a file of one part.
+    """Read a file with one roll-back.
 
     Raises:
         ConfigError: as ``decode_roll_backs``; or it has several.
@@ -105,14 +104,14 @@ def decode_roll_back(text: str, name: str) -> RollBack:
 
 
 def decode_roll_backs(text: str, name: str) -> tuple[RollBack, ...]:
-    """Read the file, whatever it holds.
+    """Read a roll-back file.
 
     Args:
-        text: what it holds.
+        text: its content.
         name: its name, for messages.
 
     Raises:
-        ConfigError: it is no such file, or one of a later version, or damaged.
+        ConfigError: it is no roll-back file, has a later version, or is damaged.
     """
     try:
         parsed: object = json.loads(text)
@@ -143,7 +142,7 @@ def decode_roll_backs(text: str, name: str) -> tuple[RollBack, ...]:
 
 
 def _entries(roll_back: RollBack, indent: str) -> str:
-    """The partitions, each on a line."""
+    """Return the partitions, one per line."""
     lines = [
         json.dumps(
             {

@@ -1,13 +1,12 @@
-"""Offset nodes as they were last read, and writes that happen only on these.
+"""Offset nodes as last read, and writes that only succeed on these.
 
-Nobody who sets offsets by hand owns the partitions, so there is no owner node to check, as there is
-for members (``fenced``). What is checked instead is the version of every offset node: an offset
-that somebody committed after it was read, and after the file that undoes it all was written, is
-never overwritten unseen.
+Tools that set offsets own no partitions, so there is no owner node to check, as for members
+(``fenced``). Instead the version of every offset node is checked: an offset that was committed
+after it was read, and after the roll-back file was written, is never overwritten unseen.
 
-Writes go out in transactions, each all or nothing. One holds as many offsets as ZooKeeper takes at
-a time, which is some hundreds; the first that fails is the last that is tried. Servers before 3.4
-know no transactions: there each offset is written on its own, by version all the same.
+Writes go out in transactions, each all or nothing. One holds as many offsets as ZooKeeper accepts
+at a time, some hundreds; nothing is tried after a failure. Servers before 3.4 have no transactions:
+there each offset is written on its own, by version all the same.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,10 +21,10 @@ from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, ZkStore
 
 TRANSACTION_BYTES: Final = 256 * 1024
-"""About how much one transaction may take: servers refuse one of ``jute.maxbuffer``, a megabyte."""
+"""Approximate limit of a transaction: servers refuse those of ``jute.maxbuffer``, a megabyte."""
 
 _OP_BYTES: Final = 256
-"""What one write takes there beside path and data; a chroot, which nobody here knows, included."""
+"""The size of one write beside path and data, including a chroot, which is unknown here."""
 
 _CHANGED: Final = frozenset({OpError.BAD_VERSION, OpError.NO_NODE, OpError.NODE_EXISTS})
 
@@ -34,7 +33,7 @@ _Step = tuple[TopicPartition, _Write]
 
 
 class VersionedNodes:
-    """Thread: one at a time.
+    """Reads offset nodes, and writes those unchanged since. Thread: one at a time.
 
     Args:
         store: the client.
@@ -51,23 +50,23 @@ class VersionedNodes:
         self._versions: dict[TopicPartition, int | None] = {}
 
     def read(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """The offsets of these partitions; how their nodes are now, counts for the next write.
+        """Return the offsets of these partitions; their nodes' versions count for the next write.
 
         Raises:
-            RegistryError: no answer in time, or access denied.
+            RegistryError: no response in time, or access denied.
         """
         nodes = self._offsets.nodes(partitions)
         self._versions |= {tp: None if node is None else node.version for tp, node in nodes.items()}
         return {tp: self._offsets.fetched(tp, node) for tp, node in nodes.items()}
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
-        """Set offsets, or take them away (None), where the nodes are as they were last read.
+        """Set offsets, or remove them (None), if their nodes are unchanged since they were read.
 
-        Gives for each None if it was written, else why not. What was never read, is read first.
+        Returns for each None if it was written, else why not. Unread partitions are read first.
 
         Raises:
-            RegistryError: no answer in time: each may or may not be written.
-            SessionLost: the same.
+            RegistryError: no response in time: each may or may not be written.
+            SessionLost: as RegistryError.
         """
         outcome: dict[TopicPartition, str | None] = {
             tp: None if offset is None else commit_refusal(tp, offset)
@@ -115,7 +114,7 @@ class VersionedNodes:
 
 
 def _parts_of(steps: Sequence[_Step]) -> Iterator[list[_Step]]:
-    """Pieces that ZooKeeper takes, each in one transaction."""
+    """Split writes into transactions that ZooKeeper accepts."""
     part: list[_Step] = []
     used = 0
     for step in steps:

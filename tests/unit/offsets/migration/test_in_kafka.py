@@ -13,7 +13,7 @@ from zkconsumer.errors import BrokerError, RequestTimedOut
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.offsets.coordinator import ChannelSettings
-from zkconsumer.offsets.migration.in_kafka import PATIENCE, KafkaGroupOffsets
+from zkconsumer.offsets.migration.in_kafka import INTERACTIVE, KafkaGroupOffsets
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
@@ -245,7 +245,7 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
     name = "t" * 200
     script = Accepting(NEW)
     offsets = {TopicPartition(name, at): OffsetAndMetadata(at, "m" * 100) for at in range(10_000)}
-    assert script.storage(PATIENCE).write(offsets) == dict.fromkeys(offsets)
+    assert script.storage(INTERACTIVE).write(offsets) == dict.fromkeys(offsets)
     written = [one for request in script.requested for one in request.topics[0].partitions]
     assert [one.offset for one in written] == list(range(10_000))
     assert max(len(request.topics[0].partitions) for request in script.requested) * 300 < 500_000
