@@ -1,1 +1,1 @@
-"""Brokers and leaders: a snapshot of them, and how to ask for one."""
+"""Brokers and leaders: a snapshot of them, and how to request one."""

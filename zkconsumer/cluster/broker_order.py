@@ -1,4 +1,4 @@
-"""Which brokers to ask, and in which order. Pure."""
+"""The order in which brokers are tried. Pure."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -6,12 +6,12 @@ from zkconsumer.model import Broker
 
 
 class BrokerOrder:
-    """Thread: any.
+    """Orders brokers: those that failed last come last. Thread: any.
 
     Args:
-        bootstrap: known from the start; asked when no other answers, too.
+        bootstrap: the configured brokers; also tried when no other responds.
         shuffle: puts brokers into random order, in place.
-        failed_last: whether a broker failed when it was asked last: such are asked after others.
+        failed_last: returns whether the last request to a broker failed.
     """
 
     def __init__(
@@ -26,19 +26,19 @@ class BrokerOrder:
         self._known: tuple[Broker, ...] = ()
 
     def know(self, brokers: Collection[Broker]) -> None:
-        """These are the live brokers, by their own words. None at all says nothing."""
+        """Set the live brokers, from their metadata. An empty list is ignored."""
         if brokers:
             self._known = tuple(brokers)
 
     def round_of(self, brokers: Sequence[Broker]) -> list[Broker]:
-        """Each of these brokers once, those that failed last at the end."""
+        """Return each of these brokers once, those that failed last at the end."""
         ordered = list(brokers)
         self._shuffle(ordered)
         ordered.sort(key=self._failed_last)
         return ordered
 
     def next_round(self) -> list[Broker]:
-        """Every broker once: those that are known to live, then the rest of the bootstrap."""
+        """Return every broker once: the live ones, then the rest of the bootstrap brokers."""
         known = self._known
         addresses = {(broker.host, broker.port) for broker in known}
         rest = [broker for broker in self._bootstrap if (broker.host, broker.port) not in addresses]

@@ -1,4 +1,4 @@
-"""How long a call goes on trying."""
+"""The time limit of a call with several tries."""
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
@@ -7,13 +7,13 @@ from zkconsumer.cluster.stop_flag import StopFlag
 
 
 class CallDeadline:
-    """The time of one call. Thread: one.
+    """The time limit of one call. Thread: one.
 
     Args:
-        clock: that it is measured by.
-        stop: ends it at once.
+        clock: the clock.
+        stop: ends the call at once.
         limit_ms: for all tries together.
-        backoff_ms: between the first two of them; it doubles, up to a second (KIP-580).
+        backoff_ms: the pause between the first two tries; it doubles, up to a second (KIP-580).
     """
 
     def __init__(self, clock: Clock, stop: StopFlag, *, limit_ms: int, backoff_ms: int) -> None:
@@ -25,13 +25,13 @@ class CallDeadline:
 
     @property
     def left_ms(self) -> int:
-        """What is left of it; 0 when it is over."""
+        """The time left; 0 when it is over."""
         if self._stop.is_set:
             return 0
         return max(0, self._deadline_ms - self._clock.now_ms())
 
     def pause(self) -> bool:
-        """Wait until the next try; False where there is to be none."""
+        """Wait until the next try; return False if there must be none."""
         pause_ms = self._backoff.delay_ms(self._pauses, 0)
         self._pauses += 1
         if self.left_ms <= pause_ms:

@@ -1,6 +1,6 @@
-"""Asks a cluster what a consumer has to know: leaders, ends of logs, coordinators.
+"""Requests what a consumer needs of a cluster: leaders, ends of logs, coordinators.
 
-Every call blocks for a bounded time, and tries again meanwhile what may work later.
+Every call blocks for a bounded time, and retries meanwhile what may succeed later.
 Source: Kafka 3.9 ``NetworkClient.DefaultMetadataUpdater``, ``OffsetFetcher``.
 """
 
@@ -39,16 +39,16 @@ log = logging.getLogger(__name__)
 _ABOUT = "asking the cluster"
 
 _FIRST_NOT_TO_CREATE = 4
-"""The first version of Metadata that can ask for a topic without creating it."""
+"""The first version of Metadata that can request a topic without creating it."""
 
 
 class Described(NamedTuple):
-    """What one broker said of the cluster.
+    """A broker's description of the cluster.
 
     Attributes:
-        response: in full: with replicas, and with what is wrong where something is.
-        view: the same, as who leads what.
-        versions: what that broker serves.
+        response: the whole response, with replicas and error codes.
+        view: the same as a view of leaders.
+        versions: the versions that the broker serves.
     """
 
     response: MetadataResponse
@@ -57,23 +57,23 @@ class Described(NamedTuple):
 
 
 class ClusterClient:
-    """Thread: any; each call uses connections of its own.
+    """Sends requests to whichever brokers can respond. Thread: any; calls share no connection.
 
     Args:
         dialer: opens connections, by a twin that is stopped with this client; or a pool of them,
             which stays the caller's.
-        bootstrap: whom to ask as long as nothing is known; their ids are below 0.
-        request_timeout_ms: how long one broker may take for one answer.
-        retry_backoff_ms: between two rounds of trying; there is no second one in a call with no
-            more time than this, for callers who count their tries themselves.
+        bootstrap: the brokers to try while none is known; their ids are below 0.
+        request_timeout_ms: how long one broker may take for one response.
+        retry_backoff_ms: between two rounds of tries; a call with no more time than this has a
+            single round, for callers that count their own tries.
         clock: for deadlines.
-        shuffle: puts brokers into random order, in place, so that not all ask the same one.
-        idle_per_broker: so many connections are kept for the next question; 0: each has its own.
+        shuffle: puts brokers into random order, in place, to spread the load.
+        idle_per_broker: the number of idle connections kept for each broker.
 
     Attributes:
-        connections: where they come from and go back to.
-        release: which Kafka that broker is that told last who leads; None before one did.
-        no_zookeeper: whether its cluster has no ZooKeeper; None likewise.
+        connections: the pool of connections.
+        release: the Kafka release of the broker that sent the last metadata; None before that.
+        no_zookeeper: whether its cluster has no ZooKeeper; None before that.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line
@@ -117,41 +117,41 @@ class ClusterClient:
         timeout_ms: int,
         allow_auto_create: bool = False,
     ) -> ClusterView:
-        """Who leads these topics.
+        """Return the leaders of these topics.
 
         Args:
-            topics: whose; None for all that there are. One that does not exist is in ``errors``.
+            topics: the topics; None: all. Those that don't exist are in ``errors``.
             timeout_ms: for all tries together.
-            allow_auto_create: let the broker create what does not exist, if it is set up so. Where
-                it can't be told not to (before 0.11), it is asked about all topics instead.
+            allow_auto_create: let the broker create missing topics, if it is configured so. Brokers
+                that can't be told not to (before 0.11) are asked for all topics instead.
 
         Raises:
-            TransportError: no broker answered in time; names each and why. Or this was stopped.
-            AuthenticationFailed: a broker and we don't agree on who we are.
-            UnsupportedVersion, ProtocolError, BrokerError: no broker can be understood.
+            TransportError: no broker responded in time, with the reasons; or this was stopped.
+            AuthenticationFailed: a broker refuses our credentials, or we its.
+            UnsupportedVersion, ProtocolError, BrokerError: no broker's response can be used.
         """
         deadline = self._deadline(timeout_ms)
         return self._view(topics, deadline, allow_auto_create=allow_auto_create)
 
     def view_by(self, brokers: Sequence[Broker], topics: Collection[str]) -> ClusterView:
-        """Who leads these topics, by the word of one of these brokers; one round, no pauses.
+        """Return the leaders of these topics from one of these brokers; one round, no pauses.
 
-        Brokers that are set up so create topics that do not exist.
+        Brokers that are configured so create topics that do not exist.
 
         Args:
-            brokers: whom to ask, in any order: those that ZooKeeper names now.
-            topics: must not be empty, which to a broker of 0.8 means all topics.
+            brokers: the brokers to try, in any order: those registered in ZooKeeper now.
+            topics: must not be empty, which means all topics to a broker of 0.8.
 
         Raises:
-            LocalProtocolError: there is no topic to ask about.
-            BrokerError: the broker refused the whole question because of one illegal topic name.
+            LocalProtocolError: there are no topics.
+            BrokerError: the broker refused the whole request for one illegal topic name.
             ZkConsumerError: as ``view``.
         """
         if not topics:
             raise LocalProtocolError("a question about leaders has to name topics (field topics)")
         if not brokers:
             raise ConnectFailed("no broker is registered, so none can be asked for metadata")
-        # Who is asked last, and that is for the second time, has as long as the first one.
+        # The last broker, on its second try, has as much time as the first one.
         silences_ms = 2 * len(brokers) * first_dial_ms(self._request_timeout_ms)
         reported = self._request_round(
             _metadata_request(topics, creating=True),
@@ -163,7 +163,7 @@ class ClusterClient:
         return reported.view
 
     def description(self, *, timeout_ms: int) -> Described:
-        """All brokers, topics and replicas, in a broker's own words; nothing is created.
+        """Return all brokers, topics and replicas, as one broker describes them; create nothing.
 
         Args:
             timeout_ms: for all tries together.
@@ -180,7 +180,7 @@ class ClusterClient:
         timeout_ms: int,
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> Mapping[TopicPartition, TimedOffset | int]:
-        """The first offset of each partition that is not older than a time; or an end of the log.
+        """Return the first offset of each partition not older than a time, or an end of the log.
 
         Args:
             times: ms since the epoch, ``EARLIEST`` or ``LATEST``.
@@ -188,12 +188,11 @@ class ClusterClient:
             isolation: with ``READ_COMMITTED``, ``LATEST`` is the last stable offset.
 
         Returns:
-            An answer for every partition. A number is its error code: either one that asking again
-            does not help against, or (``ErrorCode.of(code).retriable``) the last one that was met
-            when the time was over.
+            A result for every partition. A number is its error code: a final one, or the last
+            retriable one (``ErrorCode.of(code).retriable``) when the time was over.
 
         Raises:
-            UnsupportedVersion: a leader is older than 0.10.1, and a real time was asked for.
+            UnsupportedVersion: a leader is older than 0.10.1, and a real time was requested.
             ZkConsumerError: as ``view``.
         """
         deadline = self._deadline(timeout_ms)
@@ -202,20 +201,20 @@ class ClusterClient:
     def segment_starts(
         self, times: Mapping[TopicPartition, int], *, timeout_ms: int, max_offsets: int = 1
     ) -> Mapping[TopicPartition, tuple[int, ...] | int]:
-        """The offsets at which segments of each log begin: all that brokers before 0.10.1 know.
+        """Return the offsets at which log segments begin: all that brokers before 0.10.1 know.
 
         Args:
             times: ms since the epoch, ``EARLIEST`` or ``LATEST``.
             timeout_ms: for all tries together.
-            max_offsets: how many offsets of each partition, at most.
+            max_offsets: the maximum number of offsets per partition.
 
         Returns:
-            For every partition the offsets, the largest first: starts of the segments that were
-            last written to by that time, and the end of the log, if that has come by then. A number
-            is its error code, as of ``list_offsets``.
+            For every partition the offsets, the largest first: starts of the segments last written
+            by that time, and the end of the log, if it existed by then. A number is its error code,
+            as of ``list_offsets``.
 
         Raises:
-            UnsupportedVersion: a leader is one of Kafka 4, which can't be asked like this any more.
+            UnsupportedVersion: a leader is of Kafka 4, which does not support this any more.
             ZkConsumerError: as ``view``.
         """
         deadline = self._deadline(timeout_ms)
@@ -224,16 +223,16 @@ class ClusterClient:
     def epoch_ends(
         self, requested: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
     ) -> Mapping[TopicPartition, EpochEnd | int | None]:
-        """Where leader epochs ended.
+        """Return where leader epochs ended.
 
         Args:
-            requested: the leader's epoch as we know it (-1: not known), and the epoch whose end is
+            requested: the leader epoch as we know it (-1: unknown), and the epoch whose end is
                 wanted.
             timeout_ms: for all tries together.
 
         Returns:
             For every partition the end; or an error code as in ``list_offsets``; or None: its
-            leader (before 2.3) can't say it to a consumer.
+            leader (before 2.3) does not serve this to consumers.
 
         Raises:
             ZkConsumerError: as ``view``.
@@ -242,11 +241,11 @@ class ClusterClient:
         return self._leaders.epoch_ends(requested, deadline)
 
     def coordinator(self, group_id: str, *, timeout_ms: int) -> Broker | int:
-        """The broker that coordinates a group: one try, with whichever broker answers first.
+        """Return the coordinator of a group: one try, by whichever broker responds first.
 
         Returns:
-            The broker; or the error code that came instead (``COORDINATOR_NOT_AVAILABLE`` while
-            the cluster makes the topic that it keeps offsets in).
+            The broker; or an error code (``COORDINATOR_NOT_AVAILABLE`` while the cluster creates
+            the offsets topic).
 
         Raises:
             UnsupportedVersion: the brokers are older than 0.8.2.
@@ -256,9 +255,9 @@ class ClusterClient:
         return self._request_round(lookup, self._deadline(timeout_ms), {}).coordinator
 
     def coordinator_of_offsets(self, *, timeout_ms: int) -> Broker:
-        """A broker that carries groups' offsets to ZooKeeper: any does, of 0.8.1 to 3.x.
+        """Return a broker that passes groups' offsets on to ZooKeeper: any of 0.8.1 to 3.x does.
 
-        For brokers that know no coordinators. One try, as ``coordinator``; nothing is looked up.
+        For brokers without coordinators. One try, as ``coordinator``; nothing is looked up.
 
         Raises:
             UnsupportedVersion: the brokers are of 0.8.0.
@@ -275,13 +274,13 @@ class ClusterClient:
         return self._request_round(lookup, self._deadline(timeout_ms), {})
 
     def stop(self) -> None:
-        """Wake whoever is in a call, and fail any later one. Idempotent. Thread: any."""
+        """Interrupt all calls, and fail later ones. Idempotent. Thread: any."""
         self._stop.set()
         if self._own is not None:
             self._own.stop()
 
     def why_unreachable(self, broker: Broker) -> str | None:
-        """Why a leader gave no answer to the last question about offsets; None where it did."""
+        """Return why a leader did not respond to the last request about offsets, or None."""
         return self._leaders.why_unreachable(broker)
 
     def _deadline(self, timeout_ms: int) -> CallDeadline:
@@ -292,7 +291,7 @@ class ClusterClient:
     def _view_within(
         self, topics: frozenset[str], deadline: CallDeadline, *, new: bool
     ) -> ClusterView:
-        """A view that has these topics: the last one, unless that lacks some, or is not ``new``."""
+        """Return a view with these topics: the last one, unless it lacks some or ``new`` is set."""
         last = self._last_view
         if not new and topics <= last.partitions.keys():
             return last
@@ -314,7 +313,7 @@ class ClusterClient:
             except TransportError as error:
                 if not deadline.pause():
                     raise
-                # Said at once: a wrong address would otherwise look as if nothing were to be read.
+                # Logged at once: a wrong address would otherwise look like an empty topic.
                 self._repeats.happened(_ABOUT, f"{error}; trying again")
             else:
                 self._repeats.works(_ABOUT)
@@ -333,8 +332,8 @@ class ClusterClient:
         reasons: dict[Broker, str],
         brokers: Sequence[Broker] | None = None,
     ) -> T:
-        """Ask one broker after the other, until one answers; ``reasons``: why each did not."""
-        asking = RequestRound(
+        """Try brokers one by one, until one responds; add to ``reasons`` why others failed."""
+        request_round = RequestRound(
             lookup,
             pool=self.connections,
             brokers=self._order.next_round() if brokers is None else brokers,
@@ -343,38 +342,39 @@ class ClusterClient:
             clock=self._clock,
             reasons=reasons,
         )
-        return asking.request()
+        return request_round.request()
 
 
 def _metadata_request(topics: Collection[str] | None, *, creating: bool) -> RoundRequest[Described]:
-    """Ask who leads."""
+    """Build the request for leaders."""
 
-    def spares(connection: NegotiatedConnection) -> bool:
+    def can_spare(connection: NegotiatedConnection) -> bool:
         return connection.version_of(MetadataRequest) >= _FIRST_NOT_TO_CREATE
 
     def is_by_name(connection: NegotiatedConnection) -> bool:
         version = connection.version_of(MetadataRequest)
-        return topics is not None and (creating or spares(connection)) and bool(topics or version)
+        return (
+            topics is not None and (creating or can_spare(connection)) and bool(topics or version)
+        )
 
     def request(connection: NegotiatedConnection) -> MetadataRequest:
         version = connection.version_of(MetadataRequest)
         by_name = topics is not None and is_by_name(connection)
         names = tuple(sorted(topics or ())) if by_name else all_topics(version)
-        may_create = creating if spares(connection) else True
+        may_create = creating if can_spare(connection) else True
         return MetadataRequest(topics=names, allow_auto_topic_creation=may_create)
 
     def read(connection: NegotiatedConnection, response: MetadataResponse) -> Described:
         codes = {topic.error_code for topic in response.topics}
         if codes == {ErrorCode.INVALID_TOPIC} and not response.brokers:
-            # In 0.8 one such name keeps it from saying anything of the others.
+            # In 0.8 one such name keeps the broker from describing the others.
             raise BrokerError(
                 ErrorCode.INVALID_TOPIC,
                 "Metadata",
                 f"{connection.broker}: one of these topic names is illegal: {_some(topics or ())}",
             )
         if not response.brokers and connection.versions.generation is None:
-            # It has just started. (In 0.8 it may also be that there is no topic: nothing to wait
-            # for.)
+            # It has just started. (A broker of 0.8 may also have no topics: don't wait for those.)
             raise ConnectFailed(f"{connection.broker}: knows of no brokers yet")
         view = from_metadata(response, version=connection.version_of(MetadataRequest))
         if topics is not None and not is_by_name(connection):

@@ -1,8 +1,8 @@
-"""Connections to many brokers: taken out to be used, kept a while when idle.
+"""Connections to many brokers: taken to be used, kept for a while when idle.
 
-One is taken out while it is in use, so it never has two users; only an idle one is kept. It belongs
-to the process that opened it: a forked child leaves its parent's alone, without even closing them,
-since that would say goodbye in the parent's name, and opens its own.
+A connection is taken while in use, so it never has two users; only idle ones are kept. It belongs
+to the process that opened it: a forked child leaves its parent's alone, without even closing them
+(which would end them for the parent), and opens its own.
 """
 
 import logging
@@ -20,7 +20,7 @@ from zkconsumer.repeats import Repeats
 log = logging.getLogger(__name__)
 
 _KEPT_IDLE_MS = 60_000
-"""A machine that vanished says nothing: what was idle for longer is not trusted any more."""
+"""A vanished machine sends nothing: connections idle for longer are not trusted."""
 
 IDLE_PER_BROKER = 2
 
@@ -28,12 +28,12 @@ T = TypeVar("T")
 
 
 class ConnectionPool:
-    """Thread: any.
+    """A pool of connections to brokers. Thread: any.
 
     Args:
         dialer: opens connections, by a twin that is stopped with this pool.
-        clock: for how long a connection was idle.
-        idle_per_broker: so many connections are kept for the next question; 0: each has its own.
+        clock: measures how long a connection was idle.
+        idle_per_broker: the number of idle connections kept for each broker.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class ConnectionPool:
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """Without any connection, and with a lock that nobody holds."""
+        """Reset: no connections, and a new lock."""
         self._process_id = os.getpid()
         self._dialer = self._origin.twin()
         self._repeats = Repeats(log, self._clock)
@@ -57,19 +57,19 @@ class ConnectionPool:
         self._failed: set[Broker] = set()
 
     def _leave_to_parent(self) -> None:
-        """In a forked child: forget what is the parent's."""
+        """Drop the parent's connections in a forked child."""
         if os.getpid() != self._process_id:
             _PARENTS.append((self._idle, self._in_use))
             self._begin_anew()
 
     def failed_last(self, broker: Broker) -> bool:
-        """Return whether the last attempt with that broker failed: better ask it after others."""
+        """Return whether the last attempt with that broker failed, so that others go first."""
         return broker in self._failed
 
     def call(
         self, broker: Broker, request: Callable[[NegotiatedConnection], T], *, timeout_ms: int
     ) -> T:
-        """Ask over an idle connection; over a new one, where there is none, or that one is gone.
+        """Run a request over an idle connection; over a new one if there is none, or it is closed.
 
         Raises:
             ZkConsumerError: as ``BrokerDialer.dial``, and what ``request`` raises.
@@ -79,14 +79,14 @@ class ConnectionPool:
             try:
                 return self._used(idle, request)
             except ConnectionLost:
-                # Closed while nobody looked, most likely: says nothing of the broker now.
+                # Closed while idle, most likely: that does not mean that the broker is down.
                 self._check_running(broker)
         return self._used(self._dial(broker, timeout_ms), request)
 
     def take(self, broker: Broker, *, timeout_ms: int) -> NegotiatedConnection:
-        """A connection, dialled where none is idle; it has to be given back.
+        """Take an idle connection, or dial; it must be given back.
 
-        One that was idle may have been closed by the broker meanwhile.
+        The broker may have closed an idle connection meanwhile.
 
         Raises:
             ZkConsumerError: as ``BrokerDialer.dial``.
@@ -94,7 +94,7 @@ class ConnectionPool:
         return self.take_or_dial(broker, timeout_ms=timeout_ms)[0]
 
     def take_or_dial(self, broker: Broker, *, timeout_ms: int) -> tuple[NegotiatedConnection, bool]:
-        """Give a connection, as ``take``, and whether it was idle."""
+        """Take a connection, as ``take``; return also whether it was idle."""
         idle = self._take(broker)
         if idle is not None:
             return idle, True
@@ -102,7 +102,7 @@ class ConnectionPool:
         return self._dial(broker, timeout_ms), False
 
     def give_back(self, connection: NegotiatedConnection) -> None:
-        """Keep a connection that is sound; close one that waits for an answer still."""
+        """Keep a sound connection; close one with a pending response."""
         self._leave_to_parent()
         with self._lock:
             self._in_use.discard(connection)
@@ -120,7 +120,7 @@ class ConnectionPool:
             connection.close()
 
     def keep(self, broker: Broker | None) -> None:
-        """Close what is idle, but for one connection to this broker."""
+        """Close all idle connections, except one to this broker."""
         self._leave_to_parent()
         with self._lock:
             there = [] if broker is None else self._idle.pop(broker, [])
@@ -136,11 +136,11 @@ class ConnectionPool:
 
     @property
     def stopped(self) -> bool:
-        """Whether it is of no use any more."""
+        """Whether it was stopped."""
         return self._stopped
 
     def stop(self) -> None:
-        """Close all connections, and dial no more; whoever waits for one wakes. Idempotent."""
+        """Close all connections, and dial no more; interrupts waiting threads. Idempotent."""
         self._leave_to_parent()
         self._stopped = True
         self._dialer.stop()
@@ -183,7 +183,7 @@ class ConnectionPool:
         try:
             connection = self._dialer.dial(broker, timeout_ms=timeout_ms)
         except TransportError as error:
-            # Once, until it works: an address that is good only elsewhere looks like an empty log.
+            # Once, until it works: an address that only others can reach looks like an empty log.
             if broker.id >= 0 and not self._stopped:
                 text = f"{broker}, as the cluster calls it, can't be reached: {error}"
                 self._repeats.happened(f"connecting to {broker}", text)

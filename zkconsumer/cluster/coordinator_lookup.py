@@ -1,4 +1,4 @@
-"""Who coordinates a group: the question for a ``RequestRound``."""
+"""The lookup of a group's coordinator, for a ``RequestRound``."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from zkconsumer.wire.messages.find_coordinator import (
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorLookup:
-    """An answer.
+    """The result of a lookup.
 
     Attributes:
-        by: the broker that says so.
-        coordinator: the coordinator; or the error code that came instead.
+        by: the broker that responded.
+        coordinator: the coordinator, or an error code.
     """
 
     by: Broker
@@ -25,7 +25,7 @@ class CoordinatorLookup:
 
 
 def who_coordinates(group_id: str) -> RoundRequest[CoordinatorLookup]:
-    """Make the question; asking creates the topic of offsets where there is none (see 0.8.2)."""
+    """Build the lookup; it makes brokers create the offsets topic if missing (see 0.8.2)."""
     request = FindCoordinatorRequest(group_id=group_id)
 
     def read(

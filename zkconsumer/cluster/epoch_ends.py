@@ -1,4 +1,4 @@
-"""Questions to leaders about where leader epochs ended, to find what was truncated. Pure.
+"""Requests to leaders for the ends of leader epochs, to detect truncated logs. Pure.
 
 Source: Kafka 3.9 ``OffsetsForLeaderEpochUtils``; KIP-320.
 """
@@ -23,11 +23,11 @@ from zkconsumer.wire.offsets import is_offset_or_none
 
 @dataclass(frozen=True, slots=True)
 class EpochEnd:
-    """The largest epoch not above the asked one; both -1 where the leader has no such.
+    """The largest epoch not above the requested one; both -1 if the leader has none.
 
     Attributes:
         epoch: the leader epoch.
-        end_offset: behind its last record.
+        end_offset: the offset after its last record.
     """
 
     epoch: int
@@ -37,11 +37,10 @@ class EpochEnd:
 def epochs_request(
     requested: Mapping[TopicPartition, tuple[int, int]],
 ) -> OffsetForLeaderEpochRequest:
-    """What to ask the leader of all these partitions.
+    """Build the request to the leader of all these partitions.
 
     Args:
-        requested: the leader's epoch as we know it (-1: not known), and the epoch whose end is
-            wanted.
+        requested: the leader epoch as we know it (-1: unknown), and the epoch whose end is wanted.
     """
     by_topic: dict[str, list[EpochPartition]] = {}
     for tp, (current, epoch) in requested.items():
@@ -58,18 +57,18 @@ def epochs_request(
 
 
 def read_epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEnd | int]:
-    """Where each partition's epoch ended, or its error code.
+    """Return where each partition's epoch ended, or its error code.
 
-    UNKNOWN, which may pass, is said of what is neither an end nor none.
+    Invalid offsets get UNKNOWN, which is retriable.
     """
     return {
-        TopicPartition(topic.topic, result.partition): _read_one(result)
+        TopicPartition(topic.topic, result.partition): _read_partition(result)
         for topic in response.topics
         for result in topic.partitions
     }
 
 
-def _read_one(result: AnsweredEpoch) -> EpochEnd | int:
+def _read_partition(result: AnsweredEpoch) -> EpochEnd | int:
     if result.error_code != ErrorCode.NONE:
         return result.error_code
     if not is_offset_or_none(result.end_offset) or result.leader_epoch < NO_EPOCH:

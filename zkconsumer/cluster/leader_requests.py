@@ -1,4 +1,4 @@
-"""Asks the leaders of many partitions, all brokers at once, until each partition has its answer."""
+"""Sends requests to the leaders of many partitions in parallel, until each has its result."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,23 +33,23 @@ A = TypeVar("A")
 
 
 class ViewOf(Protocol):
-    """Gives the leaders."""
+    """Returns a view with the leaders."""
 
     def __call__(self, topics: frozenset[str], deadline: CallDeadline, *, new: bool) -> ClusterView:
-        """A view that has these topics; ``new``: asked for now."""
+        """Return a view with these topics; ``new``: requested now."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RequestKind(Generic[Q, A]):
-    """One kind of question.
+    """One kind of request to leaders.
 
     Attributes:
-        request: what to ask a leader about these partitions.
-        at_least: the first version that can carry it.
-        may_lack: whether a broker without such a version is an answer: None.
-        read: the answers in a response of some version.
-        at_most: the last version that means the same.
+        request: builds the request for a leader's partitions.
+        at_least: returns the first usable version.
+        may_lack: whether None is the result if a broker has no such version.
+        read: reads the results from a response of a version.
+        at_most: the last version with the same meaning.
     """
 
     request: Callable[[Mapping[TopicPartition, Q], ClusterView], Request[Any]]
@@ -61,7 +61,7 @@ class _RequestKind(Generic[Q, A]):
 
 @dataclass(frozen=True, slots=True)
 class _Sent(Generic[Q]):
-    """A question on its way; ``was_idle``: over a connection that the broker may have closed."""
+    """A request in flight; ``was_idle``: on a connection that the broker may have closed."""
 
     connection: NegotiatedConnection
     in_flight: InFlight[Any]
@@ -70,11 +70,11 @@ class _Sent(Generic[Q]):
 
 
 class LeaderRequests:
-    """Thread: any.
+    """Sends requests to partition leaders. Thread: any.
 
     Args:
         pool: connections.
-        view_of: who leads.
+        view_of: returns a view with the leaders.
         request_timeout_ms: how long one broker may take.
         clock: for deadlines.
     """
@@ -100,48 +100,48 @@ class LeaderRequests:
         deadline: CallDeadline,
     ) -> dict[TopicPartition, TimedOffset | int]:
         """See ``ClusterClient.list_offsets``."""
-        lookup: _RequestKind[int, TimedOffset] = _RequestKind(
+        kind: _RequestKind[int, TimedOffset] = _RequestKind(
             request=lambda part, view: times_request(part, view.named_epochs, isolation),
             at_least=least_version,
             may_lack=False,
             read=lambda response, version: read_times(response, version=version),
         )
-        responses = self._request(lookup, times, deadline)
+        responses = self._request(kind, times, deadline)
         return {tp: response for tp, response in responses.items() if response is not None}
 
     def segment_starts(
         self, times: Mapping[TopicPartition, int], max_offsets: int, deadline: CallDeadline
     ) -> dict[TopicPartition, tuple[int, ...] | int]:
         """See ``ClusterClient.segment_starts``."""
-        lookup: _RequestKind[int, tuple[int, ...]] = _RequestKind(
+        kind: _RequestKind[int, tuple[int, ...]] = _RequestKind(
             request=lambda part, _: offsets_request(part, max_offsets=max_offsets),
             at_least=lambda _: 0,
             may_lack=False,
             read=lambda response, _: _listed(read_offset_lists(response)),
             at_most=0,
         )
-        responses = self._request(lookup, times, deadline)
+        responses = self._request(kind, times, deadline)
         return {tp: response for tp, response in responses.items() if response is not None}
 
     def epoch_ends(
         self, requested: Mapping[TopicPartition, tuple[int, int]], deadline: CallDeadline
     ) -> dict[TopicPartition, EpochEnd | int | None]:
         """See ``ClusterClient.epoch_ends``."""
-        lookup: _RequestKind[tuple[int, int], EpochEnd] = _RequestKind(
+        kind: _RequestKind[tuple[int, int], EpochEnd] = _RequestKind(
             request=lambda part, _: epochs_request(part),
             at_least=lambda _: FIRST_VERSION_FOR_CONSUMERS,
             may_lack=True,
             read=lambda response, _: read_epoch_ends(response),
         )
-        return self._request(lookup, requested, deadline)
+        return self._request(kind, requested, deadline)
 
     def _request(
         self,
-        lookup: _RequestKind[Q, A],
+        kind: _RequestKind[Q, A],
         requested: Mapping[TopicPartition, Q],
         deadline: CallDeadline,
     ) -> dict[TopicPartition, A | int | None]:
-        """An answer for every partition; those that time ran out for have their last error."""
+        """Return a result for every partition; after the time-out, the last error."""
         done: dict[TopicPartition, A | int | None] = {}
         waiting = dict(requested)
         last: dict[TopicPartition, int] = {}
@@ -153,11 +153,11 @@ class LeaderRequests:
             except TransportError:
                 if not new:
                     raise
-                # The time is over, which is no reason to lose what was answered within it.
+                # The time is over: keep what was received within it.
                 break
-            for tp, response in self._round(lookup, waiting, view, deadline).items():
+            for tp, response in self._round(kind, waiting, view, deadline).items():
                 if isinstance(response, int) and ErrorCode.of(response).retriable:
-                    # That the time was over says less than what was there before.
+                    # A time-out says less than the error before it.
                     if deadline.left_ms > 0 or tp not in last:
                         last[tp] = response
                 else:
@@ -170,12 +170,12 @@ class LeaderRequests:
 
     def _round(
         self,
-        lookup: _RequestKind[Q, A],
+        kind: _RequestKind[Q, A],
         waiting: Mapping[TopicPartition, Q],
         view: ClusterView,
         deadline: CallDeadline,
     ) -> dict[TopicPartition, A | int | None]:
-        """Ask every leader once: all are asked before the first answer is waited for."""
+        """Send a request to every leader, then wait for all responses."""
         responses: dict[TopicPartition, A | int | None] = {}
         by_leader: dict[Broker, dict[TopicPartition, Q]] = {}
         for tp, request in waiting.items():
@@ -187,46 +187,47 @@ class LeaderRequests:
         taken: list[NegotiatedConnection] = []
         sent: list[_Sent[Q]] = []
         try:
-            # Who failed before may keep us waiting: the others are asked by then.
+            # Leaders that failed before may block: send to the others first.
             for leader in sorted(by_leader, key=self._pool.failed_last):
                 part = by_leader[leader]
                 try:
-                    sent.append(self._sent(lookup, leader, part, view, deadline, taken))
+                    sent.append(self._sent(kind, leader, part, view, deadline, taken))
                 except TransportError as error:
                     responses.update(self._failed(leader, part, error))
                 except UnsupportedVersion:
-                    if not lookup.may_lack:
+                    if not kind.may_lack:
                         raise
                     responses.update(dict.fromkeys(part))
             for sent_round in sent:
-                reported = self._on_response(lookup, sent_round, deadline, taken)
+                reported = self._on_response(kind, sent_round, deadline, taken)
                 responses.update(reported)
         finally:
-            # Who was answered last: that its other connection was closed says nothing of a broker.
+            # Connections with a response last: another one that was closed must not mark the
+            # broker.
             for connection in sorted(taken, key=lambda connection: connection.is_idle):
                 self._pool.give_back(connection)
         return responses
 
     def _sent(
         self,
-        lookup: _RequestKind[Q, A],
+        kind: _RequestKind[Q, A],
         leader: Broker,
         part: Mapping[TopicPartition, Q],
         view: ClusterView,
         deadline: CallDeadline,
         taken: list[NegotiatedConnection],
     ) -> _Sent[Q]:
-        connection, in_flight, was_idle = self._begun(
-            lookup.request(part, view),
+        connection, in_flight, was_idle = self._begin(
+            kind.request(part, view),
             leader,
             self._limit_ms(deadline),
             taken,
-            at_least=lookup.at_least(part),
-            at_most=lookup.at_most,
+            at_least=kind.at_least(part),
+            at_most=kind.at_most,
         )
         return _Sent(connection, in_flight, part, was_idle)
 
-    def _begun(
+    def _begin(
         self,
         request: Request[Any],
         leader: Broker,
@@ -236,7 +237,7 @@ class LeaderRequests:
         at_least: int,
         at_most: int | None,
     ) -> tuple[NegotiatedConnection, InFlight[Any], bool]:
-        """Send a request; the last tells whether its connection was idle."""
+        """Send a request; return also whether its connection was idle."""
         while True:
             connection, was_idle = self._pool.take_or_dial(leader, timeout_ms=limit_ms)
             taken.append(connection)
@@ -245,7 +246,7 @@ class LeaderRequests:
                     request, timeout_ms=limit_ms, at_least=at_least, at_most=at_most
                 )
             except ConnectionLost:
-                # Brokers close what is idle: that says nothing of this one.
+                # Brokers close idle connections: that does not mean that this broker is down.
                 if not was_idle:
                     raise
             else:
@@ -259,25 +260,25 @@ class LeaderRequests:
 
     def _on_response(
         self,
-        lookup: _RequestKind[Q, A],
+        kind: _RequestKind[Q, A],
         sent: _Sent[Q],
         deadline: CallDeadline,
         taken: list[NegotiatedConnection],
     ) -> Mapping[TopicPartition, A | int]:
-        """Wait for an answer; where the leader is silent, ask it once more."""
+        """Wait for a response; if the leader is silent, send the request once more."""
         in_flight, leader, quiet_ms = sent.in_flight, sent.connection.broker, self._quiet_ms
         is_alone, was_idle = True, sent.was_idle
 
         def hedge(failure: ZkConsumerError | None) -> Sent[NegotiatedConnection, Any] | None:
             nonlocal is_alone, was_idle
-            # One that was idle may have been closed while nobody looked: it does not count.
+            # A connection closed while idle does not count as a failure.
             if not (isinstance(failure, ConnectionLost) and was_idle):
                 if failure is not None or not is_alone:
                     return None
                 is_alone = False
             limit_ms = min(quiet_ms, self._limit_ms(deadline))
             version = in_flight.version
-            second, again, was_idle = self._begun(
+            second, again, was_idle = self._begin(
                 in_flight.request, leader, limit_ms, taken, at_least=version, at_most=version
             )
             return Sent(second, again)
@@ -295,7 +296,7 @@ class LeaderRequests:
         except TransportError as error:
             return self._failed(leader, sent.part, error)
         self._unreachable.pop(leader, None)
-        reported = lookup.read(response, sent.in_flight.version)
+        reported = kind.read(response, sent.in_flight.version)
         unknown = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return {tp: reported.get(tp, unknown) for tp in sent.part}
 
@@ -308,7 +309,7 @@ def _listed(lists: OffsetLists) -> dict[TopicPartition, tuple[int, ...] | int]:
 
 
 def _why_leaderless(view: ClusterView, tp: TopicPartition) -> int:
-    """The error code that stands for a partition without a leader."""
+    """Return the error code for a partition without a leader."""
     code = view.errors.get(tp.topic, ErrorCode.NONE) or view.leaderless.get(tp)
     if code is None:
         return int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

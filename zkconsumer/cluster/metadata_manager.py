@@ -1,4 +1,4 @@
-"""Keeps a view of the cluster current: the thread that asks for metadata.
+"""Keeps a view of the cluster current, by a thread that requests metadata.
 
 Source: Kafka 3.9 ``Metadata``, ``NetworkClient.DefaultMetadataUpdater``.
 """
@@ -26,25 +26,27 @@ _ABOUT = "asking for metadata"
 
 
 class MetadataManager:
-    """Asks for metadata when it is old, when somebody wants more of it, and when it proved wrong.
+    """Requests metadata when it is old, when more is needed, and when it proved wrong.
 
-    It rests until ``begin``, ``watch`` or ``update`` is called. Thread: any.
+    It is idle until ``begin``, ``watch`` or ``update`` is called. Thread: any.
 
     Args:
-        client: asks.
+        client: sends the requests.
         scope: owns the thread.
         refresh_ms: ``metadata.max.age.ms``: how old a view may get.
-        backoff_ms: ``retry.backoff.ms``: between two questions, at least; see ``RefreshPace``.
-        on_change: told every view that differs from the one before, in the keeper's thread; it
+        backoff_ms: ``retry.backoff.ms``: minimum interval between requests; see ``RefreshPace``.
+        on_change: called with every view that differs from the last one, in the manager's thread;
             must not block.
-        on_failure: told why nobody answers, each time anew, in the keeper's thread; as above.
-        metadata_timeout_ms: how long one question may take, all tries included.
-        allow_auto_create: let brokers that are set up so create what is watched and missing.
+        on_failure: called with the error of each failed request, in the manager's thread; must not
+            block.
+        metadata_timeout_ms: how long one request may take, with all tries.
+        allow_auto_create: let brokers that are configured so create watched topics that are
+            missing.
         clock: for ages.
 
     Attributes:
-        view: the last one; empty before the first.
-        failure: why nobody answered the last question; None where somebody did.
+        view: the last view; empty before the first.
+        failure: the error of the last request; None: it succeeded.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -86,17 +88,16 @@ class MetadataManager:
         scope.spawn("metadata", self._run, stop=self.stop)
 
     def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
-        """Ask about these topics in the caller's thread, and watch them from now on.
+        """Request the metadata of these topics in the caller's thread, and watch them.
 
-        To be called before anything else is, if at all: what others hear of it comes in this
-        thread, too.
+        To be called first, if at all: ``on_change`` is called in this thread, too.
 
         Args:
-            topics: to know about; with none it is the brokers alone.
+            topics: the topics; if empty, only the brokers are requested.
             timeout_ms: for all tries together.
 
         Raises:
-            ZkConsumerError: nobody answered, or not as is needed; see ``ClusterClient.view``.
+            ZkConsumerError: no usable response; see ``ClusterClient.view``.
         """
         with self._lock:
             self._watched = topics
@@ -108,7 +109,7 @@ class MetadataManager:
         self._wake.put(None)
 
     def watch(self, topics: frozenset[str] | None) -> None:
-        """Know about these topics from now on; None: about all. Asks at once, if it is more."""
+        """Watch these topics from now on; None: all. Requests added ones at once."""
         with self._lock:
             before = self._watched
             self._watched = topics
@@ -118,21 +119,21 @@ class MetadataManager:
             self.update()
 
     def is_new(self, tp: TopicPartition) -> bool | None:
-        """Whether it came to be since its topic is watched; None: nobody has answered yet."""
+        """Return whether a partition was created since its topic is watched; None: unknown."""
         with self._lock:
             if self._watched is not None and tp.topic not in self._watched:
                 return False
             return self._new.is_new(tp, self._clock.now_ms())
 
     def update(self) -> None:
-        """Ask soon: what is known proved wrong, or is not enough."""
+        """Request metadata soon: what is known proved wrong, or is not enough."""
         self._wanted = True
         self._wake.put(None)
 
     def wait_for(self, ready: Callable[[ClusterView], bool], timeout_ms: int) -> bool:
-        """Wait until a view is as wanted; whether it is. Does not ask by itself.
+        """Wait until a view satisfies ``ready``; return whether it does. Sends no request.
 
-        Ends early, with False, when the keeper stops.
+        Ends early, with False, when the manager stops.
         """
         mailbox: Mailbox[None] = Mailbox()
         deadline_ms = self._clock.now_ms() + timeout_ms
@@ -148,9 +149,9 @@ class MetadataManager:
             self._waiting.discard(mailbox)
 
     def stop(self) -> None:
-        """Ask the thread to end, also while it waits for an answer. Idempotent.
+        """Ask the thread to end, even while it waits for a response. Idempotent.
 
-        That stops the client, too: whoever else asks with it has to be done by then.
+        That stops the client, too: other users of it must be done by then.
         """
         self._stopped = True
         self._client.stop()
@@ -158,15 +159,15 @@ class MetadataManager:
         self._wake_waiting()
 
     def _run(self) -> None:
-        while self._rest():
-            # Before asking: what is wanted from here on may not be in the answer.
+        while self._await_next():
+            # Before the request: what is added from here on may not be in its response.
             self._wanted = False
             self._wake.drain()
             self._sent_ms = self._clock.now_ms()
             self._request()
 
-    def _rest(self) -> bool:
-        """Wait until it is time to ask; False: to end."""
+    def _await_next(self) -> bool:
+        """Wait until a request is due; return False to end."""
         while not self._stopped:
             now_ms, sent_ms = self._clock.now_ms(), self._sent_ms
             if sent_ms is None:
@@ -195,16 +196,16 @@ class MetadataManager:
         self._wake_waiting()
 
     def _take(self, view: ClusterView, watched: frozenset[str] | None, took_ms: int) -> None:
-        """Somebody answered, after so long."""
+        """Publish a view that was received after ``took_ms``."""
         self.failure = None
         self._repeats.works(_ABOUT)
         before = self.view
         now_ms = self._clock.now_ms()
         current = self._vanished.kept(before, kept_current(before, view), watched, now_ms)
         with self._lock:
-            # Before it is published: who acts on a partition may ask whether it is new.
+            # Before the view is published: users of it may call ``is_new``.
             self._new.saw(current, watched, now_ms)
-            # What is not watched any more was forgotten, and is not to come back with this.
+            # Forget again what is no longer watched.
             self._new.watch(self._watched)
         self.view = current
         missing = _is_missing(view) or self._vanished.some
@@ -214,9 +215,9 @@ class MetadataManager:
             self._on_change(self.view)
 
     def _report_missing(self, view: ClusterView) -> None:
-        """Say once of a topic that it isn't there: a misspelt name looks like an empty one.
+        """Log once that a topic does not exist: a misspelt name looks like an empty topic.
 
-        Not of one that was there before: brokers that start know of nothing for a moment.
+        Not for one that existed before: brokers that just started know no topics for a moment.
         """
         self._reported_topics |= view.partitions.keys()
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -231,7 +232,7 @@ class MetadataManager:
 
 
 def _is_missing(view: ClusterView) -> bool:
-    """Return whether some of it may be there later: a topic, or a leader."""
+    """Return whether a topic or a leader is missing, and may appear later."""
     return bool(view.leaderless) or any(
         ErrorCode.of(code).retriable for code in view.errors.values()
     )

@@ -1,4 +1,4 @@
-"""Questions to leaders about offsets of their logs, starts of segments and ends, and the answers.
+"""Requests to leaders for offsets of their logs, starts of segments and ends, and the responses.
 
 Source: Kafka 0.8.2.2 ``KafkaApis.fetchOffsetsBefore``. Pure.
 """
@@ -19,13 +19,13 @@ from zkconsumer.wire.offsets import is_offset
 
 @dataclass(frozen=True, slots=True)
 class OffsetLists:
-    """An answer.
+    """The result of such a request.
 
     Attributes:
-        offsets: of each partition without an error the offsets, the largest first: starts of the
-            segments that were last written to by the time asked about, and the end of the log, if
-            that has come by then. None at all is an answer.
-        errors: the error code of each other partition; UNKNOWN where what it answers is no offset.
+        offsets: for each partition without an error the offsets, the largest first: starts of the
+            segments last written by the requested time, and the end of the log, if it existed by
+            then. May be empty.
+        errors: the error code of each other partition; UNKNOWN for invalid offsets.
     """
 
     offsets: Mapping[TopicPartition, tuple[int, ...]]
@@ -35,11 +35,11 @@ class OffsetLists:
 def offsets_request(
     times: Mapping[TopicPartition, int], *, max_offsets: int = 1
 ) -> ListOffsetsRequest:
-    """What to ask the leader of all these partitions.
+    """Build the request to the leader of all these partitions.
 
     Args:
         times: milliseconds since the epoch, ``LATEST_TIMESTAMP`` or ``EARLIEST_TIMESTAMP``.
-        max_offsets: how many offsets of each partition, at most.
+        max_offsets: the maximum number of offsets per partition.
     """
     by_topic: dict[str, list[ListOffsetsPartition]] = {}
     for (topic, partition), time_ms in times.items():
@@ -56,7 +56,7 @@ def offsets_request(
 
 
 def read_offset_lists(response: ListOffsetsResponse) -> OffsetLists:
-    """What the leader answered."""
+    """Read a leader's response."""
     offsets: dict[TopicPartition, tuple[int, ...]] = {}
     errors: dict[TopicPartition, int] = {}
     for topic in response.topics:

@@ -1,7 +1,7 @@
-"""Questions to leaders for one offset of each partition, by time, in every version. Pure.
+"""Requests to leaders for one offset of each partition, by time, in every version. Pure.
 
-Before 0.10.1 a broker knows the two ends alone; what it answers to a real time are starts of
-segments, which is another question (``offset_lists``).
+Before 0.10.1 a broker knows the two ends alone; for a real time it returns starts of segments,
+which is another request (``offset_lists``).
 Source: Kafka 3.9 ``OffsetFetcherUtils``; KIP-79, KIP-207, KIP-320.
 """
 
@@ -30,12 +30,12 @@ __all__ = ["EARLIEST", "LATEST", "TimedOffset", "least_version", "read_times", "
 
 @dataclass(frozen=True, slots=True)
 class TimedOffset:
-    """An offset that was asked for by time.
+    """An offset found by time.
 
     Attributes:
-        offset: of the first record that is not older, or an end; -1 where there is no such record.
+        offset: that of the first record that is not older, or an end; -1: no such record.
         timestamp: that record's, in ms since the epoch; -1 for an end.
-        leader_epoch: that record's, None where the broker does not tell it.
+        leader_epoch: that record's; None: not in the response.
     """
 
     offset: int
@@ -44,7 +44,7 @@ class TimedOffset:
 
 
 def least_version(times: Mapping[TopicPartition, int]) -> int:
-    """The first version of ListOffsets that understands these times."""
+    """Return the first version of ListOffsets that supports these times."""
     requested = set(times.values())
     if MAX_TIMESTAMP in requested:
         return 7
@@ -56,12 +56,12 @@ def times_request(
     leader_epochs: Mapping[TopicPartition, int],
     isolation: IsolationLevel,
 ) -> ListOffsetsRequest:
-    """What to ask the leader of all these partitions.
+    """Build the request to the leader of all these partitions.
 
     Args:
         times: milliseconds since the epoch, ``LATEST`` or ``EARLIEST``.
-        leader_epochs: as far as known: a leader of another epoch refuses to answer.
-        isolation: whose end is asked for: with ``READ_COMMITTED`` the last stable offset.
+        leader_epochs: as far as known: a leader of another epoch refuses the request.
+        isolation: with ``READ_COMMITTED``, ``LATEST`` is the last stable offset.
     """
     by_topic: dict[str, list[ListOffsetsPartition]] = {}
     for tp, time_ms in times.items():
@@ -83,18 +83,18 @@ def times_request(
 def read_times(
     response: ListOffsetsResponse, *, version: int
 ) -> dict[TopicPartition, TimedOffset | int]:
-    """The offset of each partition that was answered, or its error code.
+    """Return the offset of each partition in the response, or its error code.
 
-    UNKNOWN, which may pass, is said of what is no offset.
+    Invalid offsets get UNKNOWN, which is retriable.
     """
     return {
-        TopicPartition(topic.topic, result.partition): _read_one(result, version)
+        TopicPartition(topic.topic, result.partition): _read_partition(result, version)
         for topic in response.topics
         for result in topic.partitions
     }
 
 
-def _read_one(result: ListedPartition, version: int) -> TimedOffset | int:
+def _read_partition(result: ListedPartition, version: int) -> TimedOffset | int:
     if result.error_code != ErrorCode.NONE:
         return result.error_code
     if version == 0:

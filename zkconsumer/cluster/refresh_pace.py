@@ -1,4 +1,4 @@
-"""How often to ask for metadata. Pure.
+"""How often to request metadata. Pure.
 
 Source: Kafka 3.9 ``Metadata.timeToAllowUpdate``, ``timeToNextUpdate``; KIP-580.
 """
@@ -6,44 +6,44 @@ Source: Kafka 3.9 ``Metadata.timeToAllowUpdate``, ``timeToNextUpdate``; KIP-580.
 from zkconsumer.backoff import Backoff
 
 MOST_RETRY_MS = 1_000
-"""``retry.backoff.max.ms``: the longest pause while nobody answers."""
+"""``retry.backoff.max.ms``: the longest pause after failures."""
 
 MISSING_MS = 1_000
-"""The longest pause while a topic or a leader is missing, and asking costs little..."""
+"""The longest pause while a topic or a leader is missing, and a request costs little..."""
 
 MOST_MISSING_MS = 10_000
-"""... and where it costs much: brokers of 0.10 and before are asked about all topics for that."""
+"""... and if it costs much: brokers of 0.10 and before must be asked for all topics."""
 
 _SHARE = 20
-"""So many times as long as an answer took is the pause after it, within these two."""
+"""The pause after a response is this many times its duration, within these two limits."""
 
 REFUSED_MS = 10_000
-"""The pause when brokers don't believe who we are: too many wrong passwords may lock a user out."""
+"""The pause after failed authentication: too many wrong passwords may lock a user out."""
 
 
 class RefreshPace:
-    """The time from one question to the next.
+    """The interval between requests for metadata.
 
     Args:
-        refresh_ms: how old an answer may get that has all.
-        backoff_ms: the least, and where others begin to grow.
+        refresh_ms: the maximum age of a complete response.
+        backoff_ms: the minimum interval, from which others grow.
     """
 
     def __init__(self, *, refresh_ms: int, backoff_ms: int) -> None:
         self._refresh_ms = refresh_ms
         self._backoff_ms = backoff_ms
         self._retry = Backoff(backoff_ms, max(backoff_ms, MOST_RETRY_MS))
-        self._look_again = Backoff(backoff_ms, max(backoff_ms, MOST_MISSING_MS))
+        self._missing_backoff = Backoff(backoff_ms, max(backoff_ms, MOST_MISSING_MS))
         self._missing_ms = MISSING_MS
         self._failed = 0
         self._missing = 0
         self._refused = False
 
     def on_response(self, *, missing: bool, took_ms: int = 0) -> None:
-        """Somebody answered.
+        """Record a response.
 
         Args:
-            missing: not all that is wanted is there.
+            missing: whether a topic or a leader is missing in it.
             took_ms: how long it took.
         """
         self._failed, self._refused = 0, False
@@ -51,12 +51,12 @@ class RefreshPace:
         self._missing = self._missing + 1 if missing else 0
 
     def failed(self, *, refused: bool) -> None:
-        """Nobody answered; ``refused``: since we are not who we say."""
+        """Record a failure; ``refused``: of authentication."""
         self._failed += 1
         self._refused = refused
 
     def interval_ms(self, *, wanted: bool) -> int:
-        """Counted from the last question; ``wanted``: somebody asked for an answer since."""
+        """Return the interval since the last request; ``wanted``: an update was requested since."""
         if self._refused:
             return max(self._backoff_ms, REFUSED_MS)
         if self._failed:
@@ -64,6 +64,6 @@ class RefreshPace:
         if wanted:
             return self._backoff_ms
         if self._missing:
-            look_again_ms = self._look_again.delay_ms(self._missing - 1, 0)
-            return min(self._refresh_ms, self._missing_ms, look_again_ms)
+            missing_ms = self._missing_backoff.delay_ms(self._missing - 1, 0)
+            return min(self._refresh_ms, self._missing_ms, missing_ms)
         return self._refresh_ms

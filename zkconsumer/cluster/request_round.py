@@ -1,7 +1,7 @@
-"""Puts one question to broker after broker, until one answers; a silent one holds up nobody.
+"""Sends one request to broker after broker, until one responds; a silent one blocks none.
 
-The next broker is asked as soon as all before have been silent for a while; they may answer still.
-At the end of the line each that has not failed is asked once more, over another connection.
+The next broker is tried as soon as all earlier ones have been silent for a while; they may still
+respond. In a second pass, each that has not failed is tried again, over another connection.
 """
 
 from collections import deque
@@ -32,10 +32,10 @@ T = TypeVar("T")
 
 
 def first_dial_ms(request_timeout_ms: int) -> int:
-    """How long connecting to one of several brokers may take in the first pass of a round.
+    """Return how long connecting to one of several brokers may take in the first pass.
 
-    It is more than one silence where requests are given little time: keys, versions and names take
-    several answers.
+    It is more than the time of one silence if request time-outs are short: TLS, versions and SASL
+    take several responses.
     """
     quiet_ms = HedgePace(request_timeout_ms).quiet_ms
     return max(quiet_ms, min(FIRST_QUIET_MS, request_timeout_ms // 4))
@@ -43,12 +43,12 @@ def first_dial_ms(request_timeout_ms: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundRequest(Generic[T]):
-    """What is asked.
+    """The request of a round.
 
     Attributes:
-        what: it is about, for the error.
-        request: makes it for a broker; may raise ``UnsupportedVersion``.
-        read: takes the answer; may raise what its broker is then said to have failed with.
+        what: its subject, for the error.
+        request: builds it for a broker; may raise ``UnsupportedVersion``.
+        read: reads the response; may raise the error that its broker then counts as failed with.
     """
 
     what: str
@@ -57,7 +57,7 @@ class RoundRequest(Generic[T]):
 
 
 class Connections(Protocol):
-    """Where connections come from: a ``ConnectionPool``, or one like it."""
+    """A source of connections: ``ConnectionPool``, or one like it."""
 
     def take_or_dial(self, broker: Broker, *, timeout_ms: int) -> tuple[NegotiatedConnection, bool]:
         """See ``ConnectionPool``."""
@@ -69,19 +69,19 @@ class Connections(Protocol):
 
 
 class RequestRound(Generic[T]):
-    """One round. Thread: one.
+    """One round of tries. Thread: one.
 
     Args:
-        lookup: what to ask.
+        lookup: the request.
         pool: connections.
-        brokers: in the order in which to ask them.
-        deadline: the time of the whole call.
+        brokers: the brokers in the order of the tries.
+        deadline: the time limit of the whole call.
         request_timeout_ms: how long one broker may take.
         clock: for deadlines.
-        reasons: why each broker did not answer; is added to.
+        reasons: gets why each broker failed.
 
     Attributes:
-        failures: how each broker failed last in this round.
+        failures: the last error of each broker in this round.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -97,8 +97,8 @@ class RequestRound(Generic[T]):
     ) -> None:
         self._lookup = lookup
         self._pool = pool
-        self._line = deque(brokers)
-        self._again = deque(brokers)
+        self._first_pass = deque(brokers)
+        self._second_pass = deque(brokers)
         self._deadline = deadline
         self._request_timeout_ms = request_timeout_ms
         self._clock = clock
@@ -106,17 +106,17 @@ class RequestRound(Generic[T]):
         self.failures: dict[Broker, ZkConsumerError] = {}
         self._quiet_ms = HedgePace(request_timeout_ms).quiet_ms
         self._first_dial_ms = first_dial_ms(request_timeout_ms)
-        self._has_others = len(self._line) > 1
+        self._has_others = len(self._first_pass) > 1
         self._taken: list[NegotiatedConnection] = []
         self._final: Exception | None = None
         self._passing = False
 
     def request(self) -> T:
-        """Return the first answer.
+        """Return the first response.
 
         Raises:
-            NoBrokersAvailable: nobody answered, for reasons that may pass; names each and why.
-            ZkConsumerError: nobody answered, for reasons that won't: the first of them.
+            NoBrokersAvailable: all failed with errors that may pass; names each and why.
+            ZkConsumerError: all failed, the first of them for good.
         """
         try:
             while True:
@@ -129,54 +129,57 @@ class RequestRound(Generic[T]):
                 except (TransportError, UnsupportedVersion, ProtocolError, BrokerError) as error:
                     self.failed(responder.connection.broker, error)
         finally:
-            # Who was answered last: that its other connection was closed says nothing of a broker.
+            # Connections with a response last: another one that was closed must not mark the
+            # broker.
             for connection in sorted(self._taken, key=lambda connection: connection.is_idle):
                 self._pool.give_back(connection)
 
     def failed(self, broker: Broker, error: ZkConsumerError, *, again: bool = False) -> None:
-        """Note why a broker did not answer; ``again``: it may be asked once more in this round."""
+        """Record why a broker failed; ``again``: it may be tried once more in this round."""
         self.failures[broker] = error
         if isinstance(error, TransportError):
             self._passing = True
-            # That the time was over says less than what was there before.
+            # A time-out says less than the error before it.
             if self._deadline.left_ms > 0 or broker not in self._reasons:
                 self._reasons[broker] = _named(broker, error)
         else:
             self._final = self._final or error
             self._reasons[broker] = _named(broker, error)
-        if broker in self._again and not again:
-            self._again.remove(broker)
+        if broker in self._second_pass and not again:
+            self._second_pass.remove(broker)
 
     def closed_idle(self, broker: Broker) -> None:
-        """Ask a broker anew: it closed an idle connection while nobody looked."""
-        self._line.appendleft(broker)
+        """Try a broker again, which had closed an idle connection."""
+        self._first_pass.appendleft(broker)
 
     def _race(self) -> "_PendingRequest[T]":
-        longest_ms = self._request_timeout_ms + self._quiet_ms * (len(self._line) + 1)
+        longest_ms = self._request_timeout_ms + self._quiet_ms * (len(self._first_pass) + 1)
         return first_response(
             None,
             self._next,
-            quiet_ms=max(1, min(self._quiet_ms, self._deadline.left_ms // (len(self._line) + 1))),
+            quiet_ms=max(
+                1, min(self._quiet_ms, self._deadline.left_ms // (len(self._first_pass) + 1))
+            ),
             timeout_ms=max(1, min(longest_ms, self._deadline.left_ms)),
             clock=self._clock,
             whom="the brokers",
         )
 
     def _next(self, failure: ZkConsumerError | None) -> "_PendingRequest[T] | None":
-        """Ask the next broker that can be asked."""
-        del failure  # each has been noted
-        while self._line or self._again:
+        """Send the request to the next broker that can be tried."""
+        del failure  # recorded already
+        while self._first_pass or self._second_pass:
             is_over = self._deadline.left_ms <= 0
             if is_over and (self._reasons or self._taken):
                 self._passing = True
                 return None
-            is_hurried = bool(self._line) and self._has_others
-            line = self._line or self._again
-            # One whose connect hangs must leave some time for the others.
+            is_hurried = bool(self._first_pass) and self._has_others
+            line = self._first_pass or self._second_pass
+            # A connect that hangs must leave some time for the others.
             share_ms = max(1, self._deadline.left_ms // len(line))
             limit_ms = min(self._request_timeout_ms, share_ms)
-            # Nobody listens meanwhile: those that are silent still may answer. Where nobody is
-            # asked, at the end of the line, it may take longer.
+            # While this connects, responses of silent brokers are not read. If none is pending, in
+            # the second pass, it may take longer.
             is_brief = is_hurried or bool(self._taken)
             brief_ms = self._first_dial_ms if is_hurried else self._quiet_ms
             dial_ms = min(limit_ms, brief_ms) if is_brief else limit_ms
@@ -202,24 +205,24 @@ class RequestRound(Generic[T]):
         return _PendingRequest(Sent(connection, in_flight), self, was_idle=was_idle)
 
     def _failure(self) -> Exception:
-        """Return why nobody answered."""
+        """Return why all brokers failed."""
         for connection in self._taken:
             silent = RequestTimedOut(f"{connection.broker}: no answer in time")
             if connection.broker not in self._reasons:
                 self.failed(connection.broker, silent)
-        # In order, so that the same outage reads the same with every try.
+        # Sorted, so that the same outage has the same text every time.
         why = "; ".join(sorted(self._reasons.values()))
         reported = f"no broker answers about {self._lookup.what}: {why}"
         if self._final is None or self._passing:
             return NoBrokersAvailable(reported)
         if isinstance(self._final, RemoteProtocolError):
-            # Those of bytes alone don't say whose: most likely the port is not Kafka's.
+            # The first error lacks the context: most likely the port is not Kafka's.
             return RemoteProtocolError(reported)
         return self._final
 
 
 class _PendingRequest(Generic[T]):
-    """A broker that is asked: a ``PendingRequest`` that notes how it failed."""
+    """A request in flight of a round, which records its failure."""
 
     def __init__(
         self, sent: Sent[NegotiatedConnection, Any], of: RequestRound[T], *, was_idle: bool

@@ -1,19 +1,19 @@
-"""A flag that ends waits: pauses between tries that another thread can cut short."""
+"""A flag that ends waits: other threads can cut pauses between tries short."""
 
 from zkconsumer.scope import Mailbox, naps
 
 
 class StopFlag:
-    """Set once. Thread: any; a signal handler may set it, whatever it interrupted."""
+    """Set once. Thread: any, and signal handlers at any point."""
 
     def __init__(self) -> None:
         self._set = False
-        # Every step on it is one call, so that there is no lock that a handler could meet.
+        # Each use of it is a single call, so that a signal handler meets no lock.
         self._waiting: set[Mailbox[None]] = set()
 
     @property
     def is_set(self) -> bool:
-        """Whether waits are over."""
+        """Whether waits must end."""
         return self._set
 
     def set(self) -> None:
@@ -23,14 +23,14 @@ class StopFlag:
             mailbox.put(None)
 
     def wait(self, duration_ms: int) -> bool:
-        """Wait so long, or until the flag is set; whether it is."""
+        """Wait for this duration, or until the flag is set; return whether it is."""
         mailbox: Mailbox[None] = Mailbox()
         self._waiting.add(mailbox)
         try:
-            for nap_ms in naps(duration_ms):
+            for piece_ms in naps(duration_ms):
                 if self._set:
                     return True
-                mailbox.get(nap_ms)
+                mailbox.get(piece_ms)
             return self._set
         finally:
             self._waiting.discard(mailbox)

@@ -1,8 +1,8 @@
-"""Where a time lies in logs, on brokers of any age.
+"""Finds the offsets of a time in logs, on brokers of any age.
 
 Brokers from 0.10.1 on know times of records. Older ones, and logs in the format of 0.9 and before,
-know when segments were last written to; what they answer with holds all that is asked for, and
-other records beside it.
+know when segments were last written; the ranges from those hold every requested record, and others
+beside them.
 """
 
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ Times = Mapping[TopicPartition, int]
 
 @dataclass(slots=True)
 class OffsetsByTime:
-    """What became of a question; every partition is in one of the first two.
+    """The result of a lookup; every partition is in one of the first two.
 
     Attributes:
-        offsets: where the times lie; -1 where no record is as new.
+        offsets: the offsets of the times; -1: no record is that new.
         errors: the error codes of the others.
-        is_exact: whether all of them are known to the record.
+        is_exact: whether all offsets are exact to the record.
     """
 
     offsets: dict[TopicPartition, int] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class OffsetsByTime:
 
 
 class TimeLookup:
-    """Thread: as the client's.
+    """Looks offsets up by time. Thread: as the client's.
 
     Every method raises what ``ClusterClient.list_offsets`` does.
 
@@ -47,8 +47,8 @@ class TimeLookup:
         print(lookup.since({TopicPartition("t", 0): 1_700_000_000_000}).offsets)
 
     Args:
-        client: asks.
-        timeout_ms: for one question, all tries together.
+        client: sends the requests.
+        timeout_ms: for one request, with all tries.
         isolation: as of ``ClusterClient.list_offsets``.
     """
 
@@ -64,9 +64,9 @@ class TimeLookup:
         self._isolation = isolation
 
     def since(self, times: Times) -> OffsetsByTime:
-        """Where to begin, to get all records that are not older than a time.
+        """Return where to begin, to get all records that are not older than a time.
 
-        By segments it is the beginning of one, so that older records come, too.
+        If only segments are known it is the beginning of one, so that older records come, too.
 
         Args:
             times: milliseconds since the epoch.
@@ -77,15 +77,15 @@ class TimeLookup:
             if offsets:
                 found.offsets[tp] = offsets[0]
             else:
-                newer[tp] = EARLIEST  # none was written to the last time before that
+                newer[tp] = EARLIEST  # no segment was last written before that time
         self._add(newer, found)
         return found
 
     def until(self, times: Times) -> OffsetsByTime:
-        """Where to end, to get all records before the first that is not older than a time.
+        """Return where to end, to get all records before the first that is not older than a time.
 
-        By segments it is the end of the one that was being written then, so that newer records
-        come, too.
+        If only segments are known it is the end of the one written at that time, so that newer
+        records come, too.
 
         Args:
             times: milliseconds since the epoch.
@@ -101,7 +101,7 @@ class TimeLookup:
         return found
 
     def _by_record(self, times: Times) -> tuple[OffsetsByTime, Times]:
-        """What is known to the record, and what is left to ask."""
+        """Return the offsets exact to the record, and the times left to look up by segment."""
         found = OffsetsByTime()
         try:
             self._add(times, found)
@@ -127,7 +127,7 @@ class TimeLookup:
     def _segments(
         self, times: Times, count: int, found: OffsetsByTime
     ) -> dict[TopicPartition, tuple[int, ...]]:
-        """Up to so many segments of each; what has an error goes to ``found``."""
+        """Return up to ``count`` segments of each partition; put errors into ``found``."""
         if not times:
             return {}
         reported = self._client.segment_starts(

@@ -1,4 +1,4 @@
-"""Which names topics may have. Pure."""
+"""Valid topic names. Pure."""
 
 
 def legal_topic(name: object) -> bool:

@@ -1,8 +1,8 @@
-"""Topics that were there, and are not any more, by the word of one broker. Pure.
+"""Topics that are missing in one broker's latest metadata. Pure.
 
-A broker that has just started knows of nothing for a moment, and one that lags of less than others:
-a group would share out anew, and again, for a topic that was there all the time. So it is believed
-when the topic stays away.
+A broker that has just started knows no topics for a moment, and one that lags knows fewer than
+others: a group would rebalance, and again, for a topic that existed all the time. So a topic counts
+as deleted only after it stays away.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ _UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 class VanishedTopics:
-    """Since when topics are away."""
+    """Topics that are missing, and since when."""
 
     def __init__(self) -> None:
         self._since_ms: dict[str, int] = {}
@@ -26,13 +26,13 @@ class VanishedTopics:
     def kept(
         self, before: ClusterView, after: ClusterView, watched: frozenset[str] | None, now_ms: int
     ) -> ClusterView:
-        """The later view, with what has vanished, but not for long enough.
+        """Return the later view, with topics added that have not been missing for long enough.
 
         Args:
-            before: what this gave before.
-            after: what a broker said now.
-            watched: the topics that were asked about; None: all.
-            now_ms: when.
+            before: the view returned before.
+            after: a broker's latest view.
+            watched: the topics requested; None: all.
+            now_ms: the time.
         """
         away = {
             topic
@@ -51,12 +51,12 @@ class VanishedTopics:
 
     @property
     def some(self) -> bool:
-        """Whether some are away, so that it is better to ask again soon."""
+        """Whether any topics are missing, so that metadata should be requested again soon."""
         return bool(self._since_ms)
 
 
 def _with_topics(before: ClusterView, after: ClusterView, topics: Collection[str]) -> ClusterView:
-    """A view with these topics as an older one had them."""
+    """Return a view with these topics as in an older one."""
     leaders = dict(after.leaders)
     leaderless = dict(after.leaderless)
     for topic in topics:
@@ -84,7 +84,7 @@ def _with_topics(before: ClusterView, after: ClusterView, topics: Collection[str
 
 
 def _still_there(leader: Broker | None, brokers: Mapping[int, Broker]) -> Broker | None:
-    # A broker of 0.8 without topics names no brokers either: that says nothing of them.
+    # A broker of 0.8 without topics lists no brokers either: that does not mean they are gone.
     if leader is None or not brokers:
         return leader
     return brokers.get(leader.id)

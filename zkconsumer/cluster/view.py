@@ -9,30 +9,30 @@ from zkconsumer.wire.messages.metadata import NO_EPOCH, NO_TOPIC_ID, MetadataRes
 
 _NO_CONTROLLER = -1
 _FIRST_EXACT_EPOCHS = 9
-"""The first version of Metadata (2.4) whose brokers hear of every new leader epoch."""
+"""The first version of Metadata (2.4) whose brokers know every new leader epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterView:
-    """Who leads what.
+    """The leaders of partitions, and the brokers.
 
-    What old brokers don't tell is missing: it came with 0.10 (``internal``, ``controller_id``),
-    0.10.1 (``cluster_id``), 2.1 (``leader_epochs``), 2.8 (``topic_ids``).
+    Fields that old brokers don't send are empty: they came with 0.10 (``internal``,
+    ``controller_id``), 0.10.1 (``cluster_id``), 2.1 (``leader_epochs``), 2.8 (``topic_ids``).
 
     Attributes:
         brokers: the live brokers by id.
-        leaders: the leader of every partition that has one among them.
+        leaders: the leader of every partition that has one among the brokers.
         leaderless: the partitions without one, each with its error code.
         errors: the error code of every topic that has one.
         partitions: the partition ids of every topic that has some, ascending.
-        leader_epochs: how often the leader changed, as far as the broker tells.
-        has_exact_epochs: whether requests may name these, for the leader to refuse where it has
-            another one. Brokers before 2.4 hear nothing of the epochs that a reassignment under way
-            goes through: who names theirs is refused until it is over, which may be hours.
+        leader_epochs: how often the leader changed, as far as the broker sends it.
+        has_exact_epochs: whether requests may contain these, for the leader to refuse them if it
+            has another one. Brokers before 2.4 don't know the epochs of a reassignment under way:
+            requests with theirs are refused until it is over, which may be hours.
         internal: the topics that belong to the cluster itself.
-        topic_ids: a topic that is deleted and made again gets another one.
-        cluster_id: of the whole cluster.
-        controller_id: the broker that leads the cluster, None where there is none.
+        topic_ids: a topic that is deleted and created again gets another id.
+        cluster_id: the id of the whole cluster.
+        controller_id: the controller broker; None: there is none.
     """
 
     brokers: Mapping[int, Broker]
@@ -49,20 +49,20 @@ class ClusterView:
 
     @property
     def named_epochs(self) -> Mapping[TopicPartition, int]:
-        """Those that requests may name."""
+        """The leader epochs that requests may contain."""
         return self.leader_epochs if self.has_exact_epochs else {}
 
 
 NOTHING_KNOWN = ClusterView(brokers={}, leaders={}, leaderless={}, errors={})
-"""What is known before anybody was asked."""
+"""The view before any response."""
 
 
 def from_metadata(response: MetadataResponse, *, version: int) -> ClusterView:
-    """Read a metadata answer of a version.
+    """Convert a metadata response of a version.
 
     A partition with error 9 (a replica is down) has a leader all the same. Partition ids may have
-    gaps. A leader that is not among the brokers is as good as none. Source: Kafka 3.9
-    ``MetadataResponse.hasReliableLeaderEpochs``, which has Java forget the epochs altogether.
+    gaps. A leader that is not among the brokers counts as none. Source: Kafka 3.9
+    ``MetadataResponse.hasReliableLeaderEpochs``; Java drops unreliable epochs altogether.
     """
     brokers = {
         broker.id: Broker(broker.id, broker.host, broker.port) for broker in response.brokers
@@ -106,7 +106,7 @@ def from_metadata(response: MetadataResponse, *, version: int) -> ClusterView:
 
 
 def limited_to(view: ClusterView, topics: Collection[str]) -> ClusterView:
-    """What a view says of these topics, as if they had been asked for by name.
+    """Reduce a view to these topics, as if they had been requested by name.
 
     Those that it lacks get the error ``UNKNOWN_TOPIC_OR_PARTITION``.
     """
@@ -129,10 +129,10 @@ def limited_to(view: ClusterView, topics: Collection[str]) -> ClusterView:
 
 
 def kept_current(before: ClusterView, after: ClusterView) -> ClusterView:
-    """The later view, without going back behind leaders that were known already (KIP-320).
+    """Return the later view, without going back to older leaders (KIP-320).
 
-    The broker that was asked may not have heard of a new leader yet: where the partition is the
-    same one (by its topic's id) and its epoch smaller than before, what was known stays.
+    The broker may not know a new leader yet: if the partition is the same (by its topic's id)
+    and its epoch smaller than before, the earlier leader stays.
     """
     stale = [
         tp
@@ -150,7 +150,7 @@ def kept_current(before: ClusterView, after: ClusterView) -> ClusterView:
         leaderless.pop(tp, None)
         epochs[tp] = before.leader_epochs[tp]
         leader = before.leaders.get(tp)
-        # At another address by now, perhaps; or gone, which the epoch to come will tell.
+        # Maybe at another address by now; or gone, which the next epoch will tell.
         at_present = None if leader is None else after.brokers.get(leader.id)
         if at_present is None:
             leaderless[tp] = ErrorCode.LEADER_NOT_AVAILABLE

@@ -1,4 +1,4 @@
-"""What to do next on the way to an answer of a group's offset coordinator; pure. Pure.
+"""The next step of a call to a group's offset coordinator. Pure.
 
 A call looks the coordinator up if there is no connection to it, sends its requests, and judges the
 responses. Retriable failures are retried after a pause, up to a number of tries (commits) or until

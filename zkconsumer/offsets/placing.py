@@ -1,4 +1,4 @@
-"""One plan for a group whose offsets are kept in one place or in two: pure. Pure.
+"""One plan for a group whose offsets are kept in one storage or in two. Pure.
 
 The wanted offset is the same in both, since members that commit to both go on from the larger one.
 """

@@ -1,4 +1,4 @@
-"""What the offsets of a group would be set to, before anything is written: pure. Pure.
+"""The plan of setting a group's offsets, before anything is written. Pure.
 
 It is a plan like a migration's, so that it is carried out, verified and undone in the same way; but
 the wanted offsets come from the logs, from a file, or from the present ones.

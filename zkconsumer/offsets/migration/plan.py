@@ -1,4 +1,4 @@
-"""What a migration of offsets is to write, and what came of it: pure. Pure.
+"""The plan of a migration of offsets, and its outcome. Pure.
 
 An offset means the same in both storages: the next one to read. Only the metadata differs, which
 ZooKeeper can't store, so it is not compared.
