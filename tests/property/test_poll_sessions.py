@@ -16,7 +16,7 @@ from tests.support.poll_callers import A, B
 from tests.support.poll_fakes import FakeParts
 from zkconsumer.consumer import kafka_consumer
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
-from zkconsumer.consumer.membership import Why
+from zkconsumer.consumer.membership import RevocationKind
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
 
@@ -157,7 +157,7 @@ class World:
     def lose(self, tp: TopicPartition) -> None:
         """A partition went, and others may have committed since."""
         if tp in self.positions:
-            self.fakes.group.take(tp, why=Why.LOST)
+            self.fakes.group.take(tp, why=RevocationKind.LOST)
             del self.positions[tp]
             self.paused.discard(tp)
             self._rounds(1)

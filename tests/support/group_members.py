@@ -9,7 +9,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.consumer.coordination.coordinator_connection import CoordinatorFinder, Dialer
 from zkconsumer.consumer.coordination.member import GroupMember
 from zkconsumer.consumer.coordination.terms import GroupTerms
-from zkconsumer.consumer.membership import Why
+from zkconsumer.consumer.membership import RevocationKind
 from zkconsumer.group.states import GroupSettings
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import ThreadScope
@@ -27,7 +27,7 @@ QUICK = GroupSettings(
 """Times for groups without a network."""
 
 
-def _nothing(_partitions: Partitions, _why: Why) -> None:
+def _nothing(_partitions: Partitions, _why: RevocationKind) -> None:
     pass
 
 
@@ -43,13 +43,13 @@ class NotingHandler:
         threads: in which threads it was called.
     """
 
-    def __init__(self, on_give_up: Callable[[Partitions, Why], None] = _nothing) -> None:
+    def __init__(self, on_give_up: Callable[[Partitions, RevocationKind], None] = _nothing) -> None:
         self.notes: list[Note] = []
         self.owned: Partitions = frozenset()
         self.threads: set[int] = set()
         self.on_give_up = on_give_up
 
-    def give_up(self, partitions: Partitions, why: Why) -> None:
+    def give_up(self, partitions: Partitions, why: RevocationKind) -> None:
         """See ``OwnershipHandler``."""
         self.threads.add(threading.get_ident())
         self.notes.append((why.name.lower(), partitions))

@@ -15,7 +15,13 @@ from zkconsumer.consumer.committed_lookup import CommittedResult
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.measuring.measures import Measures
 from zkconsumer.consumer.measuring.windows import WindowTerms
-from zkconsumer.consumer.membership import CommitDone, Membership, Offsets, Partitions, Why
+from zkconsumer.consumer.membership import (
+    CommitDone,
+    Membership,
+    Offsets,
+    Partitions,
+    RevocationKind,
+)
 from zkconsumer.consumer.no_group import NoGroup
 from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.parts import ConsumerComponents
@@ -61,7 +67,9 @@ class FakeMembership:
         """These come at the next poll."""
         self.due.append(lambda: self._take_over(frozenset(partitions)))
 
-    def take(self, *partitions: TopicPartition, why: Why = Why.REVOKED) -> None:
+    def take(
+        self, *partitions: TopicPartition, why: RevocationKind = RevocationKind.REVOKED
+    ) -> None:
         """These go at the next poll."""
         self.due.append(lambda: self._give_up(frozenset(partitions), why))
 
@@ -69,7 +77,7 @@ class FakeMembership:
         self.owned |= added
         self.handler.take_over(added, self.owned)
 
-    def _give_up(self, partitions: Partitions, why: Why) -> None:
+    def _give_up(self, partitions: Partitions, why: RevocationKind) -> None:
         self.owned -= partitions
         if partitions:
             self.handler.give_up(partitions, why)
@@ -92,7 +100,7 @@ class FakeMembership:
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``Membership``."""
         self.calls.append(f"unsubscribe {timeout_ms}")
-        self._give_up(self.owned, Why.REVOKED)
+        self._give_up(self.owned, RevocationKind.REVOKED)
 
     def deliverable(self) -> Partitions:
         """See ``Membership``."""
@@ -139,7 +147,7 @@ class FakeMembership:
     def close(self, timeout_ms: int) -> None:
         """See ``Membership``."""
         self.calls.append(f"close {timeout_ms}")
-        self._give_up(self.owned, Why.REVOKED)
+        self._give_up(self.owned, RevocationKind.REVOKED)
 
 
 class QuickLookup:

@@ -10,7 +10,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.membership import Partitions, Why
+from zkconsumer.consumer.membership import Partitions, RevocationKind
 from zkconsumer.consumer.wakeup import Wakeup
 from zkconsumer.consumer.zookeeper import open_zookeeper_group
 from zkconsumer.model import TopicPartition
@@ -39,7 +39,9 @@ class PolledMember:
     def __init__(self, group: Group, **settings: object) -> None:
         self.received: list[Heard] = []
         self.owned: Partitions = frozenset()
-        self.on_give_up: Callable[[Partitions, Why], None] = lambda _partitions, _why: None
+        self.on_give_up: Callable[[Partitions, RevocationKind], None] = lambda _partitions, _why: (
+            None
+        )
         self.wakeup = Wakeup()
         stores: list[MemoryZkStore] = []
 
@@ -71,7 +73,7 @@ class PolledMember:
         )
         (self.store,) = stores
 
-    def give_up(self, partitions: Partitions, why: Why) -> None:
+    def give_up(self, partitions: Partitions, why: RevocationKind) -> None:
         """See ``OwnershipHandler``."""
         self.received.append((why.name.lower(), numbers(partitions)))
         self.owned -= partitions

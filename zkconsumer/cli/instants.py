@@ -1,4 +1,4 @@
-"""Instants and durations as users write them: pure. Pure."""
+"""Instants and durations as users write them. Pure."""
 
 import re
 from datetime import UTC, datetime, timedelta

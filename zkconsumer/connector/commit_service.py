@@ -30,7 +30,7 @@ class CommitService:
         committer: writes the offsets.
         timer: when the next automatic commit is due.
         rules: what the commits cover.
-        look_again: triggers a rebalance after a failed commit: the partitions may be lost.
+        trigger_rebalance: called after a failed commit: the partitions may be lost.
         store: tells whether ZooKeeper is connected; else an automatic commit is skipped.
     """
 
@@ -41,14 +41,14 @@ class CommitService:
         committer: OffsetCommitter,
         timer: CommitTimer,
         rules: CommitRules,
-        look_again: Callable[[], None],
+        trigger_rebalance: Callable[[], None],
         store: ZkStore,
     ) -> None:
         self._claims = claims
         self._committer = committer
         self._timer = timer
         self._rules = rules
-        self._look_again = look_again
+        self._trigger_rebalance = trigger_rebalance
         self._repeats = Repeats(log)
         self._store = store
 
@@ -66,7 +66,7 @@ class CommitService:
         except OffsetCommitFailed as error:
             text = f"auto-commit: {error}; will be tried again"
             self._repeats.happened(_ABOUT, text)
-            self._look_again()
+            self._trigger_rebalance()
         else:
             self._repeats.works(_ABOUT)
 
@@ -83,7 +83,7 @@ class CommitService:
         try:
             reply.give(work())
         except ZkConsumerError as error:
-            self._look_again()
+            self._trigger_rebalance()
             reply.fail(without_frames(error))
         except BaseException as error:
             # This ends the thread, but the caller must not wait for ever.
@@ -91,7 +91,7 @@ class CommitService:
             raise
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """Commit `offset`, unless the caller has committed a larger one by name.
+        """Commit `offset`, unless the caller has explicitly committed a larger one.
 
         Returns:
             False if the chunk must not be handed over: the claim is no longer ours, or another

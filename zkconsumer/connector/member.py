@@ -110,7 +110,7 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
             now_ms=world.clock.now_ms(),
         ),
         rules=rules,
-        look_again=lambda: world.mailbox.put(
+        trigger_rebalance=lambda: world.mailbox.put(
             ev.RebalanceTriggered(ev.RebalanceCause.COMMIT_FAILED)
         ),
         store=world.store,

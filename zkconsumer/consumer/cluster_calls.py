@@ -173,7 +173,7 @@ class ClusterCalls:
             elif response == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 raise TopicAuthorizationFailed([tp.topic])
             elif response == ErrorCode.NETWORK_EXCEPTION:
-                raise RequestTimedOut(f"{tp}: its leader told no offset within {limit_ms} ms")
+                raise RequestTimedOut(f"{tp}: its leader returned no offset within {limit_ms} ms")
             else:
                 kind = BrokerTimedOut if ErrorCode.of(response).retriable else BrokerError
                 raise kind(response, "ListOffsets", f"{tp}: no offset: {error_name(response)}", tp)

@@ -19,7 +19,7 @@ class BufferedRecords:
 
     Attributes:
         topic_partition: their partition.
-        steps: the records.
+        steps: the iterator over the rest of them.
     """
 
     __slots__ = ("_start", "steps", "topic_partition")

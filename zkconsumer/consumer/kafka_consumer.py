@@ -171,7 +171,9 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         """
         with self._parts.one_caller:
             if not self._parts.session.subscription.is_group_managed:
-                raise IllegalState("there is no share to ask for anew: subscribe to topics before")
+                raise IllegalState(
+                    "no rebalance without a subscription: subscribe to topics before"
+                )
             self._parts.session.membership.rejoin()
 
     @public_call

@@ -11,10 +11,10 @@ Source: Kafka ``ConsumerCoordinator``, which does this in the original.
 from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
-from zkconsumer.group.events import Why
+from zkconsumer.group.events import RevocationKind
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
-__all__ = ["CommitDone", "Membership", "OwnershipHandler", "Why"]
+__all__ = ["CommitDone", "Membership", "OwnershipHandler", "RevocationKind"]
 
 Partitions = frozenset[TopicPartition]
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
@@ -28,7 +28,7 @@ class OwnershipHandler(Protocol):
     A call that raises counts as done: the group does not wait for a listener that failed.
     """
 
-    def give_up(self, partitions: Partitions, why: Why) -> None:
+    def give_up(self, partitions: Partitions, why: RevocationKind) -> None:
         """Drop these partitions, which are not deliverable any more.
 
         Args:

@@ -6,7 +6,13 @@ Source: kafka-python's consumer with ``group_id=None``. Java's refuses to subscr
 from collections.abc import Callable, Collection, Mapping
 
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler, Partitions, Why
+from zkconsumer.consumer.membership import (
+    CommitDone,
+    Offsets,
+    OwnershipHandler,
+    Partitions,
+    RevocationKind,
+)
 from zkconsumer.errors import IllegalState
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
@@ -48,7 +54,7 @@ class NoGroup:
         added = frozenset(wanted - self._owned)
         if gone:
             self._owned -= gone
-            self._handler.give_up(gone, Why.REVOKED)
+            self._handler.give_up(gone, RevocationKind.REVOKED)
         if added:
             self._owned |= added
             self._handler.take_over(added, self._owned)
@@ -59,7 +65,7 @@ class NoGroup:
         self._topics = frozenset()
         owned, self._owned = self._owned, frozenset()
         if owned:
-            self._handler.give_up(owned, Why.REVOKED)
+            self._handler.give_up(owned, RevocationKind.REVOKED)
 
     def deliverable(self) -> Partitions:
         """See ``Membership``."""

@@ -14,7 +14,7 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
 from zkconsumer.consumer.fetch_buffer import FetchBuffer
 from zkconsumer.consumer.listener import ListenerInvoker
-from zkconsumer.consumer.membership import Membership, Offsets, Partitions, Why
+from zkconsumer.consumer.membership import Membership, Offsets, Partitions, RevocationKind
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.subscription import Mode, Subscription
 from zkconsumer.consumer.walk import Walk
@@ -199,10 +199,10 @@ class PollSession:
 
     # --- partitions that come and go ------------------------------------------------------
 
-    def give_up(self, partitions: Partitions, why: Why) -> None:
+    def give_up(self, partitions: Partitions, why: RevocationKind) -> None:
         """See ``OwnershipHandler``."""
         try:
-            if why is Why.LOST:
+            if why is RevocationKind.LOST:
                 self.listener.lost(partitions)
                 return
             if self.commits_on_close:

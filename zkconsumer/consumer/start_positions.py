@@ -189,7 +189,9 @@ class StartPositions:
             self._undecided.add(tp)
             return
         elif is_new:
-            log.info("%s: read from its beginning, as it came to be after the first look", f"{tp}")
+            log.info(
+                "%s: read from its beginning, as it was created after the first metadata", f"{tp}"
+            )
             self._engine.seek(tp, Reset(EARLIEST))
         else:
             self._engine.seek(tp, Reset(self._policy))

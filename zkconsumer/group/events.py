@@ -188,7 +188,7 @@ Event = CallerEvent | CoordinatorEvent | StepResult
 # --- actions -----------------------------------------------------------------------------------
 
 
-class Why(Enum):
+class RevocationKind(Enum):
     """Why partitions are given up."""
 
     REVOKED = "still ours: commit, then call on_partitions_revoked"
@@ -215,7 +215,7 @@ class RevokePartitions:
 
     round: int
     partitions: frozenset[TopicPartition]
-    why: Why
+    why: RevocationKind
 
 
 @dataclass(frozen=True, slots=True)

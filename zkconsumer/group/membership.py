@@ -50,15 +50,15 @@ class MembershipCore:
         self.agreed = self._heartbeat.agreed  # JoinGroup 0 has one timeout for both of ours
         self._ownership = Ownership(settings.mode)
         self._search = CoordinatorSearch(settings, random)
-        self._tries = Pauses(settings, random)
+        self._join_pauses = Pauses(settings, random)
         self._now_ms = 0
-        self._out: list[ev.Action] = []
+        self._actions: list[ev.Action] = []
         self._topics: frozenset[str] | None = None
         self._open_ended = False
-        self._awake = False
-        self._silent = False
+        self._is_polling = False
+        self._left_unpolled = False
         self._fenced = False
-        self._want: ev.JoinReason | None = None
+        self._join_reason: ev.JoinReason | None = None
         self._steps = Steps()
         self.state = MembershipState.UNJOINED
         self.identity = MemberIdentity()
@@ -66,7 +66,7 @@ class MembershipCore:
     def __repr__(self) -> str:
         return (
             f"MembershipCore({self.state.name}, {self.identity}, step={self._steps.open}, "
-            f"wants={self._want}, owned={len(self._ownership.owned)})"
+            f"wants={self._join_reason}, owned={len(self._ownership.owned)})"
         )
 
     # --- state for the shell ------------------------------------------------------------
@@ -96,18 +96,18 @@ class MembershipCore:
         heartbeat = self._heartbeat
         beats = self._search.located and self.state in HEARTBEATS
         send_ms = heartbeat.next_deadline_ms() if beats else None
-        if not self._awake:
+        if not self._is_polling:
             return (send_ms,)
         is_in = self.state is not MembershipState.UNJOINED
         poll_ms = heartbeat.poll_deadline_ms if is_in else None
-        return send_ms, self._search.deadline_ms, self._tries.until_ms, poll_ms
+        return send_ms, self._search.deadline_ms, self._join_pauses.until_ms, poll_ms
 
     # --- events -------------------------------------------------------------------------
 
     def receive(self, event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
         """Process an event; return the actions to run in order."""
         self._now_ms = now_ms
-        self._out = []
+        self._actions = []
         if isinstance(event, ev.StepResult):
             self._respond(event)
         elif isinstance(event, ev.CallerEvent):
@@ -116,7 +116,7 @@ class MembershipCore:
             self._on_coordinator_event(event)
         self._check_deadlines()
         self._advance(in_poll=isinstance(event, ev.Polled | ev.CallbackDone))
-        return tuple(self._out)
+        return tuple(self._actions)
 
     def _on_caller_event(self, event: ev.CallerEvent) -> None:
         match event:
@@ -153,33 +153,35 @@ class MembershipCore:
 
     def _polled(self) -> None:
         self._heartbeat.polled(self._now_ms)
-        self._awake = True
-        if self._silent and self._topics is not None:
-            self._silent = False
-            self._out.append(ev.Notice("polled again after it left for want of polls: it rejoins"))
+        self._is_polling = True
+        if self._left_unpolled and self._topics is not None:
+            self._left_unpolled = False
+            self._actions.append(
+                ev.Notice("polled again after it left for want of polls: it rejoins")
+            )
 
     def _leave(self) -> None:
         """Give up what we own, then leave."""
         given_up = self._ownership.leave()
         if given_up is not None:
-            self._out.append(ev.RevokePartitions(_LEAVING, *given_up))
+            self._actions.append(ev.RevokePartitions(_LEAVING, *given_up))
         if self._settings.leave_on_close:
             self._leave_group("the consumer is being closed")
         self._void(forget_member=True)
         self._steps.drop()
         self._search.drop()
         self._topics = None
-        self._want = None
-        self._awake = self._silent = self._fenced = False
+        self._join_reason = None
+        self._is_polling = self._left_unpolled = self._fenced = False
 
     def _leave_group(self, reason: str) -> None:
         # A static member's partitions wait for it until its session ends (KIP-345).
         member_id = self.identity.member_id if self.state is not MembershipState.UNJOINED else ""
         if member_id and self._search.located and self._settings.instance_id is None:
-            self._out.append(ev.SendLeave(member_id, reason))
+            self._actions.append(ev.SendLeave(member_id, reason))
 
     def _request(self, cause: ev.JoinReason) -> None:
-        self._want = self._want or cause
+        self._join_reason = self._join_reason or cause
 
     # --- the coordinator ----------------------------------------------------------------
 
@@ -201,7 +203,7 @@ class MembershipCore:
         self._search.located = False
         self._heartbeat.in_flight = False
         if reason is not None:
-            self._out.append(ev.ForgetCoordinator(reason))
+            self._actions.append(ev.ForgetCoordinator(reason))
         if self._steps.drop_request():
             self._try_again()
 
@@ -211,33 +213,33 @@ class MembershipCore:
         if self._topics is None:
             return
         expired = self._heartbeat.poll_expired(self._now_ms)
-        if expired and self._awake and self.state is not MembershipState.UNJOINED:
+        if expired and self._is_polling and self.state is not MembershipState.UNJOINED:
             self._leave_for_silence()
         if self._search.located and self.state in HEARTBEATS:
             if self._heartbeat.session_expired(self._now_ms):
                 self._forget_coordinator("session timed out without receiving a heartbeat response")
             elif self._heartbeat.due(self._now_ms):
                 self._heartbeat.sent(self._now_ms)
-                self._out.append(self.identity.heartbeat())
+                self._actions.append(self.identity.heartbeat())
 
     def _leave_for_silence(self) -> None:
         text = f"no poll within max.poll.interval.ms={self._settings.max_poll_interval_ms}"
         advice = "raise it, or lower max.poll.records"
-        self._out.append(ev.Notice(f"{text}: leaving the group ({advice})"))
+        self._actions.append(ev.Notice(f"{text}: leaving the group ({advice})"))
         self._leave_group("consumer poll timeout has expired.")
         self._reset("the consumer stopped polling", ev.JoinReason.CAME_BACK, forget_member=True)
-        self._awake = False
-        self._silent = True
+        self._is_polling = False
+        self._left_unpolled = True
 
     # --- results and responses ----------------------------------------------------------
 
     def _on_heartbeat_completed(self, event: ev.HeartbeatCompleted) -> None:
         if not self.identity.sent(event) or not self._heartbeat.in_flight:
             return
-        how = handling(MembershipRequest.HEARTBEAT, event.code)
-        if how is Handling.FINE:
+        reaction = handling(MembershipRequest.HEARTBEAT, event.code)
+        if reaction is Handling.FINE:
             self._heartbeat.on_response(self._now_ms)
-        elif how is Handling.REJOIN:
+        elif reaction is Handling.REJOIN:
             self._heartbeat.on_response(self._now_ms, rebalancing=True)
             if self.state is MembershipState.STABLE:
                 self._request(ev.JoinReason.GROUP_REBALANCES)
@@ -247,7 +249,7 @@ class MembershipCore:
 
     def _respond(self, event: ev.StepResult) -> None:
         if event.round != self._steps.round or self._steps.open is None:
-            self._late(event)
+            self._on_late_result(event)
             return
         step = self._steps.end()
         match event:
@@ -259,18 +261,18 @@ class MembershipCore:
             case ev.AssignmentMade(_, shares):
                 self._sync(shares)
             case ev.AssignmentFailed(_, reason):
-                self._out.append(ev.Raise(None, f"the group's leader can't assign: {reason}"))
+                self._actions.append(ev.Raise(None, f"the group's leader can't assign: {reason}"))
                 self._try_again()
             case ev.SyncCompleted():
                 self._on_sync_completed(event)
 
-    def _late(self, event: ev.StepResult) -> None:
+    def _on_late_result(self, event: ev.StepResult) -> None:
         """Leave with the member id of an abandoned join: its member would hold up the group."""
         if not isinstance(event, ev.JoinCompleted) or event.code != ErrorCode.NONE:
             return
         dynamic = self._settings.instance_id is None
         if dynamic and self._search.located and event.member_id != self.identity.member_id:
-            self._out.append(ev.SendLeave(event.member_id, "its join was given up"))
+            self._actions.append(ev.SendLeave(event.member_id, "its join was given up"))
 
     def _on_join_completed(self, event: ev.JoinCompleted) -> None:
         if event.code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -286,7 +288,7 @@ class MembershipCore:
             self._heartbeat.joined(self._steps.begun_ms, self._now_ms)
             if self.identity.leading and not event.skip_assignment:
                 round_ = self._steps.begin(PendingStep.ASSIGNING, self._now_ms)
-                self._out.append(ev.Assign(round_, event.protocol, event.members))
+                self._actions.append(ev.Assign(round_, event.protocol, event.members))
             else:
                 self._sync(ev.NO_SHARES)
 
@@ -302,18 +304,18 @@ class MembershipCore:
                 tp.topic not in self._subscribed_topics for tp in event.partitions
             ):
                 # The subscription changed meanwhile. What we have stays in our claim.
-                self._want = ev.JoinReason.MISFIT
-                self._tries.pause(self._now_ms)
+                self._join_reason = ev.JoinReason.MISFIT
+                self._join_pauses.pause(self._now_ms)
             else:
-                self._tries.over()
+                self._join_pauses.over()
                 self._ownership.offered(event.partitions, self.identity.generation)
 
     # --- refusals -----------------------------------------------------------------------
 
     def _refused(self, request: MembershipRequest, code: int) -> None:
-        how = handling(request, code)
+        reaction = handling(request, code)
         reason = explain(request, code)
-        match how:
+        match reaction:
             case Handling.RETRY if request in (MembershipRequest.JOIN, MembershipRequest.SYNC):
                 self._try_again()
             case Handling.RELOCATE:
@@ -332,24 +334,24 @@ class MembershipCore:
             case Handling.RESET_MEMBER:
                 self._reset(reason, ev.JoinReason.VOID, forget_member=True)
             case Handling.FATAL | Handling.FENCED:
-                self._fenced = how is Handling.FENCED
+                self._fenced = reaction is Handling.FENCED
                 self._reset(reason, ev.JoinReason.FAILED, forget_member=self._fenced)
-                self._awake = False
-                self._out.append(ev.Raise(code, reason, final=self._fenced))
+                self._is_polling = False
+                self._actions.append(ev.Raise(code, reason, final=self._fenced))
             case _:
                 pass
 
     def _try_again(self) -> None:
         self.state = MembershipState.PREPARING
         self._request(ev.JoinReason.FAILED)
-        self._tries.pause(self._now_ms)
+        self._join_pauses.pause(self._now_ms)
 
     def _reset(self, reason: str, cause: ev.JoinReason, *, forget_member: bool) -> None:
         """Leave the generation, and lose what we owned in it."""
         if self._ownership.void():
-            self._out.append(ev.FenceMember(reason))
+            self._actions.append(ev.FenceMember(reason))
         self._void(forget_member=forget_member)
-        self._want = cause
+        self._join_reason = cause
 
     def _void(self, *, forget_member: bool) -> None:
         self._steps.drop_request()
@@ -366,27 +368,27 @@ class MembershipCore:
     def _advance(self, *, in_poll: bool) -> None:
         if self._topics is None:
             return
-        willing = self._awake and not self._fenced
-        if willing and (search := self._search.start(self._now_ms)) is not None:
-            self._out.append(ev.FindCoordinator(search))
+        may_join = self._is_polling and not self._fenced
+        if may_join and (search := self._search.start(self._now_ms)) is not None:
+            self._actions.append(ev.FindCoordinator(search))
         if self._steps.open is not None:
             return
         if self._ownership.to_notify:
             if in_poll:
                 self._notify_listener()
-        elif willing and self._want is not None and self._search.located:
-            self._join(self._want, in_poll=in_poll)
+        elif may_join and self._join_reason is not None and self._search.located:
+            self._join(self._join_reason, in_poll=in_poll)
 
     def _notify_listener(self) -> None:
         """Revoke first what is lost or not assigned again, then take the assignment over."""
         giving = self._ownership.give_up_for_share()
         if giving is not None:
             round_ = self._steps.begin(PendingStep.GIVING_UP, self._now_ms)
-            self._out.append(ev.RevokePartitions(round_, *giving))
+            self._actions.append(ev.RevokePartitions(round_, *giving))
         else:
             added = self._ownership.take_over()
             round_ = self._steps.begin(PendingStep.TAKING_OVER, self._now_ms)
-            self._out.append(ev.TakeOver(round_, added, self._ownership.owned))
+            self._actions.append(ev.TakeOver(round_, added, self._ownership.owned))
 
     def _join(self, cause: ev.JoinReason, *, in_poll: bool) -> None:
         """Give up what must go before joining; then send JoinGroup, once the pause is over."""
@@ -394,17 +396,17 @@ class MembershipCore:
             if in_poll:
                 self._ownership.give_up(giving)
                 round_ = self._steps.begin(PendingStep.GIVING_UP, self._now_ms)
-                self._out.append(ev.RevokePartitions(round_, giving, ev.Why.REVOKED))
+                self._actions.append(ev.RevokePartitions(round_, giving, ev.RevocationKind.REVOKED))
             return
-        if self._now_ms < self._tries.until_ms:
+        if self._now_ms < self._join_pauses.until_ms:
             return
         self.state = MembershipState.PREPARING
-        self._want = None
+        self._join_reason = None
         round_ = self._steps.begin(PendingStep.JOINING, self._now_ms)
-        self._out.append(
+        self._actions.append(
             self.identity.join(round_, self._subscribed_topics, self._ownership, cause)
         )
 
     def _sync(self, shares: Shares) -> None:
         round_ = self._steps.begin(PendingStep.SYNCING, self._now_ms)
-        self._out.append(self.identity.sync(round_, shares))
+        self._actions.append(self.identity.sync(round_, shares))

@@ -5,7 +5,7 @@ another, or *void* at once when the generation ends (then the listener gets it a
 """
 
 from zkconsumer.assignment.coordinated.strategy import RebalanceMode
-from zkconsumer.group.events import Why
+from zkconsumer.group.events import RevocationKind
 from zkconsumer.model import TopicPartition
 
 Partitions = frozenset[TopicPartition]
@@ -55,16 +55,16 @@ class Ownership:
         self._lost = bool(self.owned)
         return had
 
-    def give_up_for_share(self) -> tuple[Partitions, Why] | None:
+    def give_up_for_share(self) -> tuple[Partitions, RevocationKind] | None:
         """Return what must go before the offer is taken over: what is lost, or not in the offer."""
         if self._lost:
-            return self._give(self.owned), Why.LOST
+            return self._give(self.owned), RevocationKind.LOST
         assert self._offer is not None
         revoked = self.owned - self._offer[0]
         if not revoked:
             return None
         self._revoked_for_share = True
-        return self._give(revoked), Why.REVOKED
+        return self._give(revoked), RevocationKind.REVOKED
 
     def before_join(self, topics: frozenset[str]) -> Partitions:
         """Return what must go before a join: all, or (cooperative) what is not subscribed to."""
@@ -97,7 +97,7 @@ class Ownership:
         self.owned = self.remembered = share
         return added
 
-    def leave(self) -> tuple[Partitions, Why] | None:
+    def leave(self) -> tuple[Partitions, RevocationKind] | None:
         """Drop everything; return what the listener must be called for."""
         partitions, lost = self.owned - self._giving, self._lost
         self.owned = self._giving = _NONE
@@ -105,4 +105,4 @@ class Ownership:
         self._lost = self._revoked_for_share = False
         if not partitions:
             return None
-        return partitions, Why.LOST if lost else Why.REVOKED
+        return partitions, RevocationKind.LOST if lost else RevocationKind.REVOKED

@@ -25,7 +25,7 @@ V = TypeVar("V")
 
 
 class StreamCursors(Generic[K, V]):
-    """The cursors of one stream, of which at most one has a chunk; for the arguments see there.
+    """The cursors of one stream, of which at most one has a chunk; see ``PythonChunkCursor``.
 
     Attributes:
         first: the cursor that most chunks go to.
@@ -43,22 +43,24 @@ class StreamCursors(Generic[K, V]):
         self._lease = lease
         self._key_decoder = key_decoder
         self._value_decoder = value_decoder
-        self._pure = self._make_pure()
-        self.first: ChunkCursor[K, V] = self._pure
+        self._python = self._make_python()
+        self.first: ChunkCursor[K, V] = self._python
         if ENGINE is Engine.NATIVE:
             self.first = self._make_native()
 
     def of(self, chunk: Chunk) -> ChunkCursor[K, V]:
         """Return the cursor for this chunk."""
-        return self.first if _is_native(chunk) else self._pure
+        return self.first if _is_native(chunk) else self._python
 
     def another(self, chunk: Chunk) -> ChunkCursor[K, V]:
         """Return a new cursor on this chunk, to read ahead of the stream's position."""
-        cursor: ChunkCursor[K, V] = self._make_native() if _is_native(chunk) else self._make_pure()
+        cursor: ChunkCursor[K, V] = (
+            self._make_native() if _is_native(chunk) else self._make_python()
+        )
         cursor.chunk = chunk
         return cursor
 
-    def _make_pure(self) -> PythonChunkCursor[K, V]:
+    def _make_python(self) -> PythonChunkCursor[K, V]:
         return PythonChunkCursor(
             consumes_in_hand=self._consumes_in_hand,
             lease=self._lease,

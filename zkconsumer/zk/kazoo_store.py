@@ -142,7 +142,7 @@ class _KazooRawClient:
         self._pings = kazoo_pings.install(connection, clock, self._note_response)
         if self._pings is None:
             log.warning(
-                "this kazoo does not tell when ZooKeeper answers: silences are noticed late"
+                "this kazoo does not report when ZooKeeper responds: silences are noticed late"
             )
         self._kazoo.add_listener(self._note_state)
 
@@ -251,7 +251,7 @@ class _KazooRawClient:
         scope.spawn("close", self._stop, stop=lambda: None)
         if scope.close(timeout_ms):
             log.warning(
-                "ZooKeeper %s did not take leave within %d ms; session %#x ends by its time-out",
+                "ZooKeeper %s did not respond within %d ms; session %#x ends by its time-out",
                 self._servers.hosts,
                 timeout_ms,
                 self.session_id,
@@ -306,7 +306,7 @@ class _KazooRawClient:
                 requested.sendall(b"srvr")
                 response = requested.recv(8192).decode("utf-8", "replace")
         except (OSError, AttributeError) as error:
-            log.debug("ZooKeeper %s does not tell its version: %s", self._servers.hosts, error)
+            log.debug("ZooKeeper %s does not report its version: %s", self._servers.hosts, error)
             return True
         version = _VERSION.search(response)
         return version is None or (int(version[1]), int(version[2])) >= _FIRST_MULTI_VERSION

@@ -1,4 +1,4 @@
-"""Every path that the consumer reads or writes, below the chroot (pure). Pure.
+"""Every path that the consumer reads or writes, below the chroot. Pure.
 
 Source: Kafka 0.8.2.2 ``ZkUtils``, ``ZKGroupDirs``, ``ZKGroupTopicDirs``. Group ids and topic names
 are path segments; a name that can't be one is refused here, before ZooKeeper sees it.

@@ -74,10 +74,10 @@ def _trusts_answers(self: Heartbeat, now_ms: int, *, rebalancing: bool = False) 
     self.confirmed(now_ms + 300)
 
 
-def _takes_first(self: Ownership) -> tuple[Partitions, ev.Why] | None:
+def _takes_first(self: Ownership) -> tuple[Partitions, ev.RevocationKind] | None:
     """It would read on what others get next."""
     if self._lost:
-        return self._give(self.owned), ev.Why.LOST
+        return self._give(self.owned), ev.RevocationKind.LOST
     return None
 
 

@@ -94,14 +94,18 @@ class ReadingWorld(GroupWorld):
                 super()._run(client, action)
 
     def _give_up(
-        self, client: Client, round_: int, partitions: frozenset[TopicPartition], why: ev.Why
+        self,
+        client: Client,
+        round_: int,
+        partitions: frozenset[TopicPartition],
+        why: ev.RevocationKind,
     ) -> None:
         reader = self.reader(client)
         offsets = self._done(client, partitions)
         for tp in partitions:
             reader.positions.pop(tp, None)
             reader.done.pop(tp, None)
-        if why is ev.Why.REVOKED and self._send_commit(client, offsets):
+        if why is ev.RevocationKind.REVOKED and self._send_commit(client, offsets):
             reader.callback = round_
         else:
             client.todo.append(ev.CallbackDone(round_))

@@ -11,7 +11,7 @@ from zkconsumer import (
     OffsetAndMetadata,
     TopicPartition,
 )
-from zkconsumer.consumer.membership import Why
+from zkconsumer.consumer.membership import RevocationKind
 from zkconsumer.errors import (
     CommitFailed,
     ConfigError,
@@ -42,7 +42,7 @@ def test_of_lost_partitions_nothing_is_committed(make: Make) -> None:
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
     consumer.poll()
-    fakes.group.take(A, B, why=Why.LOST)
+    fakes.group.take(A, B, why=RevocationKind.LOST)
     assert consumer.poll() == {}
     assert fakes.group.calls.count("commit") == 0
     assert listener.received == [("lost", [A, B])]
@@ -117,7 +117,7 @@ def test_a_listener_of_another_library_does_too(make: Make) -> None:
     consumer.subscribe(["t"], listener=Theirs())
     fakes.group.give(A)
     consumer.poll()
-    fakes.group.take(A, why=Why.LOST)
+    fakes.group.take(A, why=RevocationKind.LOST)
     consumer.poll()
     assert received == [("assigned", {A}), ("revoked", {A})]
 
@@ -214,7 +214,7 @@ def test_what_an_iteration_held_of_a_lost_partition_is_gone_with_it(make: Make) 
     """When it comes back it is read from where the group stands then."""
     consumer, fakes = joined(make, enable_auto_commit=False)
     assert next(consumer).offset == 0
-    fakes.group.take(A, why=Why.LOST)
+    fakes.group.take(A, why=RevocationKind.LOST)
     fakes.group.give(A)
     fakes.group.committed_offsets[A] = OffsetAndMetadata(7)
     consumer.pause(B)

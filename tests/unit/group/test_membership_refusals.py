@@ -23,7 +23,7 @@ def test_a_heartbeat_that_is_refused_voids_what_we_have(code: E, member_id: str)
     assert member.core.owned == frozenset()
     (given,) = member.poll()
     assert isinstance(given, ev.RevokePartitions)
-    assert given.why is ev.Why.LOST
+    assert given.why is ev.RevocationKind.LOST
     (join,) = member.notify(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.owned) == (member_id, frozenset())

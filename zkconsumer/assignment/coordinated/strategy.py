@@ -10,6 +10,7 @@ from zkconsumer.assignment.coordinated.view import CoordinatedView
 from zkconsumer.model import TopicPartition
 
 Shares = Mapping[str, tuple[TopicPartition, ...]]
+"""The partitions assigned to each member, by member id."""
 
 
 class RebalanceMode(Enum):

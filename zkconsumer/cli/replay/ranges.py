@@ -1,4 +1,4 @@
-"""Which offsets are to be replayed, and which of them are gone: pure. Pure."""
+"""Which offsets are to be replayed, and which of them are gone. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

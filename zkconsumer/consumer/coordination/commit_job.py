@@ -95,7 +95,7 @@ class CommitJob:
         names = ", ".join(map(format, gone))
         self.error = CommitFailed(
             f"group {self._group_id}: not committed, since {names} is not this member's now: "
-            "others may have read on. Poll, to hear what is"
+            "others may have read on. Poll to learn which are yours"
         )
 
     def expire(self) -> None:
@@ -122,7 +122,7 @@ class CommitJob:
             why = ", ".join(sorted(code.text for code in over))
             return CommitFailed(
                 f"{group}: the commit came too late ({why}): others may have the partitions now. "
-                "Poll, to hear which are lost; to be in time, set a smaller max.poll.records or a "
+                "Poll to learn which are lost; to be in time, set a smaller max.poll.records or a "
                 "longer max.poll.interval.ms"
             )
         if ErrorCode.REBALANCE_IN_PROGRESS in codes:

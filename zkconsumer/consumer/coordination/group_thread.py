@@ -98,10 +98,10 @@ class GroupThread:
         return self._search(for_offsets=True)
 
     def _search(self, *, for_offsets: bool) -> Located:
-        where = self._session.where
-        if where.address is not None and (where.address.coordinates or for_offsets):
-            return where.address
-        if where.rests:
+        location = self._session.location
+        if location.address is not None and (location.address.coordinates or for_offsets):
+            return location.address
+        if location.rests:
             return ConnectionLost("the connection to the coordinator broke time after time")
         try:
             return self._find_offset_coordinator() if for_offsets else self._find_coordinator()
@@ -115,7 +115,7 @@ class GroupThread:
             self._session.fail(failure)
             return failure
         except ZkConsumerError as error:
-            log.info("%s: nobody knows the coordinator: %s", self._session.name, error)
+            log.info("%s: no coordinator found: %s", self._session.name, error)
             return error
 
     def _find_coordinator(self) -> CoordinatorAddress | int:
@@ -124,7 +124,7 @@ class GroupThread:
         if isinstance(found, int):
             return found
         log.info("%s: its coordinator is %s", self._session.name, found)
-        return self._session.where.found(found)
+        return self._session.location.found(found)
 
     def _find_offset_coordinator(self) -> CoordinatorAddress | int:
         try:
@@ -132,11 +132,11 @@ class GroupThread:
         except UnsupportedVersion:
             metadata = self._cluster.coordinator_of_offsets(timeout_ms=self._timeout_ms)
         log.info("%s: its offsets are in ZooKeeper, by way of %s", self._session.name, metadata)
-        return self._session.where.found(metadata, coordinates=False)
+        return self._session.location.found(metadata, coordinates=False)
 
     def _beat(self, order: ev.SendHeartbeat) -> None:
         session = self._session
-        address = session.where.address
+        address = session.location.address
         if address is None:
             return
         least = requests.least_version(session.terms, since=requests.STATIC_BEATS_SINCE)
@@ -151,7 +151,9 @@ class GroupThread:
             session.lost(address, str(error))
         except (TransportError, RemoteProtocolError) as error:
             if isinstance(error, RemoteProtocolError):
-                log.warning("%s: the answer to a heartbeat is none: %s", session.name, error)
+                log.warning(
+                    "%s: the response to a heartbeat cannot be read: %s", session.name, error
+                )
             session.lost(address, str(error))
         except ZkConsumerError as error:
             code = ErrorCode.UNSUPPORTED_VERSION
@@ -162,13 +164,13 @@ class GroupThread:
             session.counts.last_heartbeat_ms = session.clock.now_ms()
             error_code = response.error_code
             if handling(MembershipRequest.HEARTBEAT, error_code) is not Handling.RELOCATE:
-                session.where.well()
+                session.location.well()
             session.notify(ev.HeartbeatCompleted(order.member_id, order.generation, error_code))
 
     def _leave(self, order: ev.SendLeave) -> None:
         """Send LeaveGroup; a failure does not matter, as the session ends by itself."""
         session = self._session
-        address = session.where.address
+        address = session.location.address
         try:
             if address is not None:
                 connection = session.group_connection.connection(address)
@@ -178,10 +180,10 @@ class GroupThread:
                 )
                 connection.call(request, timeout_ms=self._timeout_ms)
         except (TransportError, RemoteProtocolError) as error:
-            log.info("%s: could not say that it leaves: %s", session.name, error)
+            log.info("%s: could not send LeaveGroup: %s", session.name, error)
             if address is not None:
                 session.lost(address, str(error))
         except ZkConsumerError as error:
-            log.info("%s: could not say that it leaves: %s", session.name, error)
+            log.info("%s: could not send LeaveGroup: %s", session.name, error)
         finally:
             session.has_left()

@@ -151,7 +151,7 @@ class JoinThread:
                 why,
             )
         if result.code == ErrorCode.NONE:
-            self._session.where.well()
+            self._session.location.well()
         self._note_leader(result)
         return result
 

@@ -236,7 +236,9 @@ class GroupMember:
             self._session.take_over(call)
             return partial(self._handler.take_over, call.added, call.owned)
         give_up = partial(self._handler.give_up, call.partitions, call.why)
-        return partial(self._then_flush, give_up) if call.why is ev.Why.REVOKED else give_up
+        return (
+            partial(self._then_flush, give_up) if call.why is ev.RevocationKind.REVOKED else give_up
+        )
 
     def _then_flush(self, work: Callable[[], None]) -> None:
         """Flush after it, even if the caller's code failed; not after an interrupt (Ctrl-C)."""
@@ -250,7 +252,7 @@ class GroupMember:
     def _flush(self) -> None:
         """Let pending commits end before the partitions go: afterwards they are refused."""
         session = self._session
-        if session.where.address is not None:
+        if session.location.address is not None:
             deadline_ms = self._deadline(self._clock.now_ms() + _FLUSH_MS)
             self._wait(lambda: not session.commits_wait, deadline_ms)
 

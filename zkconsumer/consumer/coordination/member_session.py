@@ -55,7 +55,7 @@ class MemberSession:
         join_connection, group_connection: the two connections to the coordinator.
 
     Attributes:
-        where: the coordinator's address.
+        location: the coordinator's address.
         group_orders, join_orders: the orders of the two threads; None wakes them.
         responses: wakes the caller that waits for a commit.
         calls: the handler calls that are due. Thread: the caller.
@@ -77,7 +77,7 @@ class MemberSession:
         self.clock = clock
         self.join_connection, self.group_connection = join_connection, group_connection
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0.0)
-        self.where = CoordinatorLocation(backoff, clock, join_connection, group_connection)
+        self.location = CoordinatorLocation(backoff, clock, join_connection, group_connection)
         self.group_orders: Mailbox[GroupOrder | None] = Mailbox()
         self.join_orders: Mailbox[tuple[JoinOrder, CoordinatorAddress | None] | None] = Mailbox()
         self.responses: Mailbox[None] = Mailbox()
@@ -268,7 +268,7 @@ class MemberSession:
 
     def lost(self, address: CoordinatorAddress, reason: str) -> None:
         """Record that a connection to this address broke."""
-        if self.where.lose(address):
+        if self.location.lose(address):
             log.info("%s: lost the coordinator, %s: %s", self.name, address.broker, reason)
             self.notify(ev.CoordinatorLost())
 
@@ -346,7 +346,7 @@ class MemberSession:
         events without a listener. Nothing tells which, so such a member leaves, and joins again.
         """
         if self._interrupted:
-            log.warning("%s: a call was broken off by an exception: joins anew", self.name)
+            log.warning("%s: a call was interrupted by an exception: it joins again", self.name)
             self._awaited_round = 0
             self._leaving = False
             self._receive(ev.Leave())
@@ -360,7 +360,7 @@ class MemberSession:
         self.claims.void()
         self.calls.clear()
         if self._taken_over:
-            self.calls.append(ev.RevokePartitions(0, self._taken_over, ev.Why.LOST))
+            self.calls.append(ev.RevokePartitions(0, self._taken_over, ev.RevocationKind.LOST))
 
     def _receive(self, event: ev.Event) -> None:
         before = self._core.identity.generation
@@ -386,10 +386,10 @@ class MemberSession:
                 self._latest_round = action.round
                 if self._joining:
                     self.join_connection.cut()
-                self.join_orders.put((action, self.where.address))
+                self.join_orders.put((action, self.location.address))
             case ev.ForgetCoordinator(reason):
                 log.info("%s: looks for the coordinator again: %s", self.name, reason)
-                self.where.forget()
+                self.location.forget()
             case ev.FenceMember(reason):
                 self.claims.void()
                 self.counts.lost += 1

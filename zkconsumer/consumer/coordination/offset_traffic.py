@@ -204,7 +204,7 @@ class OffsetTraffic:
         if judge(codes) is ResponseOutcome.LOOK_UP:
             self._session.lost(address, "it does not coordinate the group now")
         else:
-            self._session.where.well()
+            self._session.location.well()
 
 
 def _membership_code(codes: Iterable[int]) -> int:

@@ -38,7 +38,7 @@ class ReadJob:
     ) -> None:
         self._group_id = group_id
         self._tries = 0
-        self._reason = "nobody was asked in time"
+        self._reason = "no request was sent in time"
         self.left = frozenset(partitions)
         self.found: dict[TopicPartition, OffsetAndMetadata | None] = {}
         self.error: ZkConsumerError | None = None
@@ -69,7 +69,7 @@ class ReadJob:
             self._reason = explained(code)
             return code
         if self.left:
-            self._reason = "the answer left partitions out"
+            self._reason = "the response lacks partitions"
             return int(ErrorCode.UNKNOWN)
         return None
 

@@ -4,7 +4,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from zkconsumer.consumer.membership import OwnershipHandler, Partitions, Why
+from zkconsumer.consumer.membership import OwnershipHandler, Partitions, RevocationKind
 from zkconsumer.consumer.zookeeper.notices import ClaimsLost, Notice, PartitionsRequested, Started
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
@@ -69,14 +69,14 @@ class HandlerCalls:
         """
         self.joined = False
         self._notices.clear()
-        self._give_up(frozenset(self._taken), Why.LOST)
+        self._give_up(frozenset(self._taken), RevocationKind.LOST)
 
     def _call(self, notice: Notice) -> None:
         match notice:
             case PartitionsRequested():
                 self._transfer(notice)
             case ClaimsLost(partitions):
-                self._give_up(partitions, Why.LOST)
+                self._give_up(partitions, RevocationKind.LOST)
             case Started(claims) if self.joined:
                 added = frozenset(claim.topic_partition for claim in claims) - self._taken.keys()
                 self._taken.update((claim.topic_partition, claim) for claim in claims)
@@ -93,13 +93,15 @@ class HandlerCalls:
                 tp: claim for tp, claim in self._taken.items() if tp in notice.partitions
             }
         try:
-            self._give_up(notice.partitions, Why.REVOKED if in_time else Why.LOST)
+            self._give_up(
+                notice.partitions, RevocationKind.REVOKED if in_time else RevocationKind.LOST
+            )
         finally:
             self._going = {}
             notice.done = True
             self._nudge()
 
-    def _give_up(self, partitions: Partitions, why: Why) -> None:
+    def _give_up(self, partitions: Partitions, why: RevocationKind) -> None:
         ours = partitions & self._taken.keys()
         for tp in ours:
             del self._taken[tp]

@@ -1,4 +1,4 @@
-"""What coordinators say about groups and their offsets, as a group's status (pure). Pure."""
+"""What coordinators say about groups and their offsets, as a group's status. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

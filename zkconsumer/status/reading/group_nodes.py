@@ -1,4 +1,4 @@
-"""What the nodes of a ZooKeeper group say, as a group's status (pure). Pure."""
+"""What the nodes of a ZooKeeper group say, as a group's status. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from tests.support.group_members import QUICK, MemberInTest, poll_until, tps
 from tests.support.waiting import wait_until
 from tests.unit.consumer.coordination.conftest import MakeMember
 from zkconsumer.clock import SystemClock
-from zkconsumer.consumer.membership import Offsets, Why
+from zkconsumer.consumer.membership import Offsets, RevocationKind
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     CommitFailed,
@@ -218,8 +218,8 @@ def test_nothing_is_committed_for_others(broker: CoordinatorDouble, make: MakeMe
     assert broker.offsets == {}
     errors: list[Exception] = []
 
-    def commit(partitions: frozenset[TopicPartition], why: Why) -> None:
-        if why is Why.LOST:
+    def commit(partitions: frozenset[TopicPartition], why: RevocationKind) -> None:
+        if why is RevocationKind.LOST:
             with pytest.raises(CommitFailed) as caught:
                 first.member.commit(at(8, *partitions), timeout_ms=5_000)
             errors.append(caught.value)

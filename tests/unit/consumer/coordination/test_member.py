@@ -10,7 +10,7 @@ from tests.support.group_members import QUICK, MemberInTest, poll_until, tps
 from tests.support.waiting import wait_until
 from tests.unit.consumer.coordination.conftest import MakeMember
 from zkconsumer.clock import SystemClock
-from zkconsumer.consumer.membership import Why
+from zkconsumer.consumer.membership import RevocationKind
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConfigError, GroupFailed
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
@@ -161,7 +161,7 @@ def test_a_handler_that_fails_on_the_way_out_leaves_no_deadline_behind(
 ) -> None:
     """What is committed and looked up after another subscription has its own time."""
 
-    def fail(_partitions: frozenset[TopicPartition], _why: Why) -> None:
+    def fail(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
         raise ValueError("the caller's")
 
     member = make(broker, "t")
@@ -207,7 +207,7 @@ def test_who_interrupts_a_close_does_not_wait_for_commits_that_hang(
     offsets = {TopicPartition("t", 0): OffsetAndMetadata(7)}
     member.member.commit_async(offsets, None)
 
-    def interrupt(_partitions: frozenset[TopicPartition], _why: Why) -> None:
+    def interrupt(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
         raise KeyboardInterrupt
 
     member.handler.on_give_up = interrupt
@@ -273,7 +273,7 @@ def test_what_the_handler_raises_comes_out_and_the_group_goes_on(
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
 
-    def fail(_partitions: frozenset[TopicPartition], _why: Why) -> None:
+    def fail(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
         raise ValueError("the listener's own")
 
     member.handler.on_give_up = fail
@@ -305,7 +305,7 @@ def test_commits_on_the_way_out(broker: CoordinatorDouble, make: MakeMember) -> 
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
 
-    def commit(partitions: frozenset[TopicPartition], _why: Why) -> None:
+    def commit(partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
         offsets = {tp: OffsetAndMetadata(5) for tp in partitions}
         member.member.commit(offsets, timeout_ms=5_000)
 

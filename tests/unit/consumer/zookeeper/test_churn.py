@@ -12,7 +12,7 @@ import pytest
 from tests.support.control_bench import GROUP, Group
 from tests.support.waiting import wait_until
 from tests.support.zookeeper_member import TIMEOUT_MS, PolledMember, in_memory
-from zkconsumer.consumer.membership import Partitions, Why
+from zkconsumer.consumer.membership import Partitions, RevocationKind
 from zkconsumer.errors import CommitFailed, RebalanceFailed
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
@@ -35,9 +35,9 @@ class Program(PolledMember):
         for tp, it in found.items():
             self.positions[tp] = 0 if it is None else it.offset
 
-    def give_up(self, partitions: Partitions, why: Why) -> None:
+    def give_up(self, partitions: Partitions, why: RevocationKind) -> None:
         """Commit what was read, where it may still be."""
-        if why is Why.REVOKED:
+        if why is RevocationKind.REVOKED:
             self.commit(partitions)
         for tp in partitions:
             del self.positions[tp]

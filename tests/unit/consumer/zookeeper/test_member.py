@@ -7,7 +7,7 @@ import pytest
 from tests.support.control_bench import GROUP, Group
 from tests.support.waiting import wait_until
 from tests.support.zookeeper_member import T0, T1, TIMEOUT_MS, PolledMember, in_memory, numbers
-from zkconsumer.consumer.membership import Offsets, Partitions, Why
+from zkconsumer.consumer.membership import Offsets, Partitions, RevocationKind
 from zkconsumer.errors import (
     CommitFailed,
     ConsumerClosed,
@@ -74,7 +74,7 @@ def test_two_members_share_and_only_what_moves_is_given_up(
     """What stays is delivered all the time; what goes is committed by the handler first."""
     member.joined()
 
-    def commit(partitions: Partitions, _why: Why) -> None:
+    def commit(partitions: Partitions, _why: RevocationKind) -> None:
         assert not partitions & member.membership.deliverable()
         member.membership.commit(offsets(7, *partitions), timeout_ms=TIMEOUT_MS)
 
@@ -115,8 +115,8 @@ def test_a_slow_listener_is_not_waited_for_for_ever(group: Group) -> None:
     with PolledMember(group, **SLOW).joined() as slow, PolledMember(group) as other:
         refused: list[CommitFailed] = []
 
-        def flush(partitions: Partitions, why: Why) -> None:
-            assert why is Why.REVOKED
+        def flush(partitions: Partitions, why: RevocationKind) -> None:
+            assert why is RevocationKind.REVOKED
             other.poll_until(lambda: other.owned, "a share that was not waited for")
             with pytest.raises(CommitFailed) as error:
                 slow.membership.commit(offsets(9, *partitions), timeout_ms=TIMEOUT_MS)
@@ -262,7 +262,7 @@ def test_a_handler_that_fails_does_not_hold_up_the_group(
     """Its error comes out of poll; the partition goes all the same."""
     member.joined()
 
-    def fail(_partitions: Partitions, _why: Why) -> None:
+    def fail(_partitions: Partitions, _why: RevocationKind) -> None:
         raise ValueError("the caller's")
 
     member.on_give_up = fail
@@ -360,7 +360,7 @@ def test_a_last_commit_is_that_of_a_member(group: Group, leave: str) -> None:
     member = PolledMember(group).joined()
     foreign = TopicPartition("t", 9)
 
-    def commit(partitions: Partitions, _why: Why) -> None:
+    def commit(partitions: Partitions, _why: RevocationKind) -> None:
         member.membership.commit(offsets(2, *partitions), timeout_ms=TIMEOUT_MS)
         with pytest.raises(CommitFailed):
             member.membership.commit(offsets(2, foreign), timeout_ms=TIMEOUT_MS)
@@ -382,8 +382,8 @@ def test_commits_of_what_was_lost_with_the_session_are_refused(
     member.joined()
     refused: list[bool] = []
 
-    def commit(partitions: Partitions, why: Why) -> None:
-        assert why is Why.LOST
+    def commit(partitions: Partitions, why: RevocationKind) -> None:
+        assert why is RevocationKind.LOST
         # By then the control thread may well have joined again, and have them back.
         with pytest.raises(CommitFailed):
             member.membership.commit(offsets(2, *partitions), timeout_ms=TIMEOUT_MS)
