@@ -1,4 +1,4 @@
-"""A cluster and its groups as one pure snapshot, and the rules that judge it.
+"""A cluster and its groups as one pure snapshot, and the rules that assess it.
 
-Command line, metrics and page show the same values from here; ``model`` says what they are.
+Command line, metrics and web pages show the same values from here; ``model`` defines them.
 """

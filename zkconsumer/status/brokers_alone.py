@@ -1,20 +1,19 @@
-"""That a cluster is read without its ZooKeeper, and what is not known then. Pure."""
+"""A cluster read without ZooKeeper, and what is unknown then. Pure."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokersAlone:
-    """A cluster is read through its brokers: nobody said where a ZooKeeper is, or it has none.
+    """A cluster read through its brokers only: no ZooKeeper is configured, or it has none.
 
-    What only a ZooKeeper could tell is not known then: which groups meet there, who is in them,
-    what they own and commit there, its clock and its sessions, when brokers registered, which
-    topics have settings of their own or are being deleted.
+    Only ZooKeeper knows its groups, their members, owners and offsets, its clock and sessions, when
+    brokers registered, topic configs, and topics being deleted: all of that is unknown.
 
     Attributes:
-        bootstrap_servers: the bootstrap brokers, as ``host:port``, by commas.
-        no_zookeeper: whether the cluster has none (KRaft), by the word of a broker; None while
-            none has been asked.
+        bootstrap_servers: the bootstrap brokers, as ``host:port``, comma-separated.
+        no_zookeeper: whether the cluster has none (KRaft), as a broker reports it; None before
+            that.
 
     Example:
         >>> print(BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=True).unknown)
@@ -31,5 +30,5 @@ class BrokersAlone:
 
     @property
     def unknown(self) -> str:
-        """What is not known, and why, in a line."""
+        """What is unknown, and why, in a line."""
         return f"groups that meet in a ZooKeeper: unknown, since {self.why}"

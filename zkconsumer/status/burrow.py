@@ -1,16 +1,16 @@
-"""Burrow's verdict on a group: not how large the lag is, but whether the group gets on. Pure.
+"""Burrow's status of a group: not how large the lag is, but whether the group progresses. Pure.
 
-No thresholds: the last commits of each partition are held against the lag they left. The rules,
-their order and the numbers are Burrow's (linkedin/Burrow, ``core/internal/evaluator/caching.go``
-and ``core/protocol/evaluator.go``). Three things are ours:
+No thresholds: the last commits of each partition are compared with their lag. The rules, their
+order and the numbers are Burrow's (linkedin/Burrow, ``core/internal/evaluator/caching.go`` and
+``core/protocol/evaluator.go``). Three things differ:
 
-- Burrow calls a partition stopped when it has been silent for longer than its window is long. A
-  window of one commit, or of a fast burst of them, has next to no length; ``least_span_ms`` is
-  what it counts as at least. Burrow's own is 0.
-- One commit shows neither a standstill nor a growing lag, so it is OK. In Burrow it is a STALL:
-  each group that is behind would be an error until its second commit after a start of ours.
-- Where the time of commits is not told, they are seen only by their offsets (see ``series``): who
-  goes on committing the same offset is then STOP, not STALL.
+- Burrow calls a partition stopped when it has been silent for longer than its window spans. A
+  window of one commit, or of a fast burst, spans next to nothing; ``least_span_ms`` is its
+  minimum. Burrow's own is 0.
+- One commit shows neither a stall nor a growing lag, so it is OK. In Burrow it is a STALL: each
+  lagging group would be an error until its second commit after our start.
+- Where commit times are unknown, commits are seen only by their offsets (see ``series``): a
+  group that commits the same offset repeatedly is then STOP, not STALL.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from zkconsumer.status.series import CommitSample, History
 
 
 class BurrowStatus(IntEnum):
-    """From best to worst; the numbers are what Burrow's metrics hold."""
+    """From best to worst; the numbers are the values of Burrow's metrics."""
 
     NOTFOUND = 0
     OK = 1
@@ -38,7 +38,7 @@ class BurrowStatus(IntEnum):
 
     @property
     def meaning(self) -> str:
-        """What it says of a group or partition, in plain words."""
+        """The status of a group or partition, in plain words."""
         return _MEANINGS[self]
 
 
@@ -55,14 +55,14 @@ _MEANINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurrowSettings:
-    """What can be set.
+    """The settings of the evaluation.
 
     Attributes:
         allowed_lag: a lag up to this counts as none.
-        minimum_complete: windows filled to less than this part (0 to 1) are OK without a look.
-        least_span_ms: what the span of a window counts as at least; by default three times the
-            interval at which the original commits.
-        recent_ms: a log that was no longer than the last commit within this time excuses a stop.
+        minimum_complete: windows filled to less than this share (0 to 1) are OK.
+        least_span_ms: the minimum span of a window; by default three times the original's commit
+            interval.
+        recent_ms: a log whose end within this time was not beyond the last commit excuses a stop.
     """
 
     allowed_lag: int = 0
@@ -73,13 +73,13 @@ class BurrowSettings:
 
 # A large cluster has half a million of them: see ``model``.
 class BurrowPartitionStatus(NamedTuple):
-    """One partition.
+    """The status of one partition.
 
     Attributes:
-        topic_partition: which.
+        topic_partition: the partition.
         status: never NOTFOUND or ERR.
-        owner: who has it.
-        current_lag: in records; 0 where it is not known, as in Burrow.
+        owner: the thread or member that owns it.
+        current_lag: in records; 0 if unknown, as in Burrow.
         complete: how full its window of commits is, 0 to 1.
         start: the first commit of the window.
         end: the last one.
@@ -96,12 +96,11 @@ class BurrowPartitionStatus(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurrowGroupStatus:
-    """A group.
+    """The status of a group.
 
     Attributes:
-        status: NOTFOUND, OK, WARN or ERR: the worst of its partitions, of which none is worse
-            than ERR here.
-        complete: the part of its partitions whose windows are full, 0 to 1.
+        status: NOTFOUND, OK, WARN or ERR: the worst of its partitions, capped at ERR.
+        complete: the share of its partitions with full windows, 0 to 1.
         partitions: all of them, in the group's order.
     """
 
@@ -111,7 +110,7 @@ class BurrowGroupStatus:
 
     @property
     def total_lag(self) -> int:
-        """The sum of all lags that are known."""
+        """The sum of all known lags."""
         return sum(one.current_lag for one in self.partitions)
 
     @property
@@ -126,14 +125,14 @@ def evaluate_group(
     now_ms: int,
     settings: BurrowSettings | None = None,
 ) -> BurrowGroupStatus:
-    """Judge a group by what was recorded of it.
+    """Evaluate a group by its recorded history.
 
     Args:
-        group: as it is seen now; None: there is no such group. One that is abandoned counts as
-            none: Burrow forgets groups that have not committed for long (its ``expire-group``).
-        history: which has recorded the snapshot that ``group`` is from.
-        now_ms: the time to count from.
-        settings: where they are not the usual ones.
+        group: its current status; None: there is no such group. An abandoned one counts as none:
+            Burrow forgets groups that have not committed for long (its ``expire-group``).
+        history: which has recorded the snapshot of ``group``.
+        now_ms: the current time.
+        settings: None: the defaults.
     """
     if group is None or group.state is GroupState.ABANDONED:
         return BurrowGroupStatus(status=BurrowStatus.NOTFOUND)
@@ -145,7 +144,7 @@ def evaluate_group(
         lag = records_behind(group.kind, partition) or 0
         series = commits.get(tp)
         committed = partition.effective(group.kind)
-        # Who commits while nobody can look at it has not stopped.
+        # A group that can't be read has not stopped.
         read_ms = now_ms if committed is None else min(now_ms, committed.seen_ms)
         if not series:
             found.append(BurrowPartitionStatus(tp, status, partition.owner, lag))
@@ -176,23 +175,23 @@ def partition_status(
     now_ms: int,
     settings: BurrowSettings,
 ) -> BurrowStatus:
-    """Judge one partition.
+    """Evaluate one partition.
 
     Args:
         commits: the window, in the order of time, at least one.
-        recent_log_ends: how long the log was in the last minutes.
+        recent_log_ends: the log ends of the last minutes.
         current_lag: in records.
-        now_ms: the time to count from.
-        settings: what can be set.
+        now_ms: the current time.
+        settings: the settings of the evaluation.
     """
     if current_lag <= settings.allowed_lag:
         return BurrowStatus.OK
-    # A stop is an error even if there was no lag once: the window can be very old.
+    # A stop is an error even if the lag was once 0: the window can be very old.
     if _stopped(commits, now_ms, settings.least_span_ms) and not any(
         log_end <= commits[-1].offset for log_end in recent_log_ends
     ):
         return BurrowStatus.STOP
-    # Before the look for a time without lag, since groups that read along rewind, too.
+    # Before the check for a time without lag, since groups that keep up rewind, too.
     if _rewound(commits):
         return BurrowStatus.REWIND
     lags = [one.lag for one in commits if one.lag is not None]
@@ -208,13 +207,13 @@ def partition_status(
 
 
 def _stopped(commits: Sequence[CommitSample], now_ms: int, least_span_ms: int) -> bool:
-    """Return whether it has been silent for longer than the window is long."""
+    """Return whether it has been silent for longer than the window spans."""
     span_ms = commits[-1].at_ms - commits[0].at_ms
     return now_ms - commits[-1].at_ms > max(span_ms, least_span_ms)
 
 
 def _rewound(commits: Sequence[CommitSample]) -> bool:
-    """Return whether it went back for the first time and has not come as far again since."""
+    """Return whether it went back for the first time and has not caught up again since."""
     for index, (before, after) in enumerate(pairwise(commits), start=1):
         if after.offset < before.offset:
             return all(one.offset < before.offset for one in commits[index:])

@@ -1,4 +1,4 @@
-"""Why a group rebalances, told from what is different between two looks at it. Pure."""
+"""Why a group rebalances, inferred from the differences of two snapshots. Pure."""
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from zkconsumer.status.verify import PartitionIds
 
 
 class ObservedGroup(NamedTuple):
-    """A group, and the partitions of all topics, as they were seen together."""
+    """A group, and the partitions of all topics, as read together."""
 
     group: GroupStatus
     partition_ids: PartitionIds
@@ -33,12 +33,12 @@ class RebalanceReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One reason.
+    """A reason for a rebalance.
 
     Attributes:
-        cause: what kind of.
+        cause: its kind.
         what: the member, topic or broker.
-        before: of a restarted member, the id that it had.
+        before: the former id of a restarted member.
     """
 
     cause: RebalanceReason
@@ -51,7 +51,7 @@ class Reason:
 
 
 def reasons_between(before: ObservedGroup, after: ObservedGroup) -> tuple[Reason, ...]:
-    """Everything new that makes members rebalance; of an owner nothing is said."""
+    """Return every change that makes members rebalance; owners are not considered."""
     return (
         *_comings_and_goings(before.group, after.group),
         *_changes_of_members(before, after),
@@ -78,7 +78,7 @@ def _comings_and_goings(before: GroupStatus, after: GroupStatus) -> Iterator[Rea
 
 def _changes_of_members(before: ObservedGroup, after: ObservedGroup) -> Iterator[Reason]:
     was = {one.member_id: one for one in before.group.members}
-    # A wildcard also reads more when a topic is created: that is not the member's doing.
+    # A wildcard also matches created topics: that is not a change of the member.
     lasting = before.partition_ids.keys() & after.partition_ids.keys()
     for member in after.group.members:
         old = was.get(member.member_id)
@@ -98,7 +98,7 @@ def _read_of(member: MemberStatus, topics: Set[str]) -> dict[str, int]:
 
 
 def _is_same_range(one: MemberStatus, other: MemberStatus) -> bool:
-    """Return whether the second can be the first, started again."""
+    """Return whether the second member can be the first, restarted."""
     if one.instance_id is not None or other.instance_id is not None:
         return one.instance_id == other.instance_id
     return one.host is not None and (one.host, one.client_id) == (other.host, other.client_id)
@@ -106,7 +106,7 @@ def _is_same_range(one: MemberStatus, other: MemberStatus) -> bool:
 
 def _topic_reasons(before: ObservedGroup, after: ObservedGroup) -> Iterator[Reason]:
     if not before.partition_ids or not after.partition_ids:
-        return  # a cluster's topics were not read yet; they don't come or go all at once
+        return  # topics were not read yet; they don't appear all at once
     members = (*before.group.members, *after.group.members)
     for topic in sorted({topic for one in members for topic in one.streams}):
         was, now = before.partition_ids.get(topic), after.partition_ids.get(topic)
@@ -120,7 +120,7 @@ def _topic_reasons(before: ObservedGroup, after: ObservedGroup) -> Iterator[Reas
 
 def _coordinator_reasons(before: GroupStatus, after: GroupStatus) -> Iterator[Reason]:
     if after.kind is GroupKind.ZOOKEEPER:
-        return  # its coordinator only keeps offsets: nobody rebalances for that
+        return  # its coordinator only stores offsets: there is no rebalance
     was, now = before.coordinator, after.coordinator
     if was is not None and now is not None and was.id != now.id:
         yield Reason(RebalanceReason.COORDINATOR_MOVED, str(now))

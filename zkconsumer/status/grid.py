@@ -1,7 +1,7 @@
 """A group as a grid: a row for each partition, a column for each owner. Pure.
 
-What is in the way of reading is in the grid, too: partitions without an owner have no column, and
-owners that are no members get a column of their own.
+Faults are in the grid, too: unowned partitions have no column, and owners that are no members get
+columns of their own.
 """
 
 from collections.abc import Iterable
@@ -16,17 +16,17 @@ from zkconsumer.status.verify import OwnershipFault, Verification
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerColumn:
-    """One owner.
+    """The column of one owner.
 
     Attributes:
-        owner_id: the member's id; what the owner node holds where that is no thread id.
-        label: a short name for it, different from all others.
+        owner_id: the member's id; the content of the owner node if that is no thread id.
+        label: a short, unique name.
         is_member: whether it is registered.
-        host: where it runs, as far as that is told.
-        streams: how many streams it has at most for a topic; 0 where it is no member.
-        partitions: how many partitions it has.
-        lag: the sum of the lags of those that are known.
-        problem: what is wrong with its registration.
+        host: its host, if known.
+        streams: its largest number of streams for a topic; 0 if it is no member.
+        partitions: the number of its partitions.
+        lag: the sum of their known lags.
+        problem: of its registration.
     """
 
     owner_id: str
@@ -40,23 +40,23 @@ class OwnerColumn:
 
     @property
     def idle(self) -> bool:
-        """Whether it has nothing to read: there are more streams than partitions."""
+        """Whether it owns nothing: there are more streams than partitions."""
         return not self.partitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRow:
-    """One partition.
+    """The row of one partition.
 
     Attributes:
-        topic_partition: which.
-        column: the index of its owner's column; None where nobody owns it.
-        owner: the thread id or member id that has it.
+        topic_partition: the partition.
+        column: the index of its owner's column; None if unowned.
+        owner: the thread id or member id of its owner.
         thread: the number of its stream (ZooKeeper).
-        fault: what is wrong with its ownership.
-        committed: where the group would go on.
-        lag: in records; None where it is not known.
-        problem: what is wrong with its nodes.
+        fault: of its ownership.
+        committed: the committed offset.
+        lag: in records; None if unknown.
+        problem: of its nodes.
     """
 
     topic_partition: TopicPartition
@@ -71,10 +71,10 @@ class PartitionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """A group.
+    """A group as rows and columns.
 
     Attributes:
-        columns: members by id, then owners that are none.
+        columns: members by id, then owners that are no members.
         rows: ascending by partition.
     """
 
@@ -82,7 +82,7 @@ class Grid:
     rows: tuple[PartitionRow, ...]
 
     def counts(self, topic: str) -> tuple[int, ...]:
-        """Return how many of a topic's partitions each column has."""
+        """Return the number of a topic's partitions in each column."""
         found = [0] * len(self.columns)
         for row in self.rows:
             if row.column is not None and row.topic_partition.topic == topic:
@@ -91,7 +91,7 @@ class Grid:
 
 
 def grid_of(group: GroupStatus, verification: Verification) -> Grid:
-    """Lay a group out.
+    """Return a group as a grid.
 
     Args:
         group: of either kind.
@@ -124,10 +124,10 @@ def moved(before: Grid, after: Grid) -> tuple[TopicPartition, ...]:
 
 
 def short_labels(group_id: str, names: Iterable[str]) -> dict[str, str]:
-    """Return a short name for each, by which people tell them apart.
+    """Return a short, unique label for each name.
 
-    The group's id goes, as do the parts that all have in front, such as the host where there is
-    only one.
+    The group's id is dropped, as are the leading parts that all have in common, such as a single
+    host.
     """
     listed = list(dict.fromkeys(names))
     bare = {name: name.removeprefix(f"{group_id}_") or name for name in listed}
@@ -139,8 +139,8 @@ def short_labels(group_id: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def _shared_parts(texts: list[str]) -> int:
-    """Return how long the beginning is that all have, up to the end of a part of the id."""
-    first, last = min(texts), max(texts)  # whatever these two share, those between them do, too
+    """Return the length of the common beginning, up to the end of a part of the id."""
+    first, last = min(texts), max(texts)  # what these two share, those between them do, too
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     shared = "".join(char for char, _ in alike)
     return max(shared.rfind(mark) for mark in "-_.") + 1

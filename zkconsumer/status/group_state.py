@@ -1,13 +1,12 @@
-"""How a group stands, in the same words for both kinds. Pure.
+"""The state of a group, in the same words for both kinds. Pure.
 
-- ``stable``: members are there, and everything they read has its owner.
-- ``rebalancing``: members are there, but something is not owned as it should be, or a registration
-  can't be read. It is the usual state for moments; when it lasts, the group is stuck (``timeline``
-  says since when).
-- ``empty``: no members, but offsets are kept.
+- ``stable``: it has members, and everything they read has its owner.
+- ``rebalancing``: it has members, but some ownership is wrong, or a registration is malformed. That
+  is usual for moments; when it lasts, the group is stuck (``timeline`` says since when).
+- ``empty``: no members, but committed offsets.
 - ``dead``: no members and no offsets.
-- ``abandoned``: nobody is there, and nothing was committed for long (``silence`` finds that out).
-- ``unknown``: what is needed to tell could not be read.
+- ``abandoned``: no members, and no commit for long (``silence`` determines that).
+- ``unknown``: the data that it depends on could not be read.
 """
 
 from zkconsumer.status.model import GroupState, GroupStatus
@@ -27,7 +26,7 @@ _REPORTED = {
 
 
 def coordinator_state(reported: str) -> GroupState:
-    """Return what a coordinator's own word means.
+    """Return the state for a coordinator's own word.
 
     Source: Kafka 3.9 ``GroupMetadata``, ``ConsumerGroup.ConsumerGroupState``; 0.9 calls a group
     without members ``Dead``, even one with offsets.
@@ -40,11 +39,11 @@ def zookeeper_state(
     partition_ids: PartitionIds | None,
     live_sessions: frozenset[int] | None = None,
 ) -> GroupState:
-    """Return how a ZooKeeper group stands, from its nodes.
+    """Return the state of a ZooKeeper group, from its nodes.
 
     Args:
-        group: its ``state`` is not looked at.
-        partition_ids: of all topics; None where they are not known.
+        group: its ``state`` is ignored.
+        partition_ids: of all topics; None if unknown.
         live_sessions: see ``verify``.
     """
     if not group.whole:

@@ -1,8 +1,8 @@
-"""How far a group is behind, in records and in time. Pure.
+"""The lag of a group, in records and in time. Pure.
 
-The lag of a partition is its log end less the offset where the group would go on; never negative.
-It is None where one of both is not known: a partition without a commit has no lag, as in the
-original's ``ConsumerOffsetChecker``.
+The lag of a partition is its log end minus the committed offset; never negative. It is None if
+either is unknown: a partition without a commit has no lag, as in the original's
+``ConsumerOffsetChecker``.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from zkconsumer.status.model import GroupKind, GroupPartition, GroupStatus
 from zkconsumer.status.series import History, LogEndSeries
 
 LEAST_WATCH_MS: Final = 60_000
-"""For how long a log that stands still is watched at least before that says anything."""
+"""The minimum time to watch a log that does not grow before drawing conclusions."""
 
 
 class Standing(StrEnum):
-    """Where a committed offset lies in the log; the values are what users read."""
+    """The position of a committed offset in the log; the values are what users read."""
 
     WITHIN = "within the log"
     BEFORE_START = "before the start of the log"
@@ -28,11 +28,11 @@ class Standing(StrEnum):
 
 # A large cluster has half a million of the next two: see ``model``.
 class TimeLag(NamedTuple):
-    """How old the next record to read is.
+    """The age of the next record to read.
 
     Attributes:
         ms: its age.
-        estimated: whether that is from how the log grew, since the record does not tell.
+        estimated: whether it is inferred from the log's growth, for records without timestamps.
     """
 
     ms: int
@@ -40,13 +40,13 @@ class TimeLag(NamedTuple):
 
 
 class PartitionLag(NamedTuple):
-    """How far a group is behind in one partition.
+    """The lag of one partition.
 
     Attributes:
-        topic_partition: which.
-        records: how many records it is behind; None where that is not known.
-        time: how far it is behind in time; None where that is not known.
-        standing: where its offset lies in the log.
+        topic_partition: the partition.
+        records: the lag in records; None if unknown.
+        time: the lag in time; None if unknown.
+        standing: the position of its offset in the log.
     """
 
     topic_partition: TopicPartition
@@ -57,11 +57,11 @@ class PartitionLag(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLag:
-    """How far a group is behind.
+    """The lag of a group.
 
     Attributes:
-        partitions: in the order of the group's.
-        unknown: how many of them have no known lag; ``total`` lacks those.
+        partitions: in the group's order.
+        unknown: the number of partitions without a known lag; ``total`` lacks those.
     """
 
     partitions: tuple[PartitionLag, ...]
@@ -69,19 +69,19 @@ class GroupLag:
 
     @property
     def total(self) -> int | None:
-        """The sum of what is known; None where nothing is."""
+        """The sum of the known lags; None if there is none."""
         known = [one.records for one in self.partitions if one.records is not None]
         return sum(known) if known else None
 
     @property
     def worst(self) -> PartitionLag | None:
-        """The partition with the most records to read; the first of several."""
+        """The partition with the largest lag in records; the first of several."""
         known = [one for one in self.partitions if one.records is not None]
         return max(known, key=lambda one: one.records or 0, default=None)
 
     @property
     def worst_time(self) -> PartitionLag | None:
-        """The partition that is behind the longest; the first of several."""
+        """The partition with the largest lag in time; the first of several."""
         known = [one for one in self.partitions if one.time is not None]
         return max(known, key=lambda one: 0 if one.time is None else one.time.ms, default=None)
 
@@ -95,10 +95,10 @@ def records_behind(kind: GroupKind, partition: GroupPartition) -> int | None:
 
 
 def standing_of(kind: GroupKind, partition: GroupPartition) -> Standing:
-    """Return where the committed offset lies in the log.
+    """Return the position of the committed offset in the log.
 
-    A commit that was read after the log's end may well be larger than it: that is no fault, the
-    log has grown meanwhile.
+    A commit that was read after the log end may well be larger: that is no fault, the log has grown
+    meanwhile.
     """
     committed = partition.effective(kind)
     if committed is None or (partition.log_start is None and partition.log_end is None):
@@ -122,22 +122,22 @@ def time_behind(
     *,
     written_ms: int | None = None,
 ) -> TimeLag | None:
-    """Return how long ago the record at a committed offset was written: the one definition of it.
+    """Return the age of the record at a committed offset: the one definition of lag in time.
 
-    The record itself says when, where its log has timestamps (the format of 0.10 and later). Where
-    not, it is estimated from when the log was seen to grow beyond the offset; for an offset that
-    lies before the first look, as if it had always grown as it did since. A log that has not grown
-    at all says that the record is at least as old as the first look, if that is not just now.
+    The record's timestamp tells, if its log has timestamps (the format of 0.10 and later). If not,
+    the age is estimated from when the log was seen to grow beyond the offset; for an offset before
+    the first observation, by extrapolating the growth. A log that has not grown says that the
+    record is at least as old as the first observation, unless that is recent.
 
     Args:
-        offset: the committed one.
-        records: the lag; where it is 0, the group is not behind in time either.
-        log_ends: those of the partition, over time.
-        now_ms: the time to count from.
-        written_ms: what the record says, if it does.
+        offset: the committed offset.
+        records: the lag in records; 0 means no lag in time either.
+        log_ends: of the partition, over time.
+        now_ms: the current time.
+        written_ms: the record's timestamp, if known.
 
     Returns:
-        None where the lag is not known, or there are not enough samples.
+        None if the lag is unknown, or there are too few samples.
     """
     if records is None:
         return None
@@ -154,12 +154,12 @@ def time_behind(
 
 
 def group_lag(group: GroupStatus, history: History, now_ms: int) -> GroupLag:
-    """Return how far a group is behind, in every partition that it has.
+    """Return the lag of a group in all of its partitions.
 
     Args:
-        group: as it is seen now.
+        group: its current status.
         history: with the log ends of its partitions.
-        now_ms: the time to count from.
+        now_ms: the current time.
     """
     found = tuple(_partition_lag(group.kind, one, history, now_ms) for one in group.partitions)
     return GroupLag(partitions=found, unknown=sum(one.records is None for one in found))

@@ -1,12 +1,12 @@
-"""What is seen of a cluster at one moment: brokers, topics, groups of both kinds. Pure values.
+"""A snapshot of a cluster: brokers, topics, groups of both kinds. Pure values.
 
-The one rule: a part that could not be read, or is invalid, is a ``problem`` or a
-``PartFailure`` with its reason in plain words; it never keeps the rest from being shown. None
-always means *not known* (or not there, where the attribute says so), never zero.
+The one rule: a part that could not be read, or is invalid, is a ``problem`` or a ``PartFailure``
+with its reason in plain words; it never hides the rest. None always means *unknown* (or absent,
+where the attribute says so), never zero.
 
-Instants are in ms since the epoch, by the clock of whoever saw them unless said otherwise. Offsets
-are the next to read; ``log_end`` is the offset that the next record gets (the high watermark as a
-consumer sees it).
+Times are in ms since the epoch, by the local clock unless said otherwise. Committed offsets are the
+next to read; ``log_end`` is the offset of the next record (the high watermark as a consumer sees
+it).
 """
 
 from collections.abc import Mapping
@@ -22,20 +22,20 @@ from zkconsumer.zk.nodes import Pattern
 T = TypeVar("T")
 
 Storage: TypeAlias = Literal["zookeeper", "kafka"]
-"""Where a committed offset is kept, as ``offsets.storage`` names it."""
+"""The storage of committed offsets, as ``offsets.storage`` names it."""
 
 
 class GroupKind(StrEnum):
-    """Who keeps the group together; the values are what users read and addresses hold."""
+    """What coordinates the group; the values are what users read and URLs contain."""
 
     ZOOKEEPER = "zookeeper"
     COORDINATOR = "coordinator"
 
 
 class GroupState(StrEnum):
-    """How a group stands, in the same words for both kinds; the values are what users read.
+    """The state of a group, in the same words for both kinds; the values are what users read.
 
-    ``status.group_state`` finds it out, and says what each means.
+    ``status.group_state`` determines it, and describes each.
     """
 
     STABLE = "stable"
@@ -47,7 +47,7 @@ class GroupState(StrEnum):
 
 
 class GroupKey(NamedTuple):
-    """What names a group: the same id can be in use in ZooKeeper and at a coordinator."""
+    """The identity of a group: the same id can be in use in ZooKeeper and at a coordinator."""
 
     kind: GroupKind
     group_id: str
@@ -66,13 +66,13 @@ class Seen(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartFailure:
-    """A part of the snapshot that could not be read; what was known of it before is kept.
+    """A part of the snapshot that could not be read; its last known state is kept.
 
     Attributes:
-        part: what was to be read, in plain words, such as ``log ends of broker 2``.
+        part: its name in plain words, such as ``log ends of broker 2``.
         reason: why it failed.
         since_ms: when it began to fail.
-        group_id: the group that alone it is about, if it is about one.
+        group_id: the only group that it concerns, if so.
     """
 
     part: str
@@ -83,16 +83,16 @@ class PartFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerStatus:
-    """A broker that is registered.
+    """A registered broker.
 
     Attributes:
-        broker: its id and address; host "" and port -1 where its registration names none.
+        broker: its id and address; host "" and port -1 if its registration has none.
         seen_ms: when its registration was read.
-        is_controller: whether it leads the cluster; None where nobody tells.
-        jmx_port: where it serves JMX; None where it does not, or where only ZooKeeper could tell.
+        is_controller: whether it is the controller; None if unknown.
+        jmx_port: its JMX port; None if it has none, or if only ZooKeeper knew.
         registered_ms: when it started, by its own clock.
-        created_ms: when its node was made, by ZooKeeper's clock.
-        problem: why its registration can't be used, or why it does not answer.
+        created_ms: when its node was created, by ZooKeeper's clock.
+        problem: why its registration is invalid, or why it does not respond.
     """
 
     broker: Broker
@@ -106,19 +106,19 @@ class BrokerStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionStatus:
-    """One partition of a topic.
+    """A partition of a topic.
 
     Attributes:
-        topic_partition: which.
-        leader: the id of the broker that leads it; None where it has no leader.
-        replicas: ids of brokers in the order of assignment, the preferred leader first.
-        in_sync: ids of the replicas that keep up.
-        log_start: the first offset that its leader still has.
-        log_end: the offset that the next record gets.
-        offsets_at_ms: when the leader was asked for both; None where it never answered.
-        problem: why something of this is not known.
-        lacks_replica: whether one is away that is not even named among the replicas: brokers of
-            0.9 leave those out.
+        topic_partition: the partition.
+        leader: the broker id of its leader; None if it has none.
+        replicas: broker ids in the order of assignment, the preferred leader first.
+        in_sync: broker ids of the in-sync replicas.
+        log_start: the log start offset.
+        log_end: the offset of the next record.
+        offsets_at_ms: when both offsets were read; None if never.
+        problem: why something of this is unknown.
+        lacks_replica: whether an offline replica is missing from ``replicas``: brokers of 0.9 omit
+            those.
     """
 
     topic_partition: TopicPartition
@@ -133,17 +133,17 @@ class PartitionStatus:
 
     @property
     def leaderless(self) -> bool:
-        """Whether nobody leads it, so that nobody can read or write it."""
+        """Whether it has no leader, so that it can't be read or written."""
         return self.leader is None
 
     @property
     def under_replicated(self) -> bool:
-        """Whether a replica is behind or gone."""
+        """Whether a replica is not in sync."""
         return self.lacks_replica or len(self.in_sync) < len(self.replicas)
 
     @property
     def preferred(self) -> bool:
-        """Whether the first of its replicas leads it."""
+        """Whether its preferred leader leads it."""
         return self.leader is not None and self.replicas[:1] == (self.leader,)
 
 
@@ -152,13 +152,12 @@ class TopicStatus:
     """A topic.
 
     Attributes:
-        name: of the topic.
+        name: its name.
         seen_ms: when partitions and leaders were read.
-        partitions: ascending by number; empty where it has none.
-        config: what is set for this topic alone, as its node says; None where nobody was asked
-            who knows.
-        deleting: whether its deletion has been asked for; None as for ``config``.
-        problem: why its node can't be used, or what brokers say is wrong with it.
+        partitions: ascending by number; may be empty.
+        config: the topic-level settings, as in its node; None if unknown.
+        deleting: whether its deletion was requested; None if unknown.
+        problem: why its node is invalid, or the error that brokers report.
     """
 
     name: str
@@ -175,21 +174,19 @@ class MemberStatus:
 
     Attributes:
         member_id: the consumer id (ZooKeeper) or the member id (coordinator).
-        host: where it runs, as far as that is told.
-        client_id: how it calls itself to the brokers (coordinator).
+        host: its host, if known.
+        client_id: its client id (coordinator).
         streams: the topics it reads, wildcards expanded, in the order of its registration, each
             with its number of streams; always 1 at a coordinator.
-        pattern: how its registration is meant (ZooKeeper).
-        regex: the text of its wildcard (ZooKeeper); None where its topics are named.
+        pattern: the subscription pattern of its registration (ZooKeeper).
+        regex: its wildcard (ZooKeeper); None if it names topics.
         instance_id: ``group.instance.id`` of a static member (coordinator, KIP-345).
-        session_id: the session that its node belongs to (ZooKeeper); 0: none, so nothing will ever
-            delete the node by itself.
+        session_id: the session of its node (ZooKeeper); 0: none, so the node never expires.
         registered_ms: when it registered, by its own clock (ZooKeeper).
-        created_ms: when its node was made, by ZooKeeper's clock.
-        assignor: how it would share out partitions (coordinator: the protocol's name); ZooKeeper
-            members don't tell.
-        data: what its node holds, as it stands there (ZooKeeper).
-        problem: why its registration is malformed or stops others; None where it is sound.
+        created_ms: when its node was created, by ZooKeeper's clock.
+        assignor: its assignor (coordinator: the protocol's name); unknown of ZooKeeper members.
+        data: the content of its node, verbatim (ZooKeeper).
+        problem: why its registration is malformed or blocks others; None if it is valid.
     """
 
     member_id: str
@@ -210,14 +207,14 @@ class MemberStatus:
 # A large cluster has half a million of the next two: named tuples are made more than twice as fast
 # as frozen dataclasses.
 class CommittedOffset(NamedTuple):
-    """An offset that the group has committed.
+    """A committed offset of a group.
 
     Attributes:
-        offset: the next to read.
-        storage: where it is kept.
+        offset: the next offset to read.
+        storage: where it is stored.
         seen_ms: when it was read.
-        metadata: the committer's free text; ZooKeeper keeps none.
-        committed_ms: when it was committed, by the clock of ZooKeeper or the broker, if told.
+        metadata: the committer's free text; ZooKeeper stores none.
+        committed_ms: when it was committed, by the clock of ZooKeeper or the broker, if known.
     """
 
     offset: int
@@ -228,20 +225,20 @@ class CommittedOffset(NamedTuple):
 
 
 class GroupPartition(NamedTuple):
-    """One partition as the group has it: one that a member reads, owns, or has an offset of.
+    """A partition that a member of the group reads or owns, or that has a committed offset.
 
     Attributes:
-        topic_partition: which; the cluster need not have it any more.
-        owner: the thread id (ZooKeeper) or the member id (coordinator) that has it; None: nobody.
-        owner_session: the session that the owner node belongs to (ZooKeeper); 0: none.
-        owner_since_ms: when the owner node was made, by ZooKeeper's clock.
-        committed: one for each storage that has one; both can be there.
+        topic_partition: the partition; may no longer exist.
+        owner: the thread id (ZooKeeper) or the member id (coordinator) of its owner; None: unowned.
+        owner_session: the session of the owner node (ZooKeeper); 0: none.
+        owner_since_ms: when the owner node was created, by ZooKeeper's clock.
+        committed: one for each storage that has one.
         log_start: as in ``PartitionStatus``.
         log_end: as in ``PartitionStatus``.
-        log_at_ms: when both were seen.
-        problem: what is wrong with its nodes, or why its offset is not known.
-        next_written_ms: when the record was written that is read next, by its own timestamp; None
-            where the log has none, where nobody asked, or where nothing is left to read.
+        log_at_ms: when both were read.
+        problem: of its nodes, or why its offset is unknown.
+        next_written_ms: the timestamp of the next record to read; None if the log has none, if it
+            was not read, or if there is no record left.
     """
 
     topic_partition: TopicPartition
@@ -256,18 +253,18 @@ class GroupPartition(NamedTuple):
     next_written_ms: int | None = None
 
     def committed_in(self, storage: Storage) -> CommittedOffset | None:
-        """Return what this storage holds."""
+        """Return the committed offset in a storage."""
         for one in self.committed:
             if one.storage == storage:
                 return one
         return None
 
     def effective(self, kind: GroupKind) -> CommittedOffset | None:
-        """Return where the group would go on reading.
+        """Return the offset that the group would continue from.
 
-        A coordinator's group reads from Kafka. A ZooKeeper group can have its offsets in either;
-        from outside nobody sees which of them its members are set to, so the larger counts, as
-        for members that commit to both. Equal ones: ZooKeeper's.
+        A coordinator's group reads from Kafka. A ZooKeeper group can have offsets in either
+        storage; its members' setting is not visible, so the larger counts, as for members that
+        commit to both. If they are equal: ZooKeeper's.
 
         Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector.fetchOffsets``.
         """
@@ -285,22 +282,21 @@ class GroupStatus:
 
     Attributes:
         group_id: its id.
-        kind: who keeps it together.
+        kind: what coordinates it.
         seen_ms: when members and owners were read.
-        state: how it stands.
-        members: by member id, in the order of texts.
+        state: its state.
+        members: ascending by member id.
         partitions: ascending by topic and number.
         reported_state: the coordinator's own word for its state.
-        protocol: the assignor in use (coordinator), if there is one.
-        coordinator: the broker that keeps it together, or keeps its offsets.
-        problems: what could not be read or understood, in plain words.
-        whole: whether all members and owners could be read; where not, one that is missing here
-            may well be there.
-        last_commit_ms: when it last committed, by our clock; None where no storage tells.
-        unmoved_since_ms: since when its offsets in Kafka, whose time nobody tells, were seen as
-            they are; None where it has none there, or has members.
-        only_offsets: whether its coordinator keeps offsets for it, and no member ever joined it
-            there: those who commit them may meet in ZooKeeper, or nowhere.
+        protocol: the assignor in use (coordinator), if any.
+        coordinator: the broker that coordinates it, or stores its offsets.
+        problems: what could not be read or parsed, in plain words.
+        whole: whether all members and owners could be read; if not, absence proves nothing.
+        last_commit_ms: when it last committed, by the local clock; None if unknown.
+        unmoved_since_ms: since when its offsets in Kafka, which have no commit times, were seen
+            unchanged; None if it has none there, or has members.
+        only_offsets: whether its coordinator only stores its offsets, and no member ever joined:
+            those who commit may be a group in ZooKeeper, or none.
         only_listed: whether its coordinator lists it, and can't describe it to us.
     """
 
@@ -322,32 +318,32 @@ class GroupStatus:
 
     @property
     def key(self) -> GroupKey:
-        """What names it."""
+        """Its identity."""
         return GroupKey(self.kind, self.group_id)
 
     @property
     def silent_since_ms(self) -> int | None:
-        """Since when it has not committed, as far as anybody can tell; it may be longer."""
+        """Since when it has not committed, as far as known; it may be longer."""
         known = [one for one in (self.last_commit_ms, self.unmoved_since_ms) if one is not None]
         return max(known, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSnapshot:
-    """All that is known of a cluster.
+    """A cluster at one moment.
 
     Attributes:
-        taken_ms: when it was put together; its parts can be older.
-        zookeeper_connect: the connect string, with its chroot; None where it was read through its
-            brokers alone: then no group of ZooKeeper is known, and none is known not to be.
+        taken_ms: when it was assembled; its parts can be older.
+        zookeeper_connect: the connect string, with its chroot; None if only brokers were read: then
+            ZooKeeper groups are unknown.
         brokers: ascending by id.
         topics: ascending by name.
         groups: of both kinds.
-        failures: what could not be read this time.
-        live_sessions: the ZooKeeper sessions that are alive; None where ZooKeeper does not tell.
-        clock_skew_ms: how far ZooKeeper's clock is ahead of ours; negative: behind.
-        no_brokers: why no broker is registered, where that was read; None where there are some.
-        brokers_alone: what it was read through instead of ZooKeeper; None where it was not.
+        failures: the parts that could not be read this time.
+        live_sessions: the live ZooKeeper sessions; None if unknown.
+        clock_skew_ms: how far ZooKeeper's clock is ahead of the local one; negative: behind.
+        no_brokers: why no broker is registered, if that was read; None if there are some.
+        brokers_alone: how it was read without ZooKeeper; None if ZooKeeper was read.
     """
 
     taken_ms: int
@@ -363,19 +359,19 @@ class ClusterSnapshot:
 
     @property
     def address(self) -> str:
-        """What it was reached by, which tells it from other clusters."""
+        """The address that it was reached by, which identifies the cluster."""
         alone = self.brokers_alone
         return self.zookeeper_connect or ("" if alone is None else alone.bootstrap_servers)
 
     @property
     def zookeeper(self) -> Literal["read", "none", "unknown"]:
-        """What it has of a ZooKeeper: it was read, the cluster has none, or nobody knows."""
+        """Whether its ZooKeeper was read, does not exist, or is unknown."""
         if self.brokers_alone is None:
             return "read"
         return "none" if self.brokers_alone.no_zookeeper else "unknown"
 
     def partition_ids(self) -> dict[str, tuple[int, ...]]:
-        """Return the partition numbers of every topic, ascending, as assignors want them."""
+        """Return the partition numbers of every topic, ascending, as assignors need them."""
         return {
             topic.name: tuple(one.topic_partition.partition for one in topic.partitions)
             for topic in self.topics

@@ -1,8 +1,8 @@
-"""Who would get what with other numbers of members and streams, before anybody starts any. Pure.
+"""Plans the assignment for other numbers of members and streams. Pure.
 
-Ids of new members are invented, and the ids decide who comes first where partitions don't come
-out even: who gets which partition can turn out otherwise, how many each gets can't (as long as all
-read the same topics).
+Ids of new members are invented, and the ids decide which member gets the larger share if partitions
+don't divide evenly: the partitions of each may turn out otherwise, their number can't (as long as
+all read the same topics).
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,20 +20,20 @@ from zkconsumer.status.model import GroupKind, GroupStatus
 from zkconsumer.status.verify import PartitionIds, expected_owners
 
 _MOST_THREADS: Final = 100_000
-"""A line is shown for each; how many there are now is what members registered."""
+"""One line is shown for each thread, so this limits the output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """How the group shall be.
+    """The intended size of a group.
 
     Attributes:
-        members: how many there shall be, at least 1. Fewer than now: the last in the order of
-            their ids leave; more: the new ones do as the first member does.
-        streams: how many each member shall have for each topic, at least 1 (ZooKeeper); None: as
-            many as now, and 1 where there are no members.
-        topics: what all members shall read; None: what each reads now, and what the group has
-            offsets of where there are no members.
+        members: their number, at least 1. Fewer than now: the last by id leave; more: the new ones
+            copy the first member's subscription.
+        streams: of each member for each topic, at least 1 (ZooKeeper); None: unchanged, and 1
+            without members.
+        topics: that all members read; None: unchanged, and without members the topics with
+            committed offsets.
     """
 
     members: int
@@ -47,13 +47,13 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharePlan:
-    """Who would get what.
+    """The assignment after scaling.
 
     Attributes:
         readers: the partitions of every reader, ascending: a thread of a ZooKeeper group, a member
-            of a coordinator's group; also of those that get none.
-        before: who has what now, the same way.
-        invented: readers that are not there yet, under invented ids.
+            of a coordinator's group; empty for those that get none.
+        before: the current assignment, likewise.
+        invented: new readers, under invented ids.
         leaving: members that would leave.
         unread: partitions of the group's topics that nobody would read.
     """
@@ -66,36 +66,36 @@ class SharePlan:
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """The readers that would have nothing to do."""
+        """The readers without partitions."""
         return tuple(reader for reader, share in self.readers.items() if not share)
 
     @property
     def moved(self) -> tuple[TopicPartition, ...]:
-        """The partitions that would change hands, ascending; not those that nobody has now."""
+        """The partitions that change owners, ascending; without those unowned now."""
         now = {tp: reader for reader, share in self.before.items() for tp in share}
         then = {tp: reader for reader, share in self.readers.items() for tp in share}
         return tuple(sorted(tp for tp, reader in now.items() if then.get(tp) != reader))
 
     @property
     def fewest(self) -> int:
-        """How many partitions the reader with the fewest would have."""
+        """The smallest number of partitions of a reader."""
         return min(map(len, self.readers.values()), default=0)
 
     @property
     def most(self) -> int:
-        """How many partitions the reader with the most would have."""
+        """The largest number of partitions of a reader."""
         return max(map(len, self.readers.values()), default=0)
 
 
 def plan_scaling(
     group: GroupStatus, partition_ids: PartitionIds, scale: Scale, strategy: str
 ) -> SharePlan | CannotAssign:
-    """Share out a group's partitions as it would do after scaling.
+    """Compute the group's assignment after scaling.
 
     Args:
         group: of either kind.
         partition_ids: of all topics of the cluster.
-        scale: how the group shall be.
+        scale: the intended size.
         strategy: ``range`` or ``roundrobin`` for ZooKeeper; the assignor's name for a coordinator.
     """
     members = _scaled_members(group, scale)
@@ -130,7 +130,7 @@ def plan_scaling(
 
 
 def _scaled_members(group: GroupStatus, scale: Scale) -> dict[str, dict[str, int]]:
-    """Return what each member would read, with how many streams."""
+    """Return the subscription of each member, with its number of streams."""
     present = sorted(group.members, key=lambda one: utf16_key(one.member_id))
     members = {one.member_id: dict(one.streams) for one in present[: scale.members]}
     model = next(iter(members.values()), None)
@@ -207,7 +207,7 @@ def _coordinated_shares(
         },
         partitions,
     )
-    # The cooperative one gets there in two rounds: what counts is where it gets.
+    # The cooperative assignor takes two rounds: the final assignment counts.
     assignor = ASSIGNORS[strategy]
     shares = sticky.assign(view) if assignor.cooperative else assignor.assign(view)
     return {reader: tuple(sorted(shares[reader])) for reader in sorted(shares, key=utf16_key)}

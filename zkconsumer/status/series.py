@@ -1,10 +1,10 @@
-"""What was seen over time: log ends of partitions, commits of groups. Pure; kept small.
+"""Time series of a cluster: log ends of partitions, commits of groups. Pure; kept small.
 
-Two questions are answered from it: *when* was the log as long as a committed offset says (so, how
-far behind in time is a group), and do the commits of a group still get on (``burrow``).
+They tell *when* the log end was at a committed offset (the group's lag in time), and whether a
+group's commits progress (``burrow``).
 
-A large cluster has hundreds of thousands of series, so each lies in arrays of 64-bit numbers and
-stores a sample only when something changed.
+A large cluster has hundreds of thousands of series, so each is stored in arrays of 64-bit numbers,
+and only changes are stored.
 """
 
 from array import array
@@ -21,14 +21,14 @@ _UNKNOWN = -1
 
 
 class LogEndSample(NamedTuple):
-    """How long a log was, and when."""
+    """A log end, and when it was read."""
 
     log_end: int
     at_ms: int
 
 
 class CommitSample(NamedTuple):
-    """A commit: its offset, when it was made, and the lag at that time where it is known."""
+    """A commit: its offset, its time, and the lag at that time if known."""
 
     offset: int
     at_ms: int
@@ -40,8 +40,8 @@ class Passing(NamedTuple):
 
     Attributes:
         at_ms: the instant, in ms since the epoch.
-        extrapolated: whether it lies before the first sample, so that it is a guess from how the
-            log grew since; the truth is not later than the first sample.
+        extrapolated: whether it is before the first sample, so that it is estimated from the growth
+            since; the truth is not later than the first sample.
     """
 
     at_ms: int
@@ -49,10 +49,10 @@ class Passing(NamedTuple):
 
 
 class LogEndSeries:
-    """The log ends of one partition, never falling, in the order of time.
+    """The log ends of one partition, non-decreasing, in the order of time.
 
-    It reaches back to the first sample for ever: when there are too many, every other one of the
-    older half goes, so old times are known less exactly.
+    It reaches back to the first sample for ever: when it is full, every other sample of the older
+    half is dropped, so old times are less exact.
 
     Args:
         limit: how many samples to keep, at least 4.
@@ -74,10 +74,10 @@ class LogEndSeries:
         return map(LogEndSample, self._offsets, self._times)
 
     def add(self, log_end: int, at_ms: int) -> None:
-        """Note how long the log was.
+        """Add a sample.
 
-        What is not later than the last sample is dropped. A log that is shorter than before was
-        cut, or is another one: samples beyond its end say nothing any more and go.
+        A sample that is not newer than the last is dropped. A smaller log end means a truncated or
+        recreated log: samples beyond it are invalid and dropped.
         """
         offsets, times = self._offsets, self._times
         if times and at_ms <= times[-1]:
@@ -85,7 +85,7 @@ class LogEndSeries:
         keep = bisect_right(offsets, log_end)
         del offsets[keep:], times[keep:]
         if len(offsets) > 1 and offsets[-2] == log_end == offsets[-1]:
-            times[-1] = at_ms  # of a time without growth, both ends suffice
+            times[-1] = at_ms  # without growth, the first and the last sample suffice
             return
         if len(offsets) == self._limit:
             half = self._limit // 2
@@ -100,22 +100,22 @@ class LogEndSeries:
 
     @property
     def watched_ms(self) -> int:
-        """How long lies between the first sample and the last."""
+        """The time from the first sample to the last."""
         return self._times[-1] - self._times[0] if self._times else 0
 
     def since(self, at_ms: int) -> tuple[int, ...]:
-        """Return the log ends that were seen at that time or later, in the order of time."""
+        """Return the log ends seen at that time or later, in the order of time."""
         start = bisect_right(self._times, at_ms - 1)
         return tuple(self._offsets[start:])
 
     def passing(self, offset: int) -> Passing | None:
         """Return when the log grew beyond ``offset``: when the record there was written.
 
-        Between two samples the log counts as growing evenly. Before the first one it counts as
-        having grown as it did since; where it did not grow, the first sample is the answer.
+        Growth is interpolated between two samples, and extrapolated before the first one; if the
+        log did not grow, the first sample is the result.
 
         Returns:
-            None where the log was never seen to be longer, or there are fewer than 2 samples.
+            None if the log was never seen to be longer, or there are fewer than 2 samples.
 
         Source: kafka-lag-exporter 0.8 ``LookupTable``, whose extrapolation it is too.
         """
@@ -162,33 +162,32 @@ class Commits:
 
     @property
     def limit(self) -> int:
-        """How many it keeps."""
+        """The maximum number of commits."""
         return self._limit
 
     @property
     def first(self) -> CommitSample | None:
-        """The earliest that is still kept."""
+        """The earliest commit kept."""
         return self._at(0) if self._offsets else None
 
     @property
     def last(self) -> CommitSample | None:
-        """The latest."""
+        """The latest commit."""
         return self._at(-1) if self._offsets else None
 
     def add(self, committed: CommittedOffset, log_end: int | None, skew_ms: int = 0) -> None:
-        """Note what is committed; nothing happens where it is the commit that is known already.
+        """Add the committed offset, unless it is the last known commit.
 
-        Where the time of commits is not told, only another offset shows that there was one, and it
-        counts as made when it was seen: whoever commits the same offset again and again can't be
-        told from somebody who has stopped.
+        If commit times are unknown, only a change of the offset reveals a commit, and it counts as
+        made when it was seen: repeated commits of the same offset can't be told from none.
 
-        The lag of the first commit is not known, since it can be old; except that it was zero if it
+        The lag of the first commit is unknown, since it can be old; except that it was zero if it
         still is.
 
         Args:
-            committed: as it was read.
-            log_end: as it was seen then; None where it is not known.
-            skew_ms: how far the clock of ``committed_ms`` is ahead of ours.
+            committed: as read.
+            log_end: at that time; None if unknown.
+            skew_ms: how far the clock of ``committed_ms`` is ahead of the local one.
         """
         reported = committed.committed_ms
         at_ms = committed.seen_ms if reported is None else reported - skew_ms
@@ -215,14 +214,13 @@ class Commits:
 
 
 class History:
-    """All series of a cluster, fed with one snapshot after the other.
+    """All series of a cluster, fed with successive snapshots.
 
-    What a snapshot no longer has is forgotten, so a cluster's history is never larger than the
-    cluster.
+    Series that a snapshot lacks are dropped, so the history never outgrows the cluster.
 
     Args:
-        log_end_limit: how many log ends to keep of a partition.
-        commit_limit: how many commits to keep of a group's partition.
+        log_end_limit: the maximum number of log ends of a partition.
+        commit_limit: the maximum number of commits of a group's partition.
     """
 
     def __init__(
@@ -234,7 +232,7 @@ class History:
         self._commits: dict[GroupKey, dict[TopicPartition, Commits]] = {}
 
     def record(self, snapshot: ClusterSnapshot) -> None:
-        """Take up what this snapshot shows; it must not be older than the last one."""
+        """Record a snapshot, which must not be older than the last one."""
         self._log_ends = self._recorded_log_ends(snapshot)
         skew = snapshot.clock_skew_ms
         skew_ms = 0 if skew is None else skew.value
@@ -244,11 +242,11 @@ class History:
         }
 
     def log_ends(self, topic_partition: TopicPartition) -> LogEndSeries | None:
-        """Return the log ends of a partition; None where none was ever seen."""
+        """Return the log ends of a partition; None if none were seen."""
         return self._log_ends.get(topic_partition)
 
     def commits(self, key: GroupKey) -> Mapping[TopicPartition, Commits]:
-        """Return the commits of a group, of each partition that has one."""
+        """Return the commits of a group by partition."""
         return self._commits.get(key, {})
 
     def _recorded_log_ends(self, snapshot: ClusterSnapshot) -> dict[TopicPartition, LogEndSeries]:
@@ -276,7 +274,7 @@ class History:
             if committed is not None:
                 if series is None:
                     series = Commits(self._commit_limit)
-                # Only ZooKeeper's clock has been compared with ours.
+                # Only ZooKeeper's clock has been compared with the local one.
                 ahead_ms = skew_ms if committed.storage == "zookeeper" else 0
                 series.add(committed, partition.log_end, ahead_ms)
             if series is not None:

@@ -1,11 +1,11 @@
-"""Since when a group has been silent, and whether it counts as abandoned. Pure.
+"""Determines since when a group has been silent, and whether it is abandoned. Pure.
 
-ZooKeeper never forgets a group, so one that has done its work stays for good, and falls behind. It
-is told apart from one in trouble by two things:
+ZooKeeper never forgets a group, so one that has done its work stays for good, and its lag grows. It
+is distinguished from a group in trouble:
 
-- *stuck*: members are there, and don't get on. That is for the doctor and ``burrow``.
-- *stopped*: nobody is there, and the last commit is young: nobody reads it, and somebody may mind.
-- *abandoned*: nobody is there, and nothing was committed for longer than ``abandoned_after_ms``.
+- *stuck*: it has members, and does not progress. See the doctor and ``burrow``.
+- *stopped*: it has no members, and the last commit is recent: that may be a fault.
+- *abandoned*: it has no members, and no commit for longer than ``abandoned_after_ms``.
 """
 
 from collections.abc import Iterator
@@ -15,17 +15,17 @@ from typing import Final
 from zkconsumer.status.model import GroupPartition, GroupState, GroupStatus
 
 ABANDONED_AFTER_MS: Final = 1_800_000
-"""How long nothing is committed before a group that nobody is in counts as abandoned."""
+"""The time without commits after which a group without members counts as abandoned."""
 
 
 def last_commit_ms(group: GroupStatus, skew_ms: int) -> int | None:
-    """Return when the group last committed, by our clock; None where no storage tells.
+    """Return when the group last committed, by the local clock; None if unknown.
 
-    ZooKeeper stamps its nodes; what coordinators answer has no time.
+    ZooKeeper stamps its nodes; coordinators do not report commit times.
 
     Args:
         group: the group.
-        skew_ms: how far ZooKeeper's clock is ahead of ours.
+        skew_ms: how far ZooKeeper's clock is ahead of the local one.
     """
     found = max(_times(group.partitions), default=None)
     return None if found is None else found - skew_ms
@@ -39,10 +39,10 @@ def _times(partitions: tuple[GroupPartition, ...]) -> Iterator[int]:
 
 
 def is_deserted(group: GroupStatus) -> bool:
-    """Return whether nobody is in it, and that is certain.
+    """Return whether it certainly has no members.
 
-    A registration that its member has left behind is somebody: others leave a share to it, and
-    it is a fault of its own.
+    A registration that a dead member left behind counts as a member: others leave a share to it,
+    and it has a diagnosis of its own.
     """
     return group.whole and group.state is GroupState.EMPTY
 
@@ -55,15 +55,14 @@ def with_silence(
     unmoved_since_ms: int | None,
     abandoned_after_ms: int,
 ) -> GroupStatus:
-    """Return the group with since when it is silent, and with its state if it is abandoned.
+    """Return the group with the time of its silence, and its state if it is abandoned.
 
     Args:
         group: with its offsets and its state.
-        now_ms: the time.
-        skew_ms: how far ZooKeeper's clock is ahead of ours.
-        unmoved_since_ms: since when its offsets in Kafka have been seen as they are, if it is
-            watched for that.
-        abandoned_after_ms: how long a silence makes a group abandoned.
+        now_ms: the current time.
+        skew_ms: how far ZooKeeper's clock is ahead of the local one.
+        unmoved_since_ms: since when its offsets in Kafka were seen unchanged, if that is tracked.
+        abandoned_after_ms: the silence after which a group is abandoned.
     """
     group = replace(
         group, last_commit_ms=last_commit_ms(group, skew_ms), unmoved_since_ms=unmoved_since_ms

@@ -1,9 +1,9 @@
-"""The rebalances of a group, told from one look after the other. Pure.
+"""The rebalances of a group, inferred from successive snapshots. Pure.
 
-Nobody announces a rebalance; what is seen is that members came or went, that partitions have other
-owners, or that some have none. A rebalance begins with the first look that shows any of it and ends
-with the first one after which the group is at rest again. So it is as exact as the looks are
-frequent, and what happens and is undone between two of them stays unseen.
+No event announces a rebalance; snapshots show that members came or went, or that owners changed. A
+rebalance begins with the first snapshot that shows any of it and ends with the first one after
+which the group is at rest again. So its times are as exact as the snapshots are frequent, and
+changes that are undone between two of them stay unseen.
 """
 
 from collections import deque
@@ -27,7 +27,7 @@ LINGER_MS = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A partition that changed hands; None: nobody had it, or has it now."""
+    """A partition that changed owners; None: it had none, or has none now."""
 
     topic_partition: TopicPartition
     before: str | None
@@ -40,15 +40,15 @@ class Rebalance:
 
     Attributes:
         key: the group.
-        began_ms: when it was first seen; of one that was under way at the first look ever, when
-            the last member or owner came: since then nothing has gone on.
-        not_before_ms: the look before that, at which the group was still at rest; None where the
-            first look ever found it under way.
-        ended_ms: when the group was first seen at rest again; None while it is not.
-        reasons: why, as far as that was seen, in the order in which it was.
-        moved: which partitions changed hands, from the begin to the end; ascending.
-        reclaimed: how many owner nodes were made again by whom they belonged to before: the
-            original gives up everything in every rebalance.
+        began_ms: when it was first seen; if it was in progress at the first snapshot, when the last
+            member or owner appeared.
+        not_before_ms: the last snapshot with the group at rest; None if it was in progress at the
+            first snapshot.
+        ended_ms: when the group was first seen at rest again; None while it is in progress.
+        reasons: as far as seen, in order.
+        moved: the partitions whose owners changed from begin to end; ascending.
+        reclaimed: the number of owner nodes created again by their former owners: the original
+            releases everything in every rebalance.
     """
 
     key: GroupKey
@@ -60,7 +60,7 @@ class Rebalance:
     reclaimed: int = 0
 
     def lasted_ms(self, now_ms: int) -> int:
-        """For how long it was seen to last, so far."""
+        """Return its duration as seen, so far."""
         return (now_ms if self.ended_ms is None else self.ended_ms) - self.began_ms
 
 
@@ -79,9 +79,9 @@ class GroupTimeline:
 
     Args:
         key: the group.
-        limit: how many to keep.
-        linger_ms: owners that change without a reason this soon after a rebalance are part of it:
-            a member that has just joined has nothing yet, and all looks at rest.
+        limit: the maximum number of rebalances.
+        linger_ms: owners that change without a reason this soon after a rebalance belong to it: a
+            member that has just joined owns nothing yet, and the group looks at rest.
     """
 
     def __init__(
@@ -94,30 +94,30 @@ class GroupTimeline:
 
     @property
     def rebalances(self) -> tuple[Rebalance, ...]:
-        """The oldest first; the last may be under way."""
+        """The rebalances, the oldest first; the last may be in progress."""
         return tuple(self._rebalances)
 
     @property
     def under_way(self) -> Rebalance | None:
-        """The one that has not ended yet."""
+        """The rebalance in progress, or None."""
         last = self._rebalances[-1] if self._rebalances else None
         return last if last is not None and last.ended_ms is None else None
 
     def receive(
         self, group: GroupStatus, partition_ids: PartitionIds, skew_ms: int = 0
     ) -> Rebalance | None:
-        """Take up the next look at the group.
+        """Record the next status of the group.
 
-        A look that is not newer than the last one is dropped: it is shown again, because there is
-        no newer one. So is one that does not show the whole group: what it lacks may well be there.
+        A status that is not newer than the last is dropped, and so is one that is not whole:
+        absence proves nothing then.
 
         Args:
-            group: as it is seen.
+            group: its status.
             partition_ids: of all topics of the cluster.
-            skew_ms: how far ZooKeeper's clock is ahead of ours.
+            skew_ms: how far ZooKeeper's clock is ahead of the local one.
 
         Returns:
-            The rebalance that has begun, gone on or ended by this; None where there is nothing new.
+            The rebalance that has begun, continued or ended by this; None without a change.
         """
         before, at_ms = self._last, group.seen_ms
         if not group.whole or (before is not None and at_ms <= before.group.seen_ms):
@@ -143,7 +143,7 @@ class GroupTimeline:
         return grown if grown != running else None
 
     def _continued(self, found: _Difference, at_ms: int) -> Rebalance | None:
-        """Return the rebalance that this difference belongs to, if it is not a new one."""
+        """Return the rebalance that this difference continues, or None."""
         last = self._rebalances[-1] if self._rebalances else None
         if last is None or last.ended_ms is None:
             return last
@@ -162,10 +162,10 @@ class Timelines:
         self._timelines: dict[GroupKey, GroupTimeline] = {}
 
     def record(self, snapshot: ClusterSnapshot) -> tuple[Rebalance, ...]:
-        """Take up a snapshot; groups that it lacks are forgotten.
+        """Record a snapshot; groups that it lacks are dropped.
 
         Returns:
-            The rebalances that have begun, gone on or ended by it.
+            The rebalances that have begun, continued or ended by it.
         """
         partition_ids = snapshot.partition_ids()
         kept = {
@@ -181,7 +181,7 @@ class Timelines:
         return tuple(one for one in events if one is not None)
 
     def of(self, key: GroupKey) -> GroupTimeline | None:
-        """Return the rebalances of one group; None where there is no such group."""
+        """Return the timeline of a group; None if there is no such group."""
         return self._timelines.get(key)
 
 
@@ -198,7 +198,7 @@ def _ended_ms(running: Rebalance, group: GroupStatus) -> int | None:
         case GroupState.REBALANCING:
             return None
         case GroupState.UNKNOWN:
-            # What could not be seen neither ends a rebalance nor makes one last.
+            # What could not be read neither ends a rebalance nor prolongs one.
             return group.seen_ms if running.began_ms == group.seen_ms else None
         case _:
             return group.seen_ms
@@ -222,7 +222,7 @@ def _grown(running: Rebalance, found: _Difference, ended_ms: int | None) -> Reba
 
 
 def _difference(before: ObservedGroup, after: ObservedGroup) -> _Difference:
-    """Return what is new, and has to do with who reads what."""
+    """Return the changes that concern assignment."""
     moved: dict[TopicPartition, Moved] = {}
     reclaimed = 0
     was = {one.topic_partition: one for one in before.group.partitions}

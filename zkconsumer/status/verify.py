@@ -1,14 +1,14 @@
-"""Whether everything that a group should read is read, by whom it should be. Pure.
+"""Verifies that everything a group should read is owned, and by the right members. Pure.
 
-A ZooKeeper group is sound when every partition of every topic that a member reads has an owner
-node, that holds the thread id of a registered member which has such a stream for the topic, and
-that was made in that member's own session. The original's ``VerifyConsumerRebalance`` means to
-check the first half of it, but calls every healthy group failed (fixed by KAFKA-3952 in 0.10.1).
+A ZooKeeper group is sound when every partition of every topic that a member reads has an owner node
+with the thread id of a registered member that has such a stream for the topic, and the node was
+created in that member's session. The original's ``VerifyConsumerRebalance`` means to check the
+first half of it, but fails every healthy group (fixed by KAFKA-3952 in 0.10.1).
 
-At a coordinator, every such partition must be some member's.
+At a coordinator, every such partition must be assigned to a member.
 
-Beyond that, who has what is held against what the assignors would have given: members that don't
-agree on the assignor fight for ever, and nothing in ZooKeeper says which one they use.
+Beyond that, the owners are compared with the result of each assignor: members that disagree on the
+assignor never settle, and no node in ZooKeeper says which one they use.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ PartitionIds = Mapping[str, tuple[int, ...]]
 
 
 class OwnershipFault(StrEnum):
-    """What is wrong with the ownership of a partition; the values are what users read."""
+    """A fault of a partition's ownership; the values are what users read."""
 
     UNOWNED = "nobody owns it"
     NO_THREAD_ID = "its owner is no thread id"
@@ -42,19 +42,19 @@ class OwnershipFault(StrEnum):
 
 
 _OF_MISSING = frozenset({OwnershipFault.UNOWNED, OwnershipFault.NO_MEMBER, OwnershipFault.NOT_READ})
-"""Faults that a node which could not be read may disprove."""
+"""Faults that may be due to a node that could not be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MisownedPartition:
-    """One partition that is not owned as it should be.
+    """A partition that is not owned as it should be.
 
     Attributes:
-        topic_partition: which.
-        fault: what is wrong.
-        owner: what its owner node holds; None where it has none.
+        topic_partition: the partition.
+        fault: its fault.
+        owner: the content of its owner node; None if it has none.
         owner_session: the session of that node.
-        member_session: the session of the member that it names.
+        member_session: the session of the owner's registration.
     """
 
     topic_partition: TopicPartition
@@ -66,12 +66,12 @@ class MisownedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What one assignor would give, against what is.
+    """The result of one assignor, compared with the owners.
 
     Attributes:
-        owners: the thread of every partition that it gives to somebody.
-        differing: the partitions that somebody else has, or nobody.
-        reason: why it can't be applied to this group; None where it can.
+        owners: the thread of every assigned partition.
+        differing: the partitions whose owner differs.
+        reason: why it can't be applied to this group; None if it can.
     """
 
     owners: Mapping[TopicPartition, str] = field(default_factory=dict)
@@ -80,24 +80,23 @@ class Expectation:
 
     @property
     def met(self) -> bool:
-        """Whether the group is shared out just so."""
+        """Whether the owners match it exactly."""
         return self.reason is None and not self.differing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What came of it.
+    """The result of a verification.
 
     Attributes:
-        checked: how many partitions the group should read.
+        checked: the number of partitions that the group should read.
         faults: ascending by partition.
-        malformed: members whose registration can't be used, or can't by some; the original's
-            members fail every rebalance while there is one.
-        missing_topics: topics that a member reads and the cluster lacks.
-        expectations: what each assignor would give (ZooKeeper groups with members only).
-        counts: how many partitions each owner has, as its node names it.
-        whole: whether all members and owners could be read; where not, nobody knows whether more
-            is wrong.
+        malformed: members whose registration is unusable, to all or some; the original's members
+            fail every rebalance while there is one.
+        missing_topics: subscribed topics that do not exist.
+        expectations: the result of each assignor (ZooKeeper groups with members only).
+        counts: the number of partitions of each owner, as its node names it.
+        whole: whether all members and owners could be read; if not, there may be more faults.
     """
 
     checked: int
@@ -110,12 +109,12 @@ class Verification:
 
     @property
     def sound(self) -> bool:
-        """Whether all is read that should be; a group without members reads nothing, soundly."""
+        """Whether there is no fault; a group without members is sound."""
         return self.whole and not self.faults and not self.malformed
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
-        """The assignors that would have shared it out as it is; both, for small groups."""
+        """The assignors that match the owners; both may, for small groups."""
         return tuple(name for name, one in self.expectations.items() if one.met)
 
 
@@ -124,12 +123,12 @@ def verify(
     partition_ids: PartitionIds,
     live_sessions: frozenset[int] | None = None,
 ) -> Verification:
-    """Check a group's ownership, and who would have what by which assignor.
+    """Verify a group's ownership, and compare it with each assignor.
 
     Args:
         group: of either kind.
-        partition_ids: of all topics of the cluster; a topic that is missing has no partitions.
-        live_sessions: the ZooKeeper sessions that are alive; None where that is not known.
+        partition_ids: of all topics of the cluster; a missing topic has no partitions.
+        live_sessions: the live ZooKeeper sessions; None if unknown.
     """
     owners = {one.topic_partition: one.owner for one in group.partitions if one.owner is not None}
     read = _topics_read(group)
@@ -151,7 +150,7 @@ def ownership_faults(
 ) -> tuple[MisownedPartition, ...]:
     """Return the partitions that are not owned as they should be, ascending; see ``verify``.
 
-    Of a group that was not read whole nothing is said to be missing.
+    If the group was not read whole, nothing is reported as missing.
     """
     members = {one.member_id: one for one in group.members}
     wanted = frozenset(
@@ -175,7 +174,7 @@ def ownership_faults(
 
 
 def malformed_members(group: GroupStatus) -> tuple[str, ...]:
-    """Return the members whose registration can't be used, or can't by some."""
+    """Return the members whose registration is unusable, to all or some."""
     return tuple(one.member_id for one in group.members if one.problem is not None)
 
 
@@ -184,9 +183,9 @@ def _topics_read(group: GroupStatus) -> set[str]:
 
 
 def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
-    """Return what an assignor is given for this group: its members and the topics they read.
+    """Return the assignors' view of this group: its members and the topics they read.
 
-    A member whose registration can't be used reads nothing.
+    A member with an unusable registration reads nothing.
     """
     return GroupView(
         {one.member_id: MemberSubscription(one.streams) for one in group.members},

@@ -1,5 +1,5 @@
-"""Says what is wrong with a cluster and its groups, by what it sees, and what helps (all pure).
+"""Diagnoses a cluster and its groups from snapshots, and plans repairs (all pure).
 
-A family of findings a file; ``examine`` asks them all. What to write is planned here, too, against
-nodes that were read just before: nothing that changed since it was looked at is touched.
+One file for each family of diagnoses; ``examine`` runs them all. Writes are planned here, too,
+against nodes that were just read: a node that changed since the snapshot is not touched.
 """

@@ -1,4 +1,4 @@
-"""Brokers, topics and clocks: what ails all groups at once."""
+"""Diagnoses of brokers, topics and clocks, which affect all groups."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from zkconsumer.zk.absence import NoBrokers
 
 
 def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]:
-    """Look at everything that belongs to no group."""
+    """Diagnose everything that belongs to no group."""
     return [
         *_not_read(snapshot),
         *_zookeeper(snapshot),
@@ -23,7 +23,7 @@ def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Di
 
 
 def _not_read(snapshot: ClusterSnapshot) -> list[Diagnosis]:
-    """Return no finding about a part that was not read must not pass for health."""
+    """Report the parts that were not read: no finding about them must not pass for health."""
     lines = [
         f"{one.part}: {one.reason}, for {max(0, snapshot.taken_ms - one.since_ms) // 1000} s"
         for one in snapshot.failures
@@ -45,7 +45,7 @@ def _not_read(snapshot: ClusterSnapshot) -> list[Diagnosis]:
 
 
 def _zookeeper(snapshot: ClusterSnapshot) -> list[Diagnosis]:
-    """Say what nobody looked at where a ZooKeeper is, and was not given."""
+    """Report what is unknown if there is a ZooKeeper that was not read."""
     alone = snapshot.brokers_alone
     if alone is None or alone.no_zookeeper or not snapshot.brokers:
         return []
@@ -69,7 +69,7 @@ def _zookeeper(snapshot: ClusterSnapshot) -> list[Diagnosis]:
 
 def _brokers(snapshot: ClusterSnapshot) -> list[Diagnosis]:
     if not snapshot.brokers:
-        # Where brokers alone are asked, that none is there is a part that could not be read.
+        # If only brokers are asked, a missing broker is a part that could not be read.
         is_seen = not snapshot.failures and snapshot.brokers_alone is None
         return [_no_brokers(snapshot)] if is_seen else []
     findings = []
@@ -87,7 +87,7 @@ def _brokers(snapshot: ClusterSnapshot) -> list[Diagnosis]:
                 ),
             )
         )
-    # None: nobody tells which it is.
+    # None: the controller is unknown.
     if not snapshot.failures and all(one.is_controller is False for one in snapshot.brokers):
         findings.append(
             Diagnosis(
@@ -168,14 +168,14 @@ def _s(items: list[str]) -> str:
 
 
 def _live(snapshot: ClusterSnapshot) -> Iterable[PartitionStatus]:
-    """Return the partitions of topics that nobody is deleting."""
+    """Return the partitions of topics that are not being deleted."""
     return (one for topic in snapshot.topics if not topic.deleting for one in topic.partitions)
 
 
 def _is_lost(partition: PartitionStatus, there: set[int]) -> bool:
-    """Return whether nobody leads it: by its node, or since who should is not registered any more.
+    """Return whether it has no leader: by its node, or since the leader is no longer registered.
 
-    While no broker is left there is nobody to write the node; that is a finding of its own.
+    Without any broker the node is not updated; that is a diagnosis of its own.
     """
     return partition.leaderless or (bool(there) and partition.leader not in there)
 

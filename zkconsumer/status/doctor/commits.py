@@ -1,4 +1,4 @@
-"""Offsets that stand still although there is something to read: not committed, or not read."""
+"""Diagnoses of offsets that do not advance although there are records to read. Pure."""
 
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, ago, counted, some
@@ -10,7 +10,7 @@ Pair = tuple[GroupPartition, GroupPartition]
 
 
 def examine_commits(look: GroupContext) -> list[Diagnosis]:
-    """Hold the group's offsets against those of an earlier look, where that is long enough ago."""
+    """Compare the group's offsets with an earlier snapshot, if that is old enough."""
     still = [
         (then, one)
         for one in look.group.partitions
@@ -75,7 +75,7 @@ def _stalled(look: GroupContext, pairs: list[Pair]) -> list[Diagnosis]:
 
 
 def _stands(look: GroupContext, then: GroupPartition, now: GroupPartition) -> bool:
-    """Return whether the same owner had something to read then, and stands where it stood."""
+    """Return whether the same owner had records to read then, and has not moved since."""
     if now.owner is None or now.owner != then.owner or then.log_end is None:
         return False
     committed, earlier = now.effective(look.group.kind), then.effective(look.group.kind)
@@ -85,9 +85,9 @@ def _stands(look: GroupContext, then: GroupPartition, now: GroupPartition) -> bo
 
 
 def _committed_anew(look: GroupContext, pair: Pair) -> bool:
-    """Return whether the same offset is known to have been committed once more.
+    """Return whether the same offset is known to have been committed again.
 
-    ZooKeeper tells when it was; of Kafka's storage that is mostly not known.
+    ZooKeeper stamps commits; Kafka's storage mostly does not tell.
     """
     then, now = (one.effective(look.group.kind) for one in pair)
     if then is None or now is None or None in {then.committed_ms, now.committed_ms}:
@@ -116,7 +116,7 @@ def _seconds(look: GroupContext) -> int:
 
 
 def _stuck_for(look: GroupContext, pairs: list[Pair]) -> str:
-    """Since the last progress of all of them, which is older than our first look where told."""
+    """Return the time since the last progress of all, which may be before our first snapshot."""
     return ago(min(_since_commit_ms(look, now) for _, now in pairs))
 
 
@@ -129,7 +129,7 @@ def _since_commit_ms(look: GroupContext, now: GroupPartition) -> int:
 
 
 def _seen_for(look: GroupContext, pairs: list[Pair]) -> str:
-    """For how long that is sure, where it is not for all of that time."""
+    """Return for how long that is certain, if it is not for all of that time."""
     seen_ms = look.around.silence_seen_ms(look.snapshot)
     if all(_since_commit_ms(look, now) <= seen_ms for _, now in pairs):
         return " all the time"

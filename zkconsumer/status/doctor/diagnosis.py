@@ -1,4 +1,4 @@
-"""What the doctor finds: values in plain words, with what was seen and what helps."""
+"""The diagnoses: values in plain words, with evidence and repair."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.model import GroupKey
 
 EVIDENCE_SHOWN = 20
-"""How many lines of evidence a finding keeps; of the others it tells the number."""
+"""The maximum number of evidence lines; further ones are only counted."""
 
 
 class Severity(IntEnum):
-    """How bad it is; sorts from the harmless to the worst."""
+    """The severity of a diagnosis, ascending."""
 
     NOTE = 0
-    """Worth knowing; nothing is lost or late by it."""
+    """Worth knowing; nothing is lost or delayed."""
     WARNING = 1
-    """Something does not work as somebody means it to, or will not for long."""
+    """Something does not work as intended, or soon will not."""
     ERROR = 2
     """Records are not read, are read twice, or are lost."""
 
 
 class Code(StrEnum):
-    """What kind of thing was found; the values are stable, for scripts."""
+    """The kind of a diagnosis; the values are stable, for scripts."""
 
     # cluster
     NOT_LOOKED_AT = "not-looked-at"
@@ -79,18 +79,18 @@ class Code(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """One thing that is wrong, or worth knowing.
+    """A fault, or a note.
 
     Attributes:
-        code: what kind of thing.
+        code: its kind.
         severity: how bad it is.
-        what: it, in a sentence or two, for somebody who does not know the inside.
-        evidence: what was seen, a line each: numbers, nodes, members.
-        repair: what helps, and what to look at before.
-        fix: the same as writes to ZooKeeper, where that helps and is safe to offer.
-        group: the group that it is about; None where it is about the cluster or a topic.
-        about: the partitions that it is about, where it is about some.
-        consequences: what else was found and follows from it; gone when it is.
+        what: one or two sentences for readers who do not know the internals.
+        evidence: the observations, one per line: numbers, nodes, members.
+        repair: how to repair it, and what to check first.
+        fix: the repair as writes to ZooKeeper, if that is safe to offer.
+        group: the affected group; None for the cluster or a topic.
+        about: the affected partitions, if any.
+        consequences: diagnoses that follow from it; they disappear with it.
     """
 
     code: Code
@@ -105,7 +105,7 @@ class Diagnosis:
 
 
 def some(lines: list[str]) -> tuple[str, ...]:
-    """Return the first lines of evidence, and how many there are beyond."""
+    """Return the first lines of evidence, and the number of further ones."""
     rest = len(lines) - EVIDENCE_SHOWN
     if rest <= 0:
         return tuple(lines)
@@ -124,7 +124,7 @@ def first_names(items: Iterable[str], count: int, limit: int = 5) -> str:
 
 
 def ago(ms: int) -> str:
-    """Return a duration as people say it: ``42 s``, ``42 min``, ``5 h``, ``3 d``."""
+    """Return a duration in a readable unit: ``42 s``, ``42 min``, ``5 h``, ``3 d``."""
     for unit_ms, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min")):
         if ms >= 2 * unit_ms:
             return f"{ms // unit_ms} {name}"
@@ -132,7 +132,7 @@ def ago(ms: int) -> str:
 
 
 def names(items: list[str], limit: int = 5) -> str:
-    """Return some names in a row, and how many there are beyond."""
+    """Return some names, comma-separated, and the number of further ones."""
     rest = len(items) - limit
     shown = ", ".join(items[:limit])
     return shown if rest <= 0 else f"{shown} and {rest} more"

@@ -1,4 +1,4 @@
-"""The doctor's round: all families of findings, the worst first."""
+"""Runs all families of diagnoses; the worst come first."""
 
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.cluster import examine_cluster
@@ -18,12 +18,12 @@ _ORDER = {code: place for place, code in enumerate(Code)}
 
 
 def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Diagnosis, ...]:
-    """Everything that is wrong, the worst first, then by group and kind; the cluster leads.
+    """Return all diagnoses, the worst first, then by group and kind; the cluster's lead.
 
     Args:
         snapshot: the cluster and its groups.
-        around: an earlier look and settings; without an earlier look, what stands still is not
-            told from what moves.
+        around: earlier snapshots and settings; without an earlier snapshot, standing offsets can't
+            be told from moving ones.
     """
     findings = examine_cluster(snapshot, around) + examine_names(snapshot)
     partition_ids = snapshot.partition_ids()
@@ -33,7 +33,7 @@ def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Diagnosis
 
 
 def examine_group(look: GroupContext) -> list[Diagnosis]:
-    """Return what is wrong with one group, without what is wrong with the cluster; by causes."""
+    """Return the diagnoses of one group, without those of the cluster, nested by cause."""
     found = [
         *examine_whole(look),
         *examine_members(look),

@@ -1,7 +1,7 @@
-"""A repair as writes to ZooKeeper, each with what its node must still be (values only).
+"""A repair as writes to ZooKeeper, each with the expected state of its node (values only).
 
-A finding is as old as its snapshot. So a write says what was seen, and ``fixing`` holds that
-against nodes read just before; what is otherwise by then stays as it is.
+A diagnosis is as old as its snapshot. So a write states what was seen, and ``fixing`` compares that
+with nodes that were just read; a node that changed is left alone.
 """
 
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What a node must still be.
+    """The expected state of a node.
 
     Attributes:
-        session_id: the session that owns it, 0 for a persistent node; None: not known.
-        data: its bytes; None: not known.
-        no_registration: its bytes still can't be read as a member's registration.
+        session_id: of its owner, 0 for a persistent node; None: unknown.
+        data: its bytes; None: unknown.
+        no_registration: its bytes still can't be parsed as a member's registration.
     """
 
     session_id: int | None = None
@@ -48,14 +48,14 @@ Write = DeleteNode | SetNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A repair that can be done for whoever says yes to it.
+    """A repair that is carried out on confirmation.
 
     Attributes:
-        what: what is going to be done, in a sentence.
-        caution: what to make sure of before saying yes.
-        writes: at least one, each of its own: one that can't be done keeps no other from it.
-        absent: nodes that must not be there, else nothing is done.
-        childless: nodes that must have no children (or not be there), else nothing is done.
+        what: a sentence that describes it.
+        caution: what to check before confirming.
+        writes: at least one; independent of each other.
+        absent: nodes that must not exist, else nothing is written.
+        childless: nodes that must not have children, else nothing is written.
     """
 
     what: str
@@ -70,12 +70,12 @@ class Fix:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The nodes to read, with their bytes, before ``fixing.plan_fix``."""
+        """The nodes to read, with their data, before ``fixing.plan_fix``."""
         return tuple(dict.fromkeys((*(one.path for one in self.writes), *self.absent)))
 
 
 def session_name(session_id: int | None) -> str:
-    """Return a session, as ZooKeeper's own tools write it."""
+    """Return a session id as ZooKeeper's own tools write it."""
     if session_id is None:
         return "a session that is not known"
     return f"session {session_id & 0xFFFFFFFFFFFFFFFF:#x}" if session_id else "no session"

@@ -1,8 +1,8 @@
-"""Plans the writes of a repair against nodes that were read just before, and its undoing (pure).
+"""Plans the writes of a repair against nodes that were just read, and how to undo it (pure).
 
-Every planned write carries the version that was read, so that it fails where somebody writes in
-between. One gap is left: an ephemeral node that goes and comes again in that moment has the same
-version. So deletes of ephemeral nodes are offered only where nobody alive makes them.
+Every planned write has the node's version, so that it fails after a concurrent write. One gap
+remains: an ephemeral node that was deleted and created again in between has the same version. So
+deletes of ephemeral nodes are offered only if no live client creates them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from zkconsumer.zk.nodes import Malformed, parse_registration
 from zkconsumer.zk.store import DeleteOp, SetOp, ZNode
 
 Nodes = Mapping[str, ZNode | None]
-"""Nodes by path as they are now; None where there is none."""
+"""The current nodes by path; None if absent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedWrite:
-    """One write, and what undoes it. Save the latter before doing the former."""
+    """A write, and what undoes it. Save the latter before doing the former."""
 
     op: DeleteOp | SetOp
     undone: Undone
@@ -27,12 +27,12 @@ class PlannedWrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixPlan:
-    """What is to be done about a fix now.
+    """The plan of a repair.
 
     Attributes:
-        writes: in the order of the fix, each on its own.
-        skipped: what is not done, by path, and why.
-        refused: why nothing at all is done; None where it may be.
+        writes: in the order of the fix; independent of each other.
+        skipped: reasons why writes are omitted, by path.
+        refused: why nothing at all is written; None if it may be.
     """
 
     writes: tuple[PlannedWrite, ...] = ()
@@ -41,12 +41,12 @@ class FixPlan:
 
 
 def plan_fix(fix: Fix, nodes: Nodes, children: Mapping[str, Sequence[str] | None]) -> FixPlan:
-    """Hold a repair against what there is now.
+    """Plan a repair against the current nodes.
 
     Args:
         fix: the repair.
-        nodes: of all of ``fix.paths``; one that is missing here counts as not there.
-        children: the names below each of ``fix.childless``, None where no node is.
+        nodes: of all of ``fix.paths``; missing keys count as absent nodes.
+        children: the names below each of ``fix.childless``, None for absent nodes.
     """
     refused = _refusal(fix, nodes, children)
     if refused is not None:
@@ -63,7 +63,7 @@ def plan_fix(fix: Fix, nodes: Nodes, children: Mapping[str, Sequence[str] | None
 
 
 def difference(expected: Expected, node: ZNode) -> str | None:
-    """Return how a node differs from what it was seen to be; None where it does not."""
+    """Return how a node differs from what was expected; None if it does not."""
     if expected.session_id is not None and node.ephemeral_owner != expected.session_id:
         return f"it is now {owned_by(node.ephemeral_owner)}"
     if expected.data is not None and node.data != expected.data:
@@ -74,7 +74,7 @@ def difference(expected: Expected, node: ZNode) -> str | None:
 
 
 def owned_by(session_id: int) -> str:
-    """Return whose a node is, in words; sessions as ZooKeeper writes them."""
+    """Return a node's owner, in words; sessions as ZooKeeper writes them."""
     return f"of {session_name(session_id)}" if session_id else "a persistent node"
 
 

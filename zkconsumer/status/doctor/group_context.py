@@ -1,4 +1,4 @@
-"""One group as the doctor looks at it: who is whose, and who should read what."""
+"""A group with the context that its diagnoses need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from zkconsumer.status.verify import (
 from zkconsumer.zk.nodes import Malformed, parse_registration
 
 Shares = Mapping[str, frozenset[TopicPartition]]
-"""What each member reads, by member id."""
+"""The partitions that each member reads, by member id."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class GroupContext:
 
     Attributes:
         group: the group.
-        snapshot: the cluster; the group is one of its.
-        around: what is known besides.
+        snapshot: the cluster that the group belongs to.
+        around: earlier snapshots and settings.
         partition_ids: the partition numbers of every topic of the cluster.
     """
 
@@ -52,33 +52,33 @@ class GroupContext:
 
     @cached_property
     def members(self) -> dict[str, MemberStatus]:
-        """Everybody who is registered, by member id."""
+        """All registered members, by member id."""
         return {one.member_id: one for one in self.group.members}
 
     @cached_property
     def readable(self) -> dict[str, MemberStatus]:
-        """Those whose subscription is known."""
+        """The members with known subscriptions."""
         return {one.member_id: one for one in self.group.members if is_readable(one)}
 
     @property
     def all_readable(self) -> bool:
-        """Whether it is known what everybody reads, so that shares can be computed."""
+        """Whether all subscriptions are known, so that assignments can be computed."""
         return self.group.whole and len(self.readable) == len(self.members)
 
     @cached_property
     def topics_read(self) -> frozenset[str]:
-        """The topics that a member reads, whether the cluster has them or not."""
+        """The topics that members subscribe to, whether they exist or not."""
         return frozenset(topic for member in self.members.values() for topic in member.streams)
 
     @cached_property
     def partitions(self) -> dict[TopicPartition, GroupPartition]:
-        """What is known of the group's partitions."""
+        """The group's partitions."""
         return {one.topic_partition: one for one in self.group.partitions}
 
     def partition_before(self, tp: TopicPartition) -> GroupPartition | None:
-        """Return how a partition looked so long ago that a group at work has committed since.
+        """Return a partition in a snapshot so old that a working group has committed since.
 
-        None where there was no look, or where it is not that long ago.
+        None without such a snapshot.
         """
         return self._partitions_before.get(tp)
 
@@ -92,13 +92,13 @@ class GroupContext:
 
     @cached_property
     def partitions_earlier(self) -> dict[TopicPartition, GroupPartition]:
-        """The group's partitions as the earlier look saw them; empty where there was none."""
+        """The group's partitions in the earlier snapshot; empty without one."""
         before = self.around.group_before(self.group.key)
         return {} if before is None else {one.topic_partition: one for one in before.partitions}
 
     @cached_property
     def partitions_just_before(self) -> dict[TopicPartition, GroupPartition]:
-        """The same by a look a moment ago."""
+        """The group's partitions in the snapshot of a moment ago."""
         look = self.around.just_before
         before = None if look is None else look.groups.get(self.group.key)
         return {} if before is None else {one.topic_partition: one for one in before.partitions}
@@ -122,7 +122,7 @@ class GroupContext:
 
     @cached_property
     def owned(self) -> dict[str, frozenset[TopicPartition]]:
-        """What each member that is there owns as it should be; those without anything as well."""
+        """The correctly owned partitions of each live member; members without any are included."""
         found: dict[str, set[TopicPartition]] = {member_id: set() for member_id in self.members}
         faulty = {one.topic_partition for one in self.faults}
         for tp, partition in self.partitions.items():
@@ -133,14 +133,14 @@ class GroupContext:
 
     @cached_property
     def last_change_ms(self) -> int | None:
-        """When a member or an owner last came, by ZooKeeper's clock; None where nobody says."""
+        """When the last member or owner appeared, by ZooKeeper's clock; None if unknown."""
         times = [one.created_ms for one in self.group.members]
         times += [one.owner_since_ms for one in self.group.partitions]
         return max((one for one in times if one is not None), default=None)
 
     @cached_property
     def settling(self) -> bool:
-        """Whether somebody came so lately that the group may still be sharing out."""
+        """Whether the last change is so recent that a rebalance may be in progress."""
         if self.last_change_ms is None:
             return False
         return zookeeper_now_ms(self.snapshot) - self.last_change_ms < self.around.settle_ms
@@ -153,26 +153,26 @@ class GroupContext:
         return None if thread is None else thread.consumer_id
 
     def dead(self, session_id: int | None) -> bool:
-        """Return whether ZooKeeper says what is alive, and this session is not.
+        """Return whether a session is known to be dead.
 
-        It has to be the list of the whole ensemble: one server's connections are not enough.
+        That takes the sessions of the whole ensemble: one server's connections are not enough.
         """
         alive = self.snapshot.live_sessions
         return bool(session_id) and alive is not None and session_id not in alive
 
     def threads(self, strategy: Strategy) -> dict[TopicPartition, ConsumerThreadId] | None:
-        """Return who should read what by a strategy; None where it can't be applied."""
+        """Return the assignment by a strategy; None if it can't be applied."""
         found = expected_owners(strategy, self.view)
         return None if isinstance(found, CannotAssign) else found
 
     @cached_property
     def range_shares(self) -> Shares | None:
-        """What each member should read by range."""
+        """Each member's partitions by range."""
         return self._shares("range")
 
     @cached_property
     def round_robin_shares(self) -> Shares | None:
-        """What each member should read by round-robin; None where subscriptions are unequal."""
+        """Each member's partitions by round-robin; None if subscriptions are unequal."""
         return self._shares("roundrobin")
 
     def _shares(self, strategy: Strategy) -> Shares | None:
@@ -186,10 +186,10 @@ class GroupContext:
 
 
 def is_malformed(member: MemberStatus) -> bool:
-    """Return whether its registration is none that members of ZooKeeper groups can read."""
+    """Return whether members of ZooKeeper groups can't parse the registration."""
     return member.data is not None and isinstance(parse_registration(member.data), Malformed)
 
 
 def is_readable(member: MemberStatus) -> bool:
-    """Return whether it is known what the member reads; one that only Scala can't read counts."""
+    """Return whether the subscription is known; one that only Scala can't parse counts."""
     return not is_malformed(member) and (member.problem is None or bool(member.streams))

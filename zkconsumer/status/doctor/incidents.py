@@ -1,9 +1,8 @@
-"""Puts findings of a group that follow from one of them below it: one cause is one incident.
+"""Nests the diagnoses of a group below their cause: one cause is one incident.
 
-A registration whose owner is gone leaves partitions to nobody, keeps others idle, makes
-subscriptions unequal; who is shown five findings looks for five faults. What does not follow from
-the cause stays beside it: a finding is put below another one only where all partitions that it is
-about are those which the cause explains, or where it is not found without the cause.
+A registration of a dead member leaves partitions without owner, keeps others idle, makes
+subscriptions unequal: five diagnoses look like five faults. A diagnosis is nested below another
+only if the cause explains all of its partitions, or if it disappears without the cause.
 """
 
 from dataclasses import replace
@@ -26,7 +25,7 @@ _OF_PARTITIONS = frozenset(
         Code.OFFSET_BELOW_LOG,
     }
 )
-"""What partitions that nobody reads, or can claim, lead to."""
+"""Effects of partitions that nobody reads, or can claim."""
 _OF_THE_GROUP = frozenset(
     {
         Code.SUBSCRIPTIONS_UNEQUAL,
@@ -37,7 +36,7 @@ _OF_THE_GROUP = frozenset(
         Code.MEMBER_NOT_UNDERSTOOD,
     }
 )
-"""What is judged by all registrations: looked for once more without those of the gone."""
+"""Diagnoses that depend on all registrations: repeated without the dead members'."""
 _UNREADABLE = frozenset(
     {Code.MEMBER_UNREADABLE, Code.MEMBER_FOREIGN, Code.MEMBER_UNREADABLE_BY_SCALA}
 )
@@ -50,18 +49,18 @@ _KEPT_BY = frozenset(
         Code.MEMBER_IDLE,
     }
 )
-"""Causes that explain just the partitions which they are about."""
+"""Causes that explain only the partitions that they are about."""
 _ORDER = (Code.GROUP_ABANDONED, Code.MEMBER_STALE, *sorted(_UNREADABLE), *sorted(_KEPT_BY))
 
 
 def incidents(look: GroupContext, findings: list[Diagnosis]) -> list[Diagnosis]:
-    """Return the causes, each with what follows from it, and what stands alone."""
+    """Return the causes with their consequences, and the diagnoses without a cause."""
     causes = _Causes(look)
     left = list(findings)
     for code in _ORDER:
         for cause in [one for one in left if one.code is code]:
             if cause not in left:
-                continue  # it follows itself
+                continue  # a cause does not follow from itself
             found = [one for one in left if one is not cause and causes.explains(cause, one)]
             if found:
                 whole = replace(cause, consequences=(*cause.consequences, *found))
@@ -70,13 +69,13 @@ def incidents(look: GroupContext, findings: list[Diagnosis]) -> list[Diagnosis]:
 
 
 class _Causes:
-    """What each kind of cause explains, of one group."""
+    """Tells what each kind of cause explains, in one group."""
 
     def __init__(self, look: GroupContext) -> None:
         self._look = look
 
     def explains(self, cause: Diagnosis, other: Diagnosis) -> bool:
-        """Return whether a finding follows from another one."""
+        """Return whether a diagnosis follows from another one."""
         if cause.code is Code.GROUP_ABANDONED:
             return True
         if cause.code is Code.MEMBER_STALE:
@@ -96,7 +95,7 @@ class _Causes:
 
     @cached_property
     def _left_to_the_gone(self) -> frozenset[TopicPartition]:
-        """What the gone own, and what the others leave to them, by either strategy."""
+        """Return the partitions of dead members, and those assigned to them by either strategy."""
         look = self._look
         found = {
             tp
@@ -110,7 +109,7 @@ class _Causes:
 
     @cached_property
     def _found_without(self) -> frozenset[Code]:
-        """What would be found if the gone were not registered."""
+        """Return the codes that would be found if the dead members were not registered."""
         look = self._look
         members = tuple(one for one in look.group.members if one.member_id not in self._gone)
         without = replace(look, group=replace(look.group, members=members))
@@ -119,5 +118,5 @@ class _Causes:
 
 
 def unfolded(findings: tuple[Diagnosis, ...] | list[Diagnosis]) -> list[Diagnosis]:
-    """Return all findings in one list, each cause before what follows from it."""
+    """Return all diagnoses in one list, each cause before its consequences."""
     return [it for one in findings for it in (one, *unfolded(list(one.consequences)))]

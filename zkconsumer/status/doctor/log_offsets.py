@@ -1,4 +1,4 @@
-"""Committed offsets that the log does not hold: cut off at its head, or beyond its end."""
+"""Diagnoses of committed offsets out of the log's range: before its start, or beyond its end."""
 
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
 from zkconsumer.status.doctor.fix import Expected, Fix, SetNode
@@ -11,7 +11,7 @@ Found = tuple[GroupPartition, CommittedOffset]
 
 
 def examine_log_offsets(look: GroupContext) -> list[Diagnosis]:
-    """Hold where the group goes on against what the logs hold."""
+    """Compare the group's committed offsets with the logs' ranges."""
     below: list[Found] = []
     beyond: list[Found] = []
     for partition in look.group.partitions:
@@ -26,9 +26,9 @@ def examine_log_offsets(look: GroupContext) -> list[Diagnosis]:
 
 
 def _is_beyond(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> bool:
-    """Return whether the log ended before that offset when it was asked after the commit.
+    """Return whether the log ended before that offset when it was read after the commit.
 
-    A running group can commit more than the log held when it was asked a moment before.
+    A running group can commit more than the log held when it was read a moment before.
     """
     if partition.log_end is None or committed.offset <= partition.log_end:
         return False
@@ -39,7 +39,7 @@ def _is_beyond(look: GroupContext, partition: GroupPartition, committed: Committ
 
 
 def _seen_ms(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> int:
-    """Return when the offset was first seen: groups and logs are read side by side, each look."""
+    """Return when the offset was first seen: groups and logs are read concurrently."""
     seen_ms = committed.seen_ms
     for earlier in (look.partitions_just_before, look.partitions_earlier):
         before = earlier.get(partition.topic_partition)
@@ -52,7 +52,7 @@ def _seen_ms(look: GroupContext, partition: GroupPartition, committed: Committed
 def _below(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
     if not found:
         return []
-    # Of a partition that somebody reads, the log may have been cut since the last commit only.
+    # If the partition is being read, the log may have been truncated after the last commit.
     lost = sum((one.log_start or 0) - at.offset for one, at in found)
     is_read = all(one.owner is not None for one, _ in found)
     return [
@@ -85,7 +85,7 @@ def _below(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
 
 
 def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
-    """Set offsets of a group that nobody is in; in Kafka that is not a compare-and-set."""
+    """Reset offsets of a group without members; in Kafka that is not a compare-and-set."""
     if not look.in_zookeeper or look.members or not look.group.whole:
         return None
     if not is_segment(look.group.group_id):

@@ -1,4 +1,4 @@
-"""Registrations of ZooKeeper groups: of the dead, unreadable, foreign, idle, out of their time."""
+"""Diagnoses of registrations in ZooKeeper: dead, unreadable, foreign, idle, with wrong times."""
 
 import re
 
@@ -13,11 +13,11 @@ from zkconsumer.zk.nodes import Pattern
 from zkconsumer.zk.paths import GroupPaths, is_segment, is_topic_name
 
 _ID_TIME = re.compile(r"-([0-9]{13})-[0-9a-f]{1,8}")
-"""The end of an id that a consumer made for itself: milliseconds, and eight digits by chance."""
+"""The end of a generated consumer id: milliseconds, and eight random digits."""
 
 
 def examine_members(look: GroupContext) -> list[Diagnosis]:
-    """Look at every registration of a ZooKeeper group."""
+    """Diagnose every registration of a ZooKeeper group."""
     if not look.in_zookeeper:
         return []
     return [
@@ -32,7 +32,7 @@ def examine_members(look: GroupContext) -> list[Diagnosis]:
 
 
 def stale_members(look: GroupContext) -> list[MemberStatus]:
-    """Return the members that are registered and not there."""
+    """Return the members that are registered but dead."""
     return [one for one in look.group.members if _is_stale(look, one)]
 
 
@@ -66,7 +66,7 @@ def _stale(look: GroupContext) -> list[Diagnosis]:
 def _is_stale(look: GroupContext, member: MemberStatus) -> bool:
     if member.session_id == 0:
         return True
-    # A member that came after the list of sessions was read is not in it.
+    # A member that registered after the sessions were read is not in the list.
     created_ms, now_ms = member.created_ms, zookeeper_now_ms(look.snapshot)
     is_new = created_ms is not None and now_ms - created_ms < look.around.settle_ms
     return look.dead(member.session_id) and not is_new
@@ -122,7 +122,7 @@ def _is_foreign(member: MemberStatus) -> bool:
 
 
 def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis:
-    """Clients that share among themselves in a way of their own disturb nobody, and may be well."""
+    """Report clients with an assignment of their own, which disturb nobody and may be fine."""
     foreign = all(map(_is_foreign, found))
     return Diagnosis(
         code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,
@@ -148,7 +148,7 @@ def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis
 
 
 def _not_understood(look: GroupContext) -> list[Diagnosis]:
-    """Sound registrations that we can't expand, such as an expression that only Java knows."""
+    """Report valid registrations that we can't expand, such as a regex that only Java knows."""
     found = [one for one in look.group.members if not is_malformed(one) and not is_readable(one)]
     if not found:
         return []
@@ -191,7 +191,7 @@ def _unreadable_by_scala(look: GroupContext) -> list[Diagnosis]:
 
 
 def _first_regex_only(look: GroupContext) -> list[Diagnosis]:
-    """Wildcard members with several entries, as kafka-node writes: only the first counts."""
+    """Report wildcard members with several entries, as of kafka-node: only the first counts."""
     evidence = []
     for member in look.readable.values():
         if member.pattern in {Pattern.WHITE_LIST, Pattern.BLACK_LIST}:
@@ -217,7 +217,7 @@ def _first_regex_only(look: GroupContext) -> list[Diagnosis]:
 
 
 def _idle(look: GroupContext) -> list[Diagnosis]:
-    """Who owns nothing while what is meant for it lies open: it gave up, or computes otherwise."""
+    """Report members that own nothing while their share is free: they gave up, or disagree."""
     if look.settling or not look.unowned:
         return []
     unowned = set(look.unowned)
@@ -299,7 +299,7 @@ def _time_off(look: GroupContext, member: MemberStatus) -> str | None:
 
 
 def _delete(look: GroupContext, members: list[MemberStatus], caution: str) -> Fix | None:
-    """Delete registrations whose content is known, if they are still what was seen."""
+    """Plan to delete registrations of known content, if they are still unchanged."""
     if not is_segment(look.group.group_id):
         return None
     paths = GroupPaths(look.group.group_id)

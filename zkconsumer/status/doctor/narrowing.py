@@ -1,4 +1,4 @@
-"""Leaves out of a snapshot what has nothing to do with some groups (pure)."""
+"""Reduces a snapshot to what concerns some groups (pure)."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -7,10 +7,10 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey, TopicStatus
 
 
 def about(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> ClusterSnapshot:
-    """The snapshot, with these groups alone, and without what ails others, and topics of others.
+    """Return the snapshot with these groups only, without failures and faulty topics of others.
 
-    Groups of the other kind under the same ids stay, since each can disturb the other; so do topics
-    that nothing is wrong with, by which one sees what is not there.
+    Groups of the other kind with the same ids remain, since each can disturb the other; so do
+    topics without faults, which are needed to see what is missing.
     """
     ids = {key.group_id for key in keys}
     groups = {key: group for key, group in snapshot.groups.items() if key.group_id in ids}

@@ -1,4 +1,4 @@
-"""Where offsets are kept: some in ZooKeeper, some in Kafka, some of topics long gone."""
+"""Diagnoses of offset storage: some offsets in ZooKeeper, some in Kafka, some of deleted topics."""
 
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix
@@ -9,17 +9,17 @@ from zkconsumer.zk.paths import GroupPaths, is_segment, topic_path
 
 
 def examine_offset_stores(look: GroupContext) -> list[Diagnosis]:
-    """Look at which storage has an offset of what."""
+    """Compare the offsets in both storages."""
     if not look.in_zookeeper:
         return []
-    # Where new consumers go by the same name, what lies in Kafka is theirs.
+    # If a coordinator's group has the same id, the offsets in Kafka are its own.
     others = look.snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, look.group.group_id))
     of_both = [] if others is not None and others.members else [*_split(look), *_differ(look)]
     return [*of_both, *_of_deleted_topics(look)]
 
 
 def _split(look: GroupContext) -> list[Diagnosis]:
-    """Mixed settings of ``offsets.storage``: each hand-over starts from a stale position."""
+    """Report mixed settings of ``offsets.storage``: a new owner starts from a stale position."""
     by_places: dict[frozenset[str], list[str]] = {}
     topics = {topic.name for topic in look.snapshot.topics}
     for one in look.group.partitions:
@@ -57,7 +57,7 @@ def _split(look: GroupContext) -> list[Diagnosis]:
 
 
 def _differ(look: GroupContext) -> list[Diagnosis]:
-    """Return one of two places is no longer written."""
+    """Report that one of two storages is no longer written."""
     evidence = []
     for one in look.group.partitions:
         in_zookeeper, in_kafka = one.committed_in("zookeeper"), one.committed_in("kafka")
@@ -96,9 +96,10 @@ def _left_behind(
     in_zookeeper: CommittedOffset,
     in_kafka: CommittedOffset,
 ) -> str | None:
-    """Return which of the two is not written any more; None where both are, or it is not known.
+    """Return the storage that is no longer written; None if both are, or if it is unknown.
 
-    The times of both tell, or else that one moved since the earlier look and the other did not.
+    The commit times of both tell, or that one moved since the earlier snapshot and the other did
+    not.
     """
     times = (in_zookeeper.committed_ms, in_kafka.committed_ms)
     if times[0] is not None and times[1] is not None:
@@ -121,7 +122,7 @@ def _left_behind(
 
 
 def _of_deleted_topics(look: GroupContext) -> list[Diagnosis]:
-    # Where no topic is known at all, they were most likely not read.
+    # If no topic is known at all, topics were most likely not read.
     if not look.snapshot.topics:
         return []
     there = {topic.name for topic in look.snapshot.topics}

@@ -1,4 +1,4 @@
-"""Owner nodes of ZooKeeper groups, and partitions without one (of groups of both kinds)."""
+"""Diagnoses of owner nodes of ZooKeeper groups, and of unowned partitions (of both kinds)."""
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
@@ -70,7 +70,7 @@ _REPAIR = {
 
 
 def examine_owners(look: GroupContext) -> list[Diagnosis]:
-    """Look at every owner, and at what has none."""
+    """Diagnose every owner, and every partition without one."""
     by_code: dict[Code, list[MisownedPartition]] = {}
     for one in look.faults if look.in_zookeeper else ():
         if one.fault is not OwnershipFault.UNOWNED and not _is_excused(look, one):
@@ -80,11 +80,11 @@ def examine_owners(look: GroupContext) -> list[Diagnosis]:
 
 
 def _is_excused(look: GroupContext, one: MisownedPartition) -> bool:
-    """Return whether it only looks wrong to us."""
+    """Return whether the fault is only apparent."""
     if one.fault is OwnershipFault.DEAD_SESSION:
-        # A session that began after the list of sessions was read is not in it.
+        # A session that began after the sessions were read is not in the list.
         return _is_new(look, one)
-    # What the owner reads is not known: there is a finding about its registration instead.
+    # The owner's subscription is unknown: its registration has a diagnosis instead.
     member_id = look.member_of(one.owner or "")
     known = member_id not in look.members or member_id in look.readable
     return not known and one.fault in {OwnershipFault.NOT_READ, OwnershipFault.NO_STREAM}
@@ -129,7 +129,7 @@ def _evidence(look: GroupContext, one: MisownedPartition) -> str:
 
 
 def _fix(look: GroupContext, found: list[MisownedPartition]) -> Fix | None:
-    """Delete what belongs to no session, or to one that ZooKeeper says is over."""
+    """Plan to delete owner nodes without a session, or of a session that is over."""
     if not is_segment(look.group.group_id):
         return None
     paths = GroupPaths(look.group.group_id)
@@ -176,7 +176,7 @@ def _missing(look: GroupContext) -> list[Diagnosis]:
 
 
 def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[Severity, str]:
-    """Return one look can't tell a stuck group from a rebalance on its way; a second one can."""
+    """Return the severity: only a second snapshot tells a stuck group from a rebalance."""
     around = look.around
     before = around.group_before(look.group.key)
     if before is not None and around.elapsed_ms(look.snapshot) >= around.settle_ms:

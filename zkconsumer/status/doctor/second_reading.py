@@ -1,7 +1,7 @@
-"""What one look can't tell, and how long to wait for a second one (pure).
+"""Decides what takes a second snapshot to tell, and how long to wait for it (pure).
 
-A group that shares out its partitions looks for moments like one that is stuck, and an offset that
-was committed a moment ago like one that nobody moves. Groups at rest need no second look.
+A rebalancing group looks for moments like a stuck one, and an offset that was just committed like
+one that does not move. Groups at rest need no second snapshot.
 """
 
 from collections.abc import Collection
@@ -23,9 +23,9 @@ class Suspicion:
 
     Attributes:
         key: the group.
-        why: what was seen, in a few words.
-        wait_ms: how long it may take to move, if it is well.
-        standing: the offsets that may stand still; empty where the group shares out.
+        why: the observation, in a few words.
+        wait_ms: how long a healthy group may take to move.
+        standing: the offsets that may be stuck; empty if the group rebalances.
     """
 
     key: GroupKey
@@ -47,12 +47,12 @@ class Suspicion:
 def suspicions(
     snapshot: ClusterSnapshot, keys: Collection[GroupKey], around: Circumstances
 ) -> tuple[Suspicion, ...]:
-    """Return what may be wrong with these groups, and a second look would tell.
+    """Return the suspicions that a second snapshot would settle.
 
     Args:
-        snapshot: the first look.
-        keys: of groups.
-        around: how long things may take.
+        snapshot: the first snapshot.
+        keys: of the groups to check.
+        around: the time limits.
     """
     found = []
     for key in keys:
@@ -77,7 +77,7 @@ def suspicions(
 
 
 def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
-    """Return which of these groups have nodes of sessions that are not alive, as ZooKeeper says."""
+    """Return the groups that have nodes of dead sessions."""
     alive = snapshot.live_sessions
     if alive is None:
         return frozenset()
@@ -96,9 +96,9 @@ def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozen
 
 
 def beyond_ends(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
-    """Return which of these groups have offsets beyond what their logs held when they were asked.
+    """Return the groups with offsets beyond the log ends that were read.
 
-    Logs are asked before offsets: another look at once tells whether they just grew.
+    Log ends are read before offsets: another snapshot at once tells whether they just grew.
     """
     return frozenset(
         key

@@ -1,4 +1,4 @@
-"""Who should read what: unequal subscriptions, assignors that differ, too few partitions."""
+"""Diagnoses of subscriptions and assignments: unequal, different assignors, too few partitions."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ from zkconsumer.status.model import GroupState
 
 
 def examine_subscriptions(look: GroupContext) -> list[Diagnosis]:
-    """Hold the members' subscriptions against each other, the topics, and who owns what."""
+    """Compare the members' subscriptions with each other, the topics, and the owners."""
     if not look.readable:
         return []
     shared = _topics_missing(look)
@@ -60,7 +60,7 @@ def _topics_unknown(look: GroupContext) -> bool:
 
 
 def _unequal(look: GroupContext) -> list[Diagnosis]:
-    """Round-robin refuses a group whose members don't all read the same."""
+    """Report unequal subscriptions: round-robin refuses such a group."""
     uneven = uneven_topics(look.view)
     strategy = look.around.strategies.get(look.group.group_id)
     if uneven is None or strategy == "range" or _follows(look, look.range_shares):
@@ -104,7 +104,7 @@ def _follows(look: GroupContext, shares: Shares | None) -> bool:
 
 
 def _assignors(look: GroupContext) -> list[Diagnosis]:
-    """Find out by which strategy each member owns what it does, where that shows."""
+    """Infer the strategy of each member from what it owns, where that shows."""
     owners = {name: owned for name, owned in look.owned.items() if owned}
     if not look.all_readable or look.settling or len(look.members) < 2 or not owners:
         return []
@@ -117,7 +117,7 @@ def _assignors(look: GroupContext) -> list[Diagnosis]:
     if all(fits.values()):
         return [_differ(look, Severity.ERROR, "Members share out by different strategies", lines)]
     if look.faults:
-        return []  # it is on its way, or stuck for another reason
+        return []  # rebalancing, or stuck for another reason
     return [_differ(look, Severity.WARNING, "Members own what no strategy gives them", lines)]
 
 
@@ -155,12 +155,12 @@ def _differ(look: GroupContext, severity: Severity, what: str, lines: list[str])
 
 
 def _idle_threads(look: GroupContext) -> list[Diagnosis]:
-    """Streams that get nothing: as the group is shared out, or else as it can't but be."""
+    """Report streams that get no partition, by the current or any assignment."""
     found = look.view.threads_by_topic().items()
     by_topic = {topic: of_topic for topic, of_topic in found if look.partition_ids.get(topic)}
     small = [topic for topic in by_topic if by_topic[topic].count > len(look.partition_ids[topic])]
     if not small or not look.all_readable:
-        return []  # by either strategy each stream gets something
+        return []  # by either strategy each stream gets a partition
     threads = union(by_topic.values())
     if not look.faults:
         busy = {one.owner for one in look.group.partitions}
@@ -203,7 +203,7 @@ def _assignors_reported(look: GroupContext) -> list[Diagnosis]:
 
 
 def _idle_members(look: GroupContext) -> list[Diagnosis]:
-    # Members that read no topics are of another kind, Kafka Connect's say.
+    # Members without topics are of another kind, e.g. Kafka Connect's.
     idle = [name for name, owned in look.owned.items() if not owned and look.members[name].streams]
     if not idle or look.unowned or look.group.state is not GroupState.STABLE:
         return []

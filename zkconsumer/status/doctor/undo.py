@@ -1,6 +1,6 @@
-"""The record of what a repair did to ZooKeeper, as a file, and the way back (pure).
+"""The record of a repair's writes to ZooKeeper, as a file, and how to undo them (pure).
 
-It is written, and on the disk, before the first write. JSON, with a version.
+It is on disk before the first write. JSON, with a version.
 """
 
 import base64
@@ -23,11 +23,11 @@ class Undone:
     """One node before and after a repair.
 
     Attributes:
-        path: which.
-        before: what it held.
-        after: what it holds then; None: it is deleted.
-        session_id: the session that owned it, 0 for a persistent node. A node of a session can't
-            be made again: it would stay for ever, and belong to nobody.
+        path: the node's path.
+        before: its data before.
+        after: its data after; None: deleted.
+        session_id: of the owner, 0 for a persistent node. An ephemeral node can't be restored: it
+            would be ours, or stay for ever.
     """
 
     path: str
@@ -38,11 +38,11 @@ class Undone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoRecord:
-    """All that a run did, or was about to do.
+    """All writes that a run did, or was about to do.
 
     Attributes:
         zookeeper: the cluster, as ``zookeeper.connect`` names it.
-        made_ms: when, in milliseconds since the epoch.
+        made_ms: when, in ms since the epoch.
         steps: the nodes, in the order of the writes.
     """
 
@@ -53,18 +53,18 @@ class UndoRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoPlan:
-    """What brings the nodes back: the writes, and by path why others are left as they are."""
+    """The writes that restore the nodes, and by path why others are left as they are."""
 
     ops: tuple[CreateOp | SetOp, ...]
     skipped: Mapping[str, str]
 
 
 def plan_undo(record: UndoRecord, nodes: Mapping[str, ZNode | None]) -> UndoPlan:
-    """Hold a record against what there is now; the last write is undone first.
+    """Plan how to undo a repair against the current nodes; the last write is undone first.
 
     Args:
-        record: what was done.
-        nodes: as they are now; one that is missing here counts as not there.
+        record: the repair's writes.
+        nodes: the current ones; missing keys count as absent nodes.
     """
     ops: list[CreateOp | SetOp] = []
     skipped: dict[str, str] = {}
@@ -94,7 +94,7 @@ def _plan_step(step: Undone, node: ZNode | None) -> CreateOp | SetOp | str:
 
 
 def encode_undo(record: UndoRecord) -> str:
-    """Return the text of the file, a node a line."""
+    """Return the text of the file, one node per line."""
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -118,14 +118,14 @@ def encode_undo(record: UndoRecord) -> str:
 
 
 def decode_undo(text: str, name: str) -> UndoRecord:
-    """Read the file.
+    """Parse the file.
 
     Args:
-        text: what it holds.
+        text: its content.
         name: its name, for messages.
 
     Raises:
-        ConfigError: it is no such file, or one of a later version, or damaged.
+        ConfigError: it is malformed, damaged, or of a later version.
     """
     try:
         parsed: object = json.loads(text)
@@ -150,7 +150,7 @@ def decode_undo(text: str, name: str) -> UndoRecord:
 
 
 def _encoded(data: bytes) -> dict[str, str]:
-    """As text where it is some, so that people can read the file."""
+    """Return bytes as text if they are UTF-8, so that the file is readable."""
     try:
         return {"text": data.decode()}
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Groups as a whole: of both kinds, without a coordinator, never at rest, left by everybody."""
+"""Diagnoses of whole groups: of both kinds, without coordinator, never at rest, deserted."""
 
 import shlex
 
@@ -17,12 +17,12 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupS
 
 
 def examine_whole(look: GroupContext) -> list[Diagnosis]:
-    """Look at the group as a whole."""
+    """Diagnose the group as a whole."""
     return [*_problems(look), *_coordinator(look), *_endless(look), *_deserted(look)]
 
 
 def examine_names(snapshot: ClusterSnapshot) -> list[Diagnosis]:
-    """Find group ids that old and new consumers use at once."""
+    """Report group ids that old and new consumers use at once."""
     findings = []
     for key, old in sorted(snapshot.groups.items()):
         new = snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, key.group_id))
@@ -57,7 +57,7 @@ def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
 
 
 def _deserted(look: GroupContext) -> list[Diagnosis]:
-    """Return a group that nobody is in: stopped a while ago, or abandoned for good."""
+    """Report a group without members: stopped a while ago, or abandoned."""
     group = look.group
     if group.state is GroupState.ABANDONED:
         return [_abandoned(look)]
@@ -68,7 +68,7 @@ def _deserted(look: GroupContext) -> list[Diagnosis]:
     if not waiting or silent_ms is None:
         return []
     if group.last_commit_ms is None and silent_ms < look.around.silence_ms:
-        return []  # nobody tells when it committed, and it is not watched for long
+        return []  # no commit time is known, and it has not been watched for long
     return [
         Diagnosis(
             code=Code.GROUP_STOPPED,
@@ -112,7 +112,7 @@ def _abandoned(look: GroupContext) -> Diagnosis:
 
 
 def _where(snapshot: ClusterSnapshot) -> str:
-    """Return the option that names the cluster."""
+    """Return the command line option that names the cluster."""
     flag = "--zookeeper" if snapshot.brokers_alone is None else "--bootstrap-server"
     return f"{flag} {shlex.quote(snapshot.address)}"
 
@@ -147,7 +147,7 @@ def _last_commit(look: GroupContext) -> str:
 
 def _problems(look: GroupContext) -> list[Diagnosis]:
     findings = []
-    # Of a coordinator's group it may only say that its members are no consumers.
+    # A coordinator may only know of such a group that its members are no consumers.
     unsure = look.in_zookeeper or look.group.state is GroupState.UNKNOWN
     if look.group.problems:
         findings.append(
@@ -201,7 +201,7 @@ def _coordinator(look: GroupContext) -> list[Diagnosis]:
 
 
 def _endless(look: GroupContext) -> list[Diagnosis]:
-    """Return a coordinator's group that was rebalancing before, and is now."""
+    """Report a coordinator's group that was rebalancing before, and still is."""
     around, group = look.around, look.group
     before = around.group_before(group.key)
     if look.in_zookeeper or before is None:
