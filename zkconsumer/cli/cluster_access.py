@@ -157,7 +157,7 @@ class CommandCluster:
             RegistryError: nothing was read before, and ZooKeeper does not answer at all.
         """
         if self._reader is None:
-            return self.snapshot([one.group_id for one in keys])
+            return self.snapshot([key.group_id for key in keys])
         return self._reader.look(keys)
 
     def cluster(self) -> tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]:
@@ -197,7 +197,7 @@ class CommandCluster:
 
         A cluster that does not tell is asked where they registered; then the answers say why not.
         """
-        keys = [(one.broker.id, one.created_ms) for one in brokers]
+        keys = [(broker.broker.id, broker.created_ms) for broker in brokers]
         if not self._listeners.keys() >= set(keys):
             try:
                 known = self.client.view((), timeout_ms=self.timeout_ms).brokers

@@ -56,8 +56,8 @@ def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None)
     kinds = list(GroupKind) if kind is None else [kind]
     found = [
         group
-        for one in kinds
-        if (group := snapshot.groups.get(GroupKey(one, group_id))) is not None
+        for kind in kinds
+        if (group := snapshot.groups.get(GroupKey(kind, group_id))) is not None
     ]
     if len(found) == 1:
         return found[0]

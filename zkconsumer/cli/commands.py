@@ -96,7 +96,7 @@ def every_command() -> tuple[Command, ...]:
 
 def find_command(name: str) -> Command | None:
     """Return the command of this name."""
-    return next((one for one in every_command() if one.name == name), None)
+    return next((command for command in every_command() if command.name == name), None)
 
 
 def add_command(command: Command, subparsers: Subparsers) -> None:

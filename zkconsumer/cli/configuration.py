@@ -226,10 +226,15 @@ class Defaults:
 
     def settle(self, args: argparse.Namespace) -> None:
         """Take back what the command line does not go with: whoever names brokers means them."""
-        for one in self._set:
-            given = any(getattr(args, it.dest, it.default) != it.default for it in one.rivals)
-            if given and str(getattr(args, one.action.dest, None)) == str(one.action.default):
-                setattr(args, one.action.dest, one.before)
+        for setting in self._set:
+            given = any(
+                getattr(args, action.dest, action.default) != action.default
+                for action in setting.rivals
+            )
+            if given and str(getattr(args, setting.action.dest, None)) == str(
+                setting.action.default
+            ):
+                setattr(args, setting.action.dest, setting.before)
 
     def _apply_shared(self, parser: argparse.ArgumentParser) -> None:
         options = options_of(parser)
@@ -253,7 +258,7 @@ class Defaults:
                 continue
             action = options.get(f"--{key}")
             if action is None:
-                known = [one.removeprefix("--") for one in options if one.startswith("--")]
+                known = [option.removeprefix("--") for option in options if option.startswith("--")]
                 raise ConfigError(
                     f"{name}: [{path}] has no {key}{did_you_mean(key, [*known, *below])}"
                 )
@@ -291,14 +296,16 @@ class Defaults:
 def _rivals(
     parser: argparse.ArgumentParser, action: argparse.Action
 ) -> tuple[argparse.Action, ...]:
-    found = [one for group in exclusive_groups(parser, action) for one in members_of(group)]
+    found = [member for group in exclusive_groups(parser, action) for member in members_of(group)]
     options = options_of(parser)
     brokers = options.get(_BROKERS)
     if action.dest == "zookeeper" and not action.required:
-        found += [one for one in options.values() if one is brokers or one.dest in _RIVALS]
+        found += [
+            action for action in options.values() if action is brokers or action.dest in _RIVALS
+        ]
     elif action is brokers:
-        found += [one for one in options.values() if one.dest in {"zookeeper", *_RIVALS}]
-    return tuple(one for one in found if one is not action)
+        found += [action for action in options.values() if action.dest in {"zookeeper", *_RIVALS}]
+    return tuple(option for option in found if option is not action)
 
 
 def _gathers(action: argparse.Action) -> bool:

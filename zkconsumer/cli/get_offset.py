@@ -188,11 +188,17 @@ def _print(form: str, request: _OffsetQuery, found: Mapping[int, PartitionLogOff
     requested = sorted(found) if request.partitions is None else request.partitions
     if form == "scala":
         lists = {
-            number: None if one.error == ErrorCode.LEADER_NOT_AVAILABLE else one.offsets
-            for number, one in found.items()
-            if one.error in {None, ErrorCode.LEADER_NOT_AVAILABLE}
+            number: None
+            if log_offset.error == ErrorCode.LEADER_NOT_AVAILABLE
+            else log_offset.offsets
+            for number, log_offset in found.items()
+            if log_offset.error in {None, ErrorCode.LEADER_NOT_AVAILABLE}
         }
-        failed = {number: one for number, one in found.items() if one.error is not None}
+        failed = {
+            number: log_offset
+            for number, log_offset in found.items()
+            if log_offset.error is not None
+        }
         reported = [number for number in requested if number in lists or number not in found]
         printed = offset_shell_text(request.topic, lists, reported)
         print(printed.output, end="")
@@ -211,7 +217,7 @@ def _print(form: str, request: _OffsetQuery, found: Mapping[int, PartitionLogOff
         )
     shown = {number: found[number] for number in requested}
     print(_as_json(request, shown) if form == "json" else _as_table(request, shown), end="")
-    return _FAILED if any(one.error is not None for one in shown.values()) else 0
+    return _FAILED if any(log_offset.error is not None for log_offset in shown.values()) else 0
 
 
 def _failure(topic: str, number: int, found: Mapping[int, PartitionLogOffset]) -> str:
@@ -227,12 +233,12 @@ def _as_table(request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) ->
         TableColumn("NOTE"),
     )
     rows: list[list[Cell]] = []
-    for number, one in found.items():
-        mark = "~" if one.by_segment and request.time >= 0 else ""
-        offsets = ",".join(f"{mark}{offset}" for offset in one.offsets) or None
+    for number, log_offset in found.items():
+        mark = "~" if log_offset.by_segment and request.time >= 0 else ""
+        offsets = ",".join(f"{mark}{offset}" for offset in log_offset.offsets) or None
         note = ""
-        if one.error is not None:
-            note = error_name(one.error)
+        if log_offset.error is not None:
+            note = error_name(log_offset.error)
         elif offsets is None:
             note = "no record is so young" if not mark else "nothing was whole by then"
         rows.append([request.topic, number, offsets, Painted(note, Colour.WARN)])
@@ -247,12 +253,12 @@ def _as_json(request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> 
             "partitions": [
                 {
                     "partition": number,
-                    "offsets": list(one.offsets),
-                    "timestamp_ms": one.timestamp_ms,
-                    "by_segment": one.by_segment,
-                    "error": None if one.error is None else error_name(one.error),
+                    "offsets": list(log_offset.offsets),
+                    "timestamp_ms": log_offset.timestamp_ms,
+                    "by_segment": log_offset.by_segment,
+                    "error": None if log_offset.error is None else error_name(log_offset.error),
                 }
-                for number, one in found.items()
+                for number, log_offset in found.items()
             ],
         }
     )

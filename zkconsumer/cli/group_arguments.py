@@ -25,7 +25,9 @@ class _Each(argparse.Action):
         del parser, option_string
         before = getattr(namespace, self.dest, None)
         known = before if isinstance(before, list) and before is not self.default else []
-        setattr(namespace, self.dest, [*known, *(one for one in values or () if one not in known)])
+        setattr(
+            namespace, self.dest, [*known, *(value for value in values or () if value not in known)]
+        )
 
 
 class _Once(argparse.Action):

@@ -33,11 +33,11 @@ def leaders_table(
 ) -> str:
     """Return a line for each broker that is registered, or that partitions are assigned to."""
     rows = []
-    for one in _shares(brokers, topics):
-        status = one.status
+    for share in _shares(brokers, topics):
+        status = share.status
         address = None if status is None else f"{status.broker.host}:{status.broker.port}"
-        counts = (one.leads, one.preferred, one.replicas, one.behind)
-        rows.append([one.broker_id, address, *counts, _note(status)])
+        counts = (share.leads, share.preferred, share.replicas, share.behind)
+        rows.append([share.broker_id, address, *counts, _note(status)])
     text = table(_COLUMNS, rows, coloured=coloured)
     away = _leaderless(topics)
     return text + (f"without a leader: {counted(away, 'partition')}\n" if away else "")
@@ -52,18 +52,18 @@ def leaders_json(
     """Return the same as one object."""
     reported = [
         {
-            "broker": one.broker_id,
-            "host": None if one.status is None else one.status.broker.host,
-            "port": None if one.status is None else one.status.broker.port,
-            "registered": one.status is not None,
-            "controller": one.status is not None and one.status.is_controller,
-            "leads": one.leads,
-            "preferred": one.preferred,
-            "replicas": one.replicas,
-            "not_in_sync": one.behind,
-            "problem": None if one.status is None else one.status.problem,
+            "broker": share.broker_id,
+            "host": None if share.status is None else share.status.broker.host,
+            "port": None if share.status is None else share.status.broker.port,
+            "registered": share.status is not None,
+            "controller": share.status is not None and share.status.is_controller,
+            "leads": share.leads,
+            "preferred": share.preferred,
+            "replicas": share.replicas,
+            "not_in_sync": share.behind,
+            "problem": None if share.status is None else share.status.problem,
         }
-        for one in _shares(brokers, topics)
+        for share in _shares(brokers, topics)
     ]
     return json_text({"brokers": reported, "leaderless_partitions": _leaderless(topics)})
 
@@ -77,20 +77,20 @@ def _note(status: BrokerStatus | None) -> Painted:
 
 
 def _shares(brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus]) -> Iterator[_Share]:
-    known = {one.broker.id: one for one in brokers}
-    partitions = [one for topic in topics for one in topic.partitions]
-    assigned = {number for one in partitions for number in one.replicas}
+    known = {broker.broker.id: broker for broker in brokers}
+    partitions = [partition for topic in topics for partition in topic.partitions]
+    assigned = {number for partition in partitions for number in partition.replicas}
     for broker_id in sorted(known.keys() | assigned):
-        kept = [one for one in partitions if broker_id in one.replicas]
+        kept = [partition for partition in partitions if broker_id in partition.replicas]
         yield _Share(
             broker_id,
             known.get(broker_id),
-            leads=sum(one.leader == broker_id for one in partitions),
-            preferred=sum(one.replicas[0] == broker_id for one in kept),
+            leads=sum(partition.leader == broker_id for partition in partitions),
+            preferred=sum(partition.replicas[0] == broker_id for partition in kept),
             replicas=len(kept),
-            behind=sum(broker_id not in one.in_sync for one in kept),
+            behind=sum(broker_id not in partition.in_sync for partition in kept),
         )
 
 
 def _leaderless(topics: Sequence[TopicStatus]) -> int:
-    return sum(one.leaderless for topic in topics for one in topic.partitions)
+    return sum(partition.leaderless for topic in topics for partition in topic.partitions)

@@ -76,8 +76,8 @@ def failing_lines(snapshot: ClusterSnapshot) -> str:
     """Return what can't be read, and since when: what is shown of it is as old as that."""
     absent = "" if snapshot.no_brokers is None else printable(str(snapshot.no_brokers)) + "\n"
     return absent + "".join(
-        printable(f"{one.part}: since {instant(one.since_ms)}: {one.reason}") + "\n"
-        for one in snapshot.failures
+        printable(f"{failure.part}: since {instant(failure.since_ms)}: {failure.reason}") + "\n"
+        for failure in snapshot.failures
     )
 
 

@@ -105,7 +105,7 @@ def _listed() -> str:
         for section in SECTIONS
         for line in (
             f"{section.title}:",
-            *(f"  {one.name:{width}}  {one.summary}" for one in section.commands),
+            *(f"  {command.name:{width}}  {command.summary}" for command in section.commands),
             "",
         )
     )
@@ -153,7 +153,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     if not unknown:
         return args
     leaf = innermost(parser, arguments)
-    word = next((one for one in unknown if one.startswith("-")), unknown[0])
+    word = next((argument for argument in unknown if argument.startswith("-")), unknown[0])
     name = word.partition("=")[0]
     return leaf.error(f"{name!r} is not known{did_you_mean(name, list(options_of(leaf)))}")
 

@@ -69,7 +69,7 @@ def table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]], *, col
     else:
         # Half a million partitions are a table, too.
         aligned = zip(columns, widths, strict=True)
-        form = _GAP.join(f"{{:{'>' if one.right else '<'}{width}}}" for one, width in aligned)
+        form = _GAP.join(f"{{:{'>' if column.right else '<'}{width}}}" for column, width in aligned)
         lines = [
             form.format(*row) if "".join(row).isascii() else _line(columns, widths, row, None)
             for row in texts

@@ -83,7 +83,7 @@ class _Cluster:
 
     @property
     def live(self) -> frozenset[int]:
-        return frozenset(one.broker.id for one in self.brokers)
+        return frozenset(broker.broker.id for broker in self.brokers)
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -143,7 +143,9 @@ def run(args: argparse.Namespace) -> int:
         brokers, topics = access.cluster()
         status = brokers_status(access, brokers)
     if wanted is not None:
-        topics = tuple(one for one in topics if wanted.allows(one.name, exclude_internal=False))
+        topics = tuple(
+            topic for topic in topics if wanted.allows(topic.name, exclude_internal=False)
+        )
         if not topics and args.format != "scala":
             # Of nothing all is well: who misspelt the name would believe it.
             raise ConfigError(
@@ -196,12 +198,12 @@ def _print_scala(action: str, only: DescriptionFilter, cluster: _Cluster) -> int
 
 def _listed(cluster: _Cluster, form: str, *, coloured: bool) -> str:
     if form == "json":
-        return json_text({"topics": [_topic_json(one) for one in cluster.topics]})
+        return json_text({"topics": [_topic_json(topic) for topic in cluster.topics]})
     rows: list[list[Cell]] = [
         [
             topic.name,
             len(topic.partitions),
-            max((len(one.replicas) for one in topic.partitions), default=0),
+            max((len(partition.replicas) for partition in topic.partitions), default=0),
             _settings_text(topic),
             _topic_note(topic, cluster.live),
         ]
@@ -219,8 +221,8 @@ def _settings_text(topic: TopicStatus) -> str | None:
 
 def _topic_note(topic: TopicStatus, live: Collection[int]) -> Painted:
     partitions = topic.partitions
-    away = sum(one.leader not in live for one in partitions)
-    behind = sum(one.under_replicated for one in partitions)
+    away = sum(partition.leader not in live for partition in partitions)
+    behind = sum(partition.under_replicated for partition in partitions)
     notes = [
         *([topic.problem] if topic.problem else []),
         *(["marked for deletion"] if topic.deleting else []),
@@ -232,14 +234,21 @@ def _topic_note(topic: TopicStatus, live: Collection[int]) -> Painted:
 
 def _describe(cluster: _Cluster, only: DescriptionFilter, form: str, *, coloured: bool) -> int:
     shown = [
-        (topic, [one for one in topic.partitions if _is_listed(one, only, cluster.live)])
+        (
+            topic,
+            [
+                partition
+                for partition in topic.partitions
+                if _is_listed(partition, only, cluster.live)
+            ],
+        )
         for topic in cluster.topics
         if only is not DescriptionFilter.OVERRIDDEN or topic.config
     ]
     if form == "json":
         reported = [_topic_json(topic, partitions, cluster.live) for topic, partitions in shown]
         narrow = only in _WELL
-        topics = [one for one in reported if one["partitions"] or not narrow]
+        topics = [topic for topic in reported if topic["partitions"] or not narrow]
         show(json_text({"topics": topics}))
     elif only in _WELL and not any(topic.problem or partitions for topic, partitions in shown):
         print(_WELL[only])
@@ -273,36 +282,36 @@ def _rows(
 ) -> list[Sequence[Cell]]:
     if topic.problem is not None:
         return [[topic.name, None, None, None, None, Painted(topic.problem, Colour.BAD)]]
-    return [_row(one, live) for one in partitions]
+    return [_row(partition, live) for partition in partitions]
 
 
-def _row(one: PartitionStatus, live: Collection[int]) -> Sequence[Cell]:
-    topic, partition = one.topic_partition
-    note, colour = _note(one, live)
+def _row(status: PartitionStatus, live: Collection[int]) -> Sequence[Cell]:
+    topic, partition = status.topic_partition
+    note, colour = _note(status, live)
     return [
         topic,
         partition,
-        one.leader,
-        _joined(one.replicas),
-        _joined(one.in_sync),
+        status.leader,
+        _joined(status.replicas),
+        _joined(status.in_sync),
         Painted(note, colour),
     ]
 
 
-def _note(one: PartitionStatus, live: Collection[int]) -> tuple[str, Colour]:
+def _note(partition: PartitionStatus, live: Collection[int]) -> tuple[str, Colour]:
     """Return what is wrong with a partition, the worst of it first."""
-    if one.problem is not None:
-        return one.problem, Colour.BAD
-    if one.leader is None:
+    if partition.problem is not None:
+        return partition.problem, Colour.BAD
+    if partition.leader is None:
         return "no leader", Colour.BAD
-    if one.leader not in live:
-        return f"its leader, broker {one.leader}, is not registered", Colour.BAD
-    if one.under_replicated:
-        behind = [number for number in one.replicas if number not in one.in_sync]
+    if partition.leader not in live:
+        return f"its leader, broker {partition.leader}, is not registered", Colour.BAD
+    if partition.under_replicated:
+        behind = [number for number in partition.replicas if number not in partition.in_sync]
         if not behind:
             return "under-replicated: one that is away is not named", Colour.WARN
         return f"under-replicated: not in sync: {_joined(behind)}", Colour.WARN
-    if not one.preferred:
+    if not partition.preferred:
         return "not led by its preferred replica", Colour.DIM
     return "", Colour.DIM
 
@@ -328,15 +337,15 @@ def _topic_json(
     if partitions is not None:
         reported["partitions"] = [
             {
-                "partition": one.topic_partition.partition,
-                "leader": one.leader,
-                "leader_available": one.leader in live,
-                "replicas": list(one.replicas),
-                "in_sync": list(one.in_sync),
-                "under_replicated": one.under_replicated,
-                "preferred_leader": one.preferred,
-                "problem": one.problem,
+                "partition": partition.topic_partition.partition,
+                "leader": partition.leader,
+                "leader_available": partition.leader in live,
+                "replicas": list(partition.replicas),
+                "in_sync": list(partition.in_sync),
+                "under_replicated": partition.under_replicated,
+                "preferred_leader": partition.preferred,
+                "problem": partition.problem,
             }
-            for one in partitions
+            for partition in partitions
         ]
     return reported

@@ -15,12 +15,14 @@ def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
         kind: of the groups that count; None: all.
     """
     unread = [
-        one for key, one in snapshot.groups.items() if not one.whole and kind in {None, key.kind}
+        group
+        for key, group in snapshot.groups.items()
+        if not group.whole and kind in {None, key.kind}
     ]
     for group in unread:
         reported = printable(f"{group.key}: {'; '.join(group.problems)}")
         print(f"zkconsumer: {reported}", file=sys.stderr)
-    parts = [one.part for one in snapshot.failures]
-    in_zookeeper = kind is not GroupKind.COORDINATOR and any(GROUPS_PART in one for one in parts)
-    at_brokers = kind is not GroupKind.ZOOKEEPER and any("groups of" in one for one in parts)
+    parts = [failure.part for failure in snapshot.failures]
+    in_zookeeper = kind is not GroupKind.COORDINATOR and any(GROUPS_PART in part for part in parts)
+    at_brokers = kind is not GroupKind.ZOOKEEPER and any("groups of" in part for part in parts)
     return bool(unread) or in_zookeeper or at_brokers

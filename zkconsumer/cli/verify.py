@@ -100,20 +100,22 @@ def run(args: argparse.Namespace) -> int:
         print_unknown(snapshot, args.kind)
     groups = _groups(snapshot, args.group, args.kind)
     ids = snapshot.partition_ids()
-    found = [(one, verify(one, ids, snapshot.live_sessions)) for one in groups]
+    found = [(group, verify(group, ids, snapshot.live_sessions)) for group in groups]
     if args.format == "scala":
-        every = all(_is_read(group, one) for group, one in found)
+        every = all(_is_read(group, verification) for group, verification in found)
         show(verified_text(every_partition_owned=every))
         return settled(0, snapshot)
     if args.format == "json":
-        reported = [_as_json(group, one, args.strategy) for group, one in found]
+        reported = [_as_json(group, verification, args.strategy) for group, verification in found]
         show(json_text({"groups": reported}))
     elif not args.group:
         show(_overview(found, args.strategy))
     else:
-        for group, one in found:
-            show(_as_text(group, one, args.strategy))
-    if not all(_is_well(one, args.strategy) and group.members for group, one in found):
+        for group, verification in found:
+            show(_as_text(group, verification, args.strategy))
+    if not all(
+        _is_well(verification, args.strategy) and group.members for group, verification in found
+    ):
         return _BAD
     unseen = not args.group and print_unseen(snapshot, args.kind)
     return settled(COULD_NOT if unseen else 0, snapshot)
@@ -124,10 +126,10 @@ def _is_read(group: GroupStatus, found: Verification) -> bool:
 
     What is owned by nobody's right beside that is no matter to it.
     """
-    read = {topic for one in group.members for topic in one.streams}
+    read = {topic for member in group.members for topic in member.streams}
     return not found.malformed and not any(
-        one.topic_partition.topic in read and one.fault is not OwnershipFault.NO_PARTITION
-        for one in found.faults
+        fault.topic_partition.topic in read and fault.fault is not OwnershipFault.NO_PARTITION
+        for fault in found.faults
     )
 
 
@@ -140,7 +142,7 @@ def _groups(
             for _, group in sorted(snapshot.groups.items())
             if group.members and kind in {None, group.kind} and group.whole
         ]
-    groups = [find_group(snapshot, one, kind) for one in group_ids]
+    groups = [find_group(snapshot, group_id, kind) for group_id in group_ids]
     for group in groups:
         if not group.whole:
             raise RegistryError(
@@ -161,12 +163,12 @@ def _overview(found: Sequence[tuple[GroupStatus, Verification]], strategy: Strat
         [
             group.group_id,
             group.kind,
-            one.checked,
-            len(one.faults) + len(one.malformed),
-            " ".join(one.strategies) or None,
-            _outcome(group, one, strategy),
+            verification.checked,
+            len(verification.faults) + len(verification.malformed),
+            " ".join(verification.strategies) or None,
+            _outcome(group, verification, strategy),
         ]
-        for group, one in found
+        for group, verification in found
     ]
     return table(_GROUPS, rows, coloured=shows_colour())
 
@@ -188,13 +190,13 @@ def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None)
     text = ""
     if found.faults:
         rows: list[list[Cell]] = [
-            [f"{one.topic_partition}", Painted(one.fault.value, Colour.BAD), one.owner]
-            for one in found.faults
+            [f"{fault.topic_partition}", Painted(fault.fault.value, Colour.BAD), fault.owner]
+            for fault in found.faults
         ]
         text = table(_FAULTS, rows, coloured=coloured)
     lines = [
-        *(f"the registration of member {one} can't be used" for one in found.malformed),
-        *(f"topic {one} is read, but the cluster lacks it" for one in found.missing_topics),
+        *(f"the registration of member {member_id} can't be used" for member_id in found.malformed),
+        *(f"topic {topic} is read, but the cluster lacks it" for topic in found.missing_topics),
         *_sharing(found),
     ]
     outcome = _outcome(group, found, strategy)
@@ -213,15 +215,15 @@ def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None)
 
 def _sharing(found: Verification) -> list[str]:
     lines = []
-    for strategy, one in found.expectations.items():
-        if one.reason is not None:
-            lines.append(f"{strategy} can't be applied: {one.reason}")
-        elif one.met:
+    for strategy, expectation in found.expectations.items():
+        if expectation.reason is not None:
+            lines.append(f"{strategy} can't be applied: {expectation.reason}")
+        elif expectation.met:
             lines.append(f"it is shared out as by {strategy}")
         else:
-            some = ", ".join(map(format, one.differing[:5]))
-            more = ", ..." if len(one.differing) > 5 else ""
-            count = len(one.differing)
+            some = ", ".join(map(format, expectation.differing[:5]))
+            more = ", ..." if len(expectation.differing) > 5 else ""
+            count = len(expectation.differing)
             lines.append(f"{strategy} would share it out otherwise: {count} differ: {some}{more}")
     return lines
 
@@ -239,27 +241,27 @@ def _as_json(
         "partitions_checked": found.checked,
         "faults": [
             {
-                "topic": one.topic_partition.topic,
-                "partition": one.topic_partition.partition,
-                "fault": one.fault.name.lower(),
-                "meaning": one.fault.value,
-                "owner": one.owner,
-                "owner_session": one.owner_session,
-                "member_session": one.member_session,
+                "topic": fault.topic_partition.topic,
+                "partition": fault.topic_partition.partition,
+                "fault": fault.fault.name.lower(),
+                "meaning": fault.fault.value,
+                "owner": fault.owner,
+                "owner_session": fault.owner_session,
+                "member_session": fault.member_session,
             }
-            for one in found.faults
+            for fault in found.faults
         ],
         "malformed_members": list(found.malformed),
         "missing_topics": list(found.missing_topics),
         "strategies": {
             strategy: {
-                "met": one.met,
-                "reason": one.reason,
+                "met": expectation.met,
+                "reason": expectation.reason,
                 "differing": [
-                    {"topic": tp.topic, "partition": tp.partition} for tp in one.differing
+                    {"topic": tp.topic, "partition": tp.partition} for tp in expectation.differing
                 ],
             }
-            for strategy, one in found.expectations.items()
+            for strategy, expectation in found.expectations.items()
         },
         "partitions_by_owner": dict(found.counts),
     }

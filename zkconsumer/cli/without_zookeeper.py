@@ -36,7 +36,7 @@ def address_of(args: argparse.Namespace, client: ClientSettings) -> str:
         raise ConfigError(NO_CLUSTER)
     if getattr(args, "kind", None) is GroupKind.ZOOKEEPER:
         raise ConfigError("--kind zookeeper needs a --zookeeper: brokers don't know those groups")
-    return ",".join(f"{one.host}:{one.port}" for one in client.bootstrap)
+    return ",".join(f"{broker.host}:{broker.port}" for broker in client.bootstrap)
 
 
 def usual_kind(args: argparse.Namespace) -> GroupKind:

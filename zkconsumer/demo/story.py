@@ -134,7 +134,7 @@ class Story:
 
     def _all_owned_without(self, gone: ConsumerProcess) -> bool:
         owners = self._watch.owning_members()
-        return bool(owners) and gone.name not in {self._stage.names.get(one) for one in owners}
+        return bool(owners) and gone.name not in {self._stage.names.get(owner) for owner in owners}
 
     def _restart_a_broker(self) -> None:
         broker = self._cluster.brokers[0]

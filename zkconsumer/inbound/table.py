@@ -111,7 +111,11 @@ class ConnectionTable:
 
     def waiting(self, but: Waits | None = None) -> tuple[int, ...]:
         """Return those that wait for their client, but not those that wait for this."""
-        return tuple(number for number, one in self._open.items() if one.waits not in {None, but})
+        return tuple(
+            number
+            for number, connection in self._open.items()
+            if connection.waits not in {None, but}
+        )
 
     def admit(self, address: str, now_ms: int) -> Admission:
         """Let a new connection in, or not.
@@ -220,14 +224,17 @@ class ConnectionTable:
         return None
 
     def _takes_too_little(
-        self, one: _Connection, progress: ConnectionProgress, now_ms: int
+        self, connection: _Connection, progress: ConnectionProgress, now_ms: int
     ) -> bool:
         if not progress.untaken:
-            one.mark_ms = None
-        elif one.mark_ms is None or progress.taken - one.mark_taken >= self.limits.taken_bytes:
-            one.mark_ms, one.mark_taken = now_ms, progress.taken
+            connection.mark_ms = None
+        elif (
+            connection.mark_ms is None
+            or progress.taken - connection.mark_taken >= self.limits.taken_bytes
+        ):
+            connection.mark_ms, connection.mark_taken = now_ms, progress.taken
         else:
-            return now_ms - one.mark_ms >= self.limits.taking_ms
+            return now_ms - connection.mark_ms >= self.limits.taking_ms
         return False
 
     def too_much(self, buffered: Mapping[int, int]) -> tuple[int, ...]:
@@ -239,15 +246,17 @@ class ConnectionTable:
         surplus = sum(buffered.values()) - self.limits.untaken_bytes
         found: list[int] = []
         known = [number for number in buffered if number in self._open]
-        for number in sorted(known, key=lambda one: (self._open[one].proven, -buffered[one])):
+        for number in sorted(
+            known, key=lambda number: (self._open[number].proven, -buffered[number])
+        ):
             if surplus <= 0:
                 break
             surplus -= buffered[number]
             found.append(number)
         return tuple(found)
 
-    def _queue(self, one: _Connection) -> "_Waiting":
-        return self._waiting[one.spare, one.proven]
+    def _queue(self, connection: _Connection) -> "_Waiting":
+        return self._waiting[connection.spare, connection.proven]
 
 
 class _Waiting:

@@ -47,19 +47,21 @@ def _read_seconds(view: ClusterMeasures) -> Iterator[Sample]:
 
 def _ages(seen: Measured) -> Iterator[Sample]:
     snapshot = seen.snapshot
-    partitions = [one for topic in snapshot.topics for one in topic.partitions]
+    partitions = [partition for topic in snapshot.topics for partition in topic.partitions]
     commits = (
         committed.seen_ms
-        for one in seen.groups
-        for partition in one.group.partitions
+        for group in seen.groups
+        for partition in group.group.partitions
         for committed in partition.committed
     )
     yield from _age(seen, "snapshot", [snapshot.taken_ms])
-    yield from _age(seen, "brokers", [one.seen_ms for one in snapshot.brokers])
-    yield from _age(seen, "topics", [one.seen_ms for one in snapshot.topics])
-    read = [one.offsets_at_ms for one in partitions if one.offsets_at_ms is not None]
+    yield from _age(seen, "brokers", [broker.seen_ms for broker in snapshot.brokers])
+    yield from _age(seen, "topics", [topic.seen_ms for topic in snapshot.topics])
+    read = [
+        partition.offsets_at_ms for partition in partitions if partition.offsets_at_ms is not None
+    ]
     yield from _age(seen, "log_ends", read)
-    yield from _age(seen, "groups", [one.group.seen_ms for one in seen.groups])
+    yield from _age(seen, "groups", [group.group.seen_ms for group in seen.groups])
     yield from _age(seen, "offsets", commits)
 
 
@@ -72,8 +74,8 @@ def _age(seen: Measured, part: str, seen_ms: Iterable[int]) -> Iterator[Sample]:
 
 def _failures(seen: Measured) -> Iterator[Sample]:
     since_ms: dict[str, int] = {}
-    for one in seen.snapshot.failures:
-        since_ms[one.part] = min(one.since_ms, since_ms.get(one.part, one.since_ms))
+    for failure in seen.snapshot.failures:
+        since_ms[failure.part] = min(failure.since_ms, since_ms.get(failure.part, failure.since_ms))
     for part, at_ms in since_ms.items():
         yield Sample((part,), max(0, seen.view.now_ms - at_ms) / 1000)
 
@@ -91,50 +93,57 @@ def _info(seen: Measured) -> Iterator[Sample]:
 
 def _leaderless(seen: Measured) -> Iterator[Sample]:
     topics = seen.snapshot.topics
-    yield Sample((), sum(one.leaderless for topic in topics for one in topic.partitions))
+    yield Sample(
+        (), sum(partition.leaderless for topic in topics for partition in topic.partitions)
+    )
 
 
 def _unknown_ends(seen: Measured) -> Iterator[Sample]:
     topics = seen.snapshot.topics
-    yield Sample((), sum(one.log_end is None for topic in topics for one in topic.partitions))
+    yield Sample(
+        (), sum(partition.log_end is None for topic in topics for partition in topic.partitions)
+    )
 
 
 def _states(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        yield Sample((*group_labels(one), one.group.state), 1)
+    for group in seen.groups:
+        yield Sample((*group_labels(group), group.group.state), 1)
 
 
 def _orphans(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        yield Sample(group_labels(one), _orphans_of(one.group))
+    for group in seen.groups:
+        yield Sample(group_labels(group), _orphans_of(group.group))
 
 
 def _orphans_of(group: GroupStatus) -> int:
     read = {topic for member in group.members for topic in member.streams}
-    return sum(one.owner is None and one.topic_partition.topic in read for one in group.partitions)
+    return sum(
+        partition.owner is None and partition.topic_partition.topic in read
+        for partition in group.partitions
+    )
 
 
 def _unknown_lags(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        yield Sample(group_labels(one), one.lag.unknown)
+    for group in seen.groups:
+        yield Sample(group_labels(group), group.lag.unknown)
 
 
 def _silences(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        since_ms = one.group.silent_since_ms
+    for group in seen.groups:
+        since_ms = group.group.silent_since_ms
         if since_ms is not None:
-            yield Sample(group_labels(one), max(0, seen.view.now_ms - since_ms) / 1000)
+            yield Sample(group_labels(group), max(0, seen.view.now_ms - since_ms) / 1000)
 
 
 def _estimated_lags(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        times = (lag.time for lag in one.lag.partitions)
-        yield Sample(group_labels(one), sum(it is not None and it.estimated for it in times))
+    for group in seen.groups:
+        times = (lag.time for lag in group.lag.partitions)
+        yield Sample(group_labels(group), sum(lag is not None and lag.estimated for lag in times))
 
 
 def _problems(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        yield Sample(group_labels(one), len(one.group.problems))
+    for group in seen.groups:
+        yield Sample(group_labels(group), len(group.group.problems))
 
 
 ALWAYS_MEASURES: tuple[Measure[ClusterMeasures], ...] = (

@@ -69,8 +69,8 @@ class ConsumerMetrics:
         return consumer_families(self._numbers())
 
     def _numbers(self) -> Iterator[ConsumerNumbers]:
-        for one in list(self._consumers):
-            found = _numbers_of(one)
+        for consumer in list(self._consumers):
+            found = _numbers_of(consumer)
             if found is not None:
                 yield found
 

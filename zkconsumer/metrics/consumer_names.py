@@ -45,10 +45,10 @@ def _one(value: Callable[[ConsumerNumbers], float | None]) -> _Find:
     """Yield a sample for each that knows it."""
 
     def find(numbers: _All) -> Iterator[Sample]:
-        for one in numbers:
-            known = value(one)
+        for consumer in numbers:
+            known = value(consumer)
             if known is not None:
-                yield Sample((one.group_id, one.client_id), known)
+                yield Sample((consumer.group_id, consumer.client_id), known)
 
     return find
 
@@ -57,22 +57,22 @@ def _each(values: Callable[[ConsumerNumbers], Mapping[str, int]]) -> _Find:
     """Yield a sample for each topic, or storage, of each."""
 
     def find(numbers: _All) -> Iterator[Sample]:
-        for one in numbers:
-            for name, value in sorted(values(one).items()):
-                yield Sample((one.group_id, one.client_id, name), value)
+        for consumer in numbers:
+            for name, value in sorted(values(consumer).items()):
+                yield Sample((consumer.group_id, consumer.client_id, name), value)
 
     return find
 
 
 def _lags(numbers: _All) -> Iterator[Sample]:
-    for one in numbers:
-        for (topic, number), lag in sorted(one.lags.items()):
-            yield Sample((one.group_id, one.client_id, topic, str(number)), lag)
+    for consumer in numbers:
+        for (topic, number), lag in sorted(consumer.lags.items()):
+            yield Sample((consumer.group_id, consumer.client_id, topic, str(number)), lag)
 
 
 def _rebalance_seconds(numbers: _All) -> Iterator[Sample]:
-    for one in numbers:
-        labels, times = (one.group_id, one.client_id), one.rebalance_times
+    for consumer in numbers:
+        labels, times = (consumer.group_id, consumer.client_id), consumer.rebalance_times
         if times is None:
             continue
         for bound_ms, count in zip(REBALANCE_BOUNDS_MS, times.within, strict=True):
@@ -94,15 +94,17 @@ CONSUMER_MEASURES: tuple[Measure[_All], ...] = (
     _measure(
         "messages_total",
         "Messages handed over; by topic, where the consumer tells that.",
-        _each(lambda one: one.messages),
+        _each(lambda numbers: numbers.messages),
         _TOPIC_LABELS,
     ),
     _measure(
         "bytes_total",
         "Bytes of record sets that brokers sent.",
-        _one(lambda one: one.received_bytes),
+        _one(lambda numbers: numbers.received_bytes),
     ),
-    _measure("fetches_total", "Answers of brokers to fetches.", _one(lambda one: one.fetches)),
+    _measure(
+        "fetches_total", "Answers of brokers to fetches.", _one(lambda numbers: numbers.fetches)
+    ),
     _measure(
         "lag",
         "How many offsets there are from what was handed over to the end of the log.",
@@ -112,24 +114,24 @@ CONSUMER_MEASURES: tuple[Measure[_All], ...] = (
     _measure(
         "max_lag",
         "The largest lag of any partition; 0 where none is known.",
-        _one(lambda one: max(one.lags.values(), default=0)),
+        _one(lambda numbers: max(numbers.lags.values(), default=0)),
     ),
     _measure(
         "min_fetch_rate",
         "Answers a second, over a minute, of the broker that gives the fewest; 0: one is stuck, or "
         "there is none.",
-        _one(lambda one: one.least_fetch_rate),
+        _one(lambda numbers: numbers.least_fetch_rate),
     ),
     _measure(
         "owned_partitions",
         "Partitions that are being read.",
-        _each(lambda one: one.owned),
+        _each(lambda numbers: numbers.owned),
         _TOPIC_LABELS,
     ),
     _measure(
         "fetch_queue_bytes",
         "Memory of what was fetched and not handed over yet.",
-        _one(lambda one: one.queued_bytes),
+        _one(lambda numbers: numbers.queued_bytes),
     ),
     _measure(
         "rebalance_seconds",
@@ -140,53 +142,53 @@ CONSUMER_MEASURES: tuple[Measure[_All], ...] = (
     _measure(
         "rebalances_total",
         "Rebalances that came to their end.",
-        _one(lambda one: one.rebalances),
+        _one(lambda numbers: numbers.rebalances),
     ),
     _measure(
         "rebalance_failures_total",
         "Tries of rebalances that failed.",
-        _one(lambda one: one.failed_tries),
+        _one(lambda numbers: numbers.failed_tries),
     ),
     _measure(
         "zookeeper_commits_total",
         "Offsets written to ZooKeeper.",
-        _one(lambda one: one.commits.get("zookeeper")),
+        _one(lambda numbers: numbers.commits.get("zookeeper")),
     ),
     _measure(
         "kafka_commits_total",
         "Offsets sent to Kafka, whatever became of them.",
-        _one(lambda one: one.commits.get("kafka")),
+        _one(lambda numbers: numbers.commits.get("kafka")),
     ),
     _measure(
         "commit_calls_total",
         "How often offsets were written (of KafkaConsumer, which does not count them).",
-        _one(lambda one: one.commit_calls),
+        _one(lambda numbers: numbers.commit_calls),
     ),
     _measure(
         "commit_failures_total",
         "Offsets that were not written.",
-        _each(lambda one: one.failed_commits),
+        _each(lambda numbers: numbers.failed_commits),
         (*_LABELS, "storage"),
     ),
     _measure(
         "lost_partitions_total",
         "Partitions that were taken away without being given up.",
-        _one(lambda one: one.lost),
+        _one(lambda numbers: numbers.lost),
     ),
     _measure(
         "poisoned_messages_total",
         "Messages that could not be read.",
-        _one(lambda one: one.poisoned),
+        _one(lambda numbers: numbers.poisoned),
     ),
     _measure(
         "orphan_partitions",
         "Partitions of the topics that it reads which nobody owned, at the last audit.",
-        _one(lambda one: one.orphans),
+        _one(lambda numbers: numbers.orphans),
     ),
     _measure(
         "delivery_paused",
         "Consumers that hand nothing over, since ZooKeeper has been silent for too long.",
-        _one(lambda one: one.paused),
+        _one(lambda numbers: numbers.paused),
     ),
 )
 """Every metric of a consumer."""

@@ -77,34 +77,34 @@ class ConsumerNumbers:
     least_fetch_rate: float | None = None
 
 
-def numbers_of_connector(one: ConnectorNumbers) -> ConsumerNumbers:
+def numbers_of_connector(numbers: ConnectorNumbers) -> ConsumerNumbers:
     """Return what a connector has measured."""
-    lags = {tp: it.lag for tp, it in one.partitions.items()}
-    spread = one.rebalance_ms
+    lags = {tp: numbers.lag for tp, numbers in numbers.partitions.items()}
+    spread = numbers.rebalance_ms
     return ConsumerNumbers(
-        group_id=one.group_id,
-        client_id=one.client_id,
-        messages={topic: rates.events for topic, rates in one.messages_of.items()},
-        received_bytes=one.fetched.size_bytes.events,
-        fetches=one.fetched.fetches.events,
+        group_id=numbers.group_id,
+        client_id=numbers.client_id,
+        messages={topic: rates.events for topic, rates in numbers.messages_of.items()},
+        received_bytes=numbers.fetched.size_bytes.events,
+        fetches=numbers.fetched.fetches.events,
         lags={tp: lag for tp, lag in lags.items() if lag is not None},
-        owned=Counter(tp.topic for tp in one.partitions),
-        queued_bytes=sum(queue.size_bytes for queue in one.queues),
-        rebalances=one.rebalances.events,
+        owned=Counter(tp.topic for tp in numbers.partitions),
+        queued_bytes=sum(queue.size_bytes for queue in numbers.queues),
+        rebalances=numbers.rebalances.events,
         rebalance_times=RebalanceTimes(
-            count=spread.values, total_ms=spread.total, within=one.rebalances_within
+            count=spread.values, total_ms=spread.total, within=numbers.rebalances_within
         ),
-        failed_tries=one.failed_tries,
+        failed_tries=numbers.failed_tries,
         commits={
-            "zookeeper": one.zookeeper_commits.events,
-            "kafka": one.kafka_commits.events,
+            "zookeeper": numbers.zookeeper_commits.events,
+            "kafka": numbers.kafka_commits.events,
         },
-        failed_commits=one.failed_commits,
-        lost=one.lost,
-        poisoned=one.poisoned,
-        orphans=one.orphans,
-        paused=int(one.paused),
-        least_fetch_rate=one.least_fetch_rate,
+        failed_commits=numbers.failed_commits,
+        lost=numbers.lost,
+        poisoned=numbers.poisoned,
+        orphans=numbers.orphans,
+        paused=int(numbers.paused),
+        least_fetch_rate=numbers.least_fetch_rate,
     )
 
 
@@ -145,36 +145,41 @@ def _partition(text: str) -> TopicPartition:
 def added_up(numbers: Iterable[ConsumerNumbers]) -> list[ConsumerNumbers]:
     """Return one for each group and client id, in the order of both."""
     found: dict[tuple[str, str], ConsumerNumbers] = {}
-    for one in numbers:
-        key = (one.group_id, one.client_id)
+    for consumer in numbers:
+        key = (consumer.group_id, consumer.client_id)
         before = found.get(key)
-        found[key] = one if before is None else _both(before, one)
+        found[key] = consumer if before is None else _both(before, consumer)
     return [found[key] for key in sorted(found)]
 
 
-def _both(one: ConsumerNumbers, other: ConsumerNumbers) -> ConsumerNumbers:
-    rates = (one.least_fetch_rate, other.least_fetch_rate)
-    calls = (one.commit_calls, other.commit_calls)
+def _both(numbers: ConsumerNumbers, other: ConsumerNumbers) -> ConsumerNumbers:
+    rates = (numbers.least_fetch_rate, other.least_fetch_rate)
+    calls = (numbers.commit_calls, other.commit_calls)
     return ConsumerNumbers(
-        group_id=one.group_id,
-        client_id=one.client_id,
-        messages=_sums(one.messages, other.messages),
-        received_bytes=one.received_bytes + other.received_bytes,
-        fetches=one.fetches + other.fetches,
+        group_id=numbers.group_id,
+        client_id=numbers.client_id,
+        messages=_sums(numbers.messages, other.messages),
+        received_bytes=numbers.received_bytes + other.received_bytes,
+        fetches=numbers.fetches + other.fetches,
         # While a partition changes hands, both may still show it.
-        lags={tp: max(_of(one, tp), _of(other, tp)) for tp in one.lags.keys() | other.lags.keys()},
-        owned=_sums(one.owned, other.owned),
-        queued_bytes=one.queued_bytes + other.queued_bytes,
-        rebalances=one.rebalances + other.rebalances,
-        rebalance_times=_times(one.rebalance_times, other.rebalance_times),
-        failed_tries=one.failed_tries + other.failed_tries,
-        commits=_sums(one.commits, other.commits),
-        commit_calls=sum(it or 0 for it in calls) if any(it is not None for it in calls) else None,
-        failed_commits=_sums(one.failed_commits, other.failed_commits),
-        lost=one.lost + other.lost,
-        poisoned=one.poisoned + other.poisoned,
-        orphans=max(one.orphans, other.orphans),
-        paused=one.paused + other.paused,
+        lags={
+            tp: max(_of(numbers, tp), _of(other, tp))
+            for tp in numbers.lags.keys() | other.lags.keys()
+        },
+        owned=_sums(numbers.owned, other.owned),
+        queued_bytes=numbers.queued_bytes + other.queued_bytes,
+        rebalances=numbers.rebalances + other.rebalances,
+        rebalance_times=_times(numbers.rebalance_times, other.rebalance_times),
+        failed_tries=numbers.failed_tries + other.failed_tries,
+        commits=_sums(numbers.commits, other.commits),
+        commit_calls=sum(call or 0 for call in calls)
+        if any(call is not None for call in calls)
+        else None,
+        failed_commits=_sums(numbers.failed_commits, other.failed_commits),
+        lost=numbers.lost + other.lost,
+        poisoned=numbers.poisoned + other.poisoned,
+        orphans=max(numbers.orphans, other.orphans),
+        paused=numbers.paused + other.paused,
         least_fetch_rate=min((rate for rate in rates if rate is not None), default=None),
     )
 
@@ -187,12 +192,12 @@ def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return {name: one.get(name, 0) + other.get(name, 0) for name in one.keys() | other.keys()}
 
 
-def _times(one: RebalanceTimes | None, other: RebalanceTimes | None) -> RebalanceTimes | None:
-    if one is None or other is None:
-        return one or other
-    assert len(one.within) == len(other.within) == len(REBALANCE_BOUNDS_MS)
+def _times(times: RebalanceTimes | None, other: RebalanceTimes | None) -> RebalanceTimes | None:
+    if times is None or other is None:
+        return times or other
+    assert len(times.within) == len(other.within) == len(REBALANCE_BOUNDS_MS)
     return RebalanceTimes(
-        count=one.count + other.count,
-        total_ms=one.total_ms + other.total_ms,
-        within=tuple(map(add, one.within, other.within)),
+        count=times.count + other.count,
+        total_ms=times.total_ms + other.total_ms,
+        within=tuple(map(add, times.within, other.within)),
     )

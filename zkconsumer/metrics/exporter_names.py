@@ -25,8 +25,8 @@ def _brokers(seen: Measured) -> Iterator[Sample]:
 
 
 def _broker_info(seen: Measured) -> Iterator[Sample]:
-    for one in seen.snapshot.brokers:
-        broker = one.broker
+    for candidate in seen.snapshot.brokers:
+        broker = candidate.broker
         yield Sample((str(broker.id), f"{broker.host}:{broker.port}"), 1)
 
 
@@ -42,80 +42,80 @@ def _of_each(
 
     def find(seen: Measured) -> Iterator[Sample]:
         for topic in seen.snapshot.topics:
-            for one in topic.partitions:
-                found = value(one)
+            for partition in topic.partitions:
+                found = value(partition)
                 if found is not None:
-                    yield Sample((topic.name, str(one.topic_partition.partition)), found)
+                    yield Sample((topic.name, str(partition.topic_partition.partition)), found)
 
     return find
 
 
-def group_labels(one: GroupMeasures) -> tuple[str, str]:
+def group_labels(group: GroupMeasures) -> tuple[str, str]:
     """Return the values of ``GROUP_LABELS``."""
-    return one.group.group_id, one.group.kind
+    return group.group.group_id, group.group.kind
 
 
 def _current_offsets(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        name, kind = group_labels(one)
-        for partition in one.group.partitions:
-            committed = partition.effective(one.group.kind)
+    for group in seen.groups:
+        name, kind = group_labels(group)
+        for partition in group.group.partitions:
+            committed = partition.effective(group.group.kind)
             if committed is not None:
                 topic, number = partition.topic_partition
                 yield Sample((name, topic, str(number), kind), committed.offset)
 
 
 def _lags(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        name, kind = group_labels(one)
-        for lag in one.lag.partitions:
+    for group in seen.groups:
+        name, kind = group_labels(group)
+        for lag in group.lag.partitions:
             if lag.records is not None:
                 topic, number = lag.topic_partition
                 yield Sample((name, topic, str(number), kind), lag.records)
 
 
 def _current_offset_sums(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
+    for group in seen.groups:
         sums: dict[str, int] = {}
-        for partition in one.group.partitions:
-            committed = partition.effective(one.group.kind)
+        for partition in group.group.partitions:
+            committed = partition.effective(group.group.kind)
             if committed is not None:
                 topic = partition.topic_partition.topic
                 sums[topic] = sums.get(topic, 0) + committed.offset
-        yield from _by_topic(one, sums)
+        yield from _by_topic(group, sums)
 
 
 def _lag_sums(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
+    for group in seen.groups:
         sums: dict[str, int] = {}
-        for lag in one.lag.partitions:
+        for lag in group.lag.partitions:
             if lag.records is not None:
                 topic = lag.topic_partition.topic
                 sums[topic] = sums.get(topic, 0) + lag.records
-        yield from _by_topic(one, sums)
+        yield from _by_topic(group, sums)
 
 
-def _by_topic(one: GroupMeasures, sums: dict[str, int]) -> Iterator[Sample]:
-    name, kind = group_labels(one)
+def _by_topic(group: GroupMeasures, sums: dict[str, int]) -> Iterator[Sample]:
+    name, kind = group_labels(group)
     for topic, value in sums.items():
         yield Sample((name, topic, kind), value)
 
 
 def _zookeeper_lags(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        if one.group.kind is not GroupKind.ZOOKEEPER:
+    for group in seen.groups:
+        if group.group.kind is not GroupKind.ZOOKEEPER:
             continue
-        for partition in one.group.partitions:
+        for partition in group.group.partitions:
             committed = partition.committed_in("zookeeper")
             if committed is not None and partition.log_end is not None:
                 topic, number = partition.topic_partition
                 lag = max(0, partition.log_end - committed.offset)
-                yield Sample((one.group.group_id, topic, str(number)), lag)
+                yield Sample((group.group.group_id, topic, str(number)), lag)
 
 
 def _members(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        yield Sample(group_labels(one), len(one.group.members))
+    for group in seen.groups:
+        yield Sample(group_labels(group), len(group.group.members))
 
 
 EXPORTER_MEASURES: tuple[Measure[Measured], ...] = (
@@ -141,43 +141,43 @@ EXPORTER_MEASURES: tuple[Measure[Measured], ...] = (
         name="kafka_topic_partition_current_offset",
         text="The offset that the next record of this partition gets.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda one: one.log_end),
+        find=_of_each(lambda partition: partition.log_end),
     ),
     Measure(
         name="kafka_topic_partition_oldest_offset",
         text="The first offset that this partition still has.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda one: one.log_start),
+        find=_of_each(lambda partition: partition.log_start),
     ),
     Measure(
         name="kafka_topic_partition_leader",
         text="The id of the broker that leads this partition; none where nobody does.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda one: one.leader),
+        find=_of_each(lambda partition: partition.leader),
     ),
     Measure(
         name="kafka_topic_partition_replicas",
         text="Number of replicas of this partition.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda one: len(one.replicas)),
+        find=_of_each(lambda partition: len(partition.replicas)),
     ),
     Measure(
         name="kafka_topic_partition_in_sync_replica",
         text="Number of replicas of this partition that keep up.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda one: len(one.in_sync)),
+        find=_of_each(lambda partition: len(partition.in_sync)),
     ),
     Measure(
         name="kafka_topic_partition_leader_is_preferred",
         text="1 if the first replica of this partition leads it.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda one: int(one.preferred)),
+        find=_of_each(lambda partition: int(partition.preferred)),
     ),
     Measure(
         name="kafka_topic_partition_under_replicated_partition",
         text="1 if a replica of this partition is behind or gone.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda one: int(one.under_replicated)),
+        find=_of_each(lambda partition: int(partition.under_replicated)),
     ),
     Measure(
         name="kafka_consumergroup_members",

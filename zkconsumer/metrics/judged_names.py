@@ -29,12 +29,12 @@ _BURROW_LABELS = ("cluster", "consumer_group", "kind")
 
 
 def _lag_seconds(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        group = one.group
+    for group_status in seen.groups:
+        group = group_status.group
         if group.state is GroupState.ABANDONED:
             continue  # it grows for ever, and is of no interest to anybody
-        owners = _Owners(one)
-        for partition, lag in one.partitions():
+        owners = _Owners(group_status)
+        for partition, lag in group_status.partitions():
             if lag.time is not None:
                 topic, number = lag.topic_partition
                 host, member_id, client_id = owners.of(partition.owner)
@@ -52,9 +52,9 @@ class _Owners:
         one: the group.
     """
 
-    def __init__(self, one: GroupMeasures) -> None:
-        self._kind = one.group.kind
-        self._members = {member.member_id: member for member in one.group.members}
+    def __init__(self, group: GroupMeasures) -> None:
+        self._kind = group.group.kind
+        self._members = {member.member_id: member for member in group.group.members}
 
     def of(self, owner: str | None) -> tuple[str, str, str]:
         """Host, member id and client id; empty where there is none, or nobody tells."""
@@ -71,45 +71,45 @@ class _Owners:
 
 
 def _max_lag(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        worst = one.lag.worst
+    for group in seen.groups:
+        worst = group.lag.worst
         if worst is not None and worst.records is not None:
-            yield Sample(_lag_labels(seen, one), worst.records)
+            yield Sample(_lag_labels(seen, group), worst.records)
 
 
 def _max_lag_seconds(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        worst = None if one.group.state is GroupState.ABANDONED else one.lag.worst_time
+    for group in seen.groups:
+        worst = None if group.group.state is GroupState.ABANDONED else group.lag.worst_time
         if worst is not None and worst.time is not None:
-            yield Sample(_lag_labels(seen, one), worst.time.ms / 1000)
+            yield Sample(_lag_labels(seen, group), worst.time.ms / 1000)
 
 
 def _sum_lag(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        total = one.lag.total
+    for group in seen.groups:
+        total = group.lag.total
         if total is not None:
-            yield Sample(_lag_labels(seen, one), total)
+            yield Sample(_lag_labels(seen, group), total)
 
 
-def _lag_labels(seen: Measured, one: GroupMeasures) -> tuple[str, ...]:
+def _lag_labels(seen: Measured, group: GroupMeasures) -> tuple[str, ...]:
     """Burrow's are the same under other names."""
-    return seen.cluster, one.group.group_id, one.group.kind
+    return seen.cluster, group.group.group_id, group.group.kind
 
 
 def _burrow_status(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        yield Sample(_lag_labels(seen, one), int(one.outcome.status))
+    for group in seen.groups:
+        yield Sample(_lag_labels(seen, group), int(group.outcome.status))
 
 
 def _burrow_lag(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        yield Sample(_lag_labels(seen, one), one.outcome.total_lag)
+    for group in seen.groups:
+        yield Sample(_lag_labels(seen, group), group.outcome.total_lag)
 
 
 def _burrow_partition_status(seen: Measured) -> Iterator[Sample]:
-    for one in seen.groups:
-        name, kind = one.group.group_id, one.group.kind
-        for partition in one.outcome.partitions:
+    for group in seen.groups:
+        name, kind = group.group.group_id, group.group.kind
+        for partition in group.outcome.partitions:
             topic, number = partition.topic_partition
             labels = (seen.cluster, name, topic, str(number), kind)
             yield Sample(labels, int(partition.status))

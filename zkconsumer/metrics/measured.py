@@ -72,7 +72,9 @@ class Measured(NamedTuple):
     def has_partition_labels(self) -> bool:
         """Whether the partitions of groups are told."""
         if self.view.detail is Detail.AUTO:
-            return sum(len(it.group.partitions) for it in self.groups) <= MOST_GROUP_PARTITIONS
+            return (
+                sum(len(group.group.partitions) for group in self.groups) <= MOST_GROUP_PARTITIONS
+            )
         return self.view.detail is Detail.PARTITIONS
 
     @property
@@ -87,5 +89,5 @@ def measured(view: ClusterMeasures, snapshot: ClusterSnapshot) -> Measured:
     return Measured(
         view,
         snapshot,
-        tuple(GroupMeasures(one, view.lag(key), view.verdict(key)) for key, one in groups),
+        tuple(GroupMeasures(group, view.lag(key), view.verdict(key)) for key, group in groups),
     )

@@ -120,7 +120,7 @@ class SpanObserver:
                 self._rebalances[member] = _Rebalance(now_ms, [(cause, now_ms)])
             case Left():
                 self._rebalances.pop(member, None)
-                for key in [one for one in list(self._fetched_ms) if one[0] == member]:
+                for key in [m for m in list(self._fetched_ms) if m[0] == member]:
                     self._fetched_ms.pop(key, None)
             case _ if running is None:
                 pass
@@ -164,18 +164,18 @@ class SpanObserver:
         moments = [
             *(("round", {"zkconsumer.cause": cause}, at_ms) for cause, at_ms in running.causes),
             *(
-                ("try failed", {"zkconsumer.reason": one.reason}, at_ms)
-                for one, at_ms in running.failures
+                ("try failed", {"zkconsumer.reason": failure.reason}, at_ms)
+                for failure, at_ms in running.failures
             ),
         ]
         context = self._span("rebalance", member, about, times, failure=failure, moments=moments)
-        for one in running.steps:
-            step = one.step
+        for timed in running.steps:
+            step = timed.step
             self._span(
                 f"rebalance.{step.step}",
                 member,
                 {"zkconsumer.partitions": step.partitions},
-                (max(running.began_ms, one.at_ms - step.duration_ms), one.at_ms),
+                (max(running.began_ms, timed.at_ms - step.duration_ms), timed.at_ms),
                 failure=step.failure,
                 parent=context,
             )

@@ -35,7 +35,7 @@ def refuse_circles(settings: MirrorSettings) -> None:
     there = _brokers(settings.target.client)[0]
     for consumer in settings.consumers:
         here, topics = _source(consumer)
-        if not any(settings.topics.allows(one, exclude_internal=True) for one in topics):
+        if not any(settings.topics.allows(topic, exclude_internal=True) for topic in topics):
             log.warning(
                 "no topic of the source passes the filter %s now: there is nothing to mirror yet",
                 settings.topics.pattern,
@@ -92,7 +92,7 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
     finally:
         store.close()
     here, topics = _brokers(replace(client, bootstrap=tuple(registered)))
-    return here | {(one.host, one.port) for one in registered}, topics
+    return here | {(broker.host, broker.port) for broker in registered}, topics
 
 
 def _brokers(client: ClientSettings) -> tuple[frozenset[Address], frozenset[str]]:
@@ -109,5 +109,5 @@ def _brokers(client: ClientSettings) -> tuple[frozenset[Address], frozenset[str]
         )
         stack.callback(cluster.stop)
         view = cluster.view(None, timeout_ms=client.timeout_ms)
-        addresses = frozenset((one.host, one.port) for one in view.brokers.values())
+        addresses = frozenset((broker.host, broker.port) for broker in view.brokers.values())
         return addresses, frozenset(view.partitions)

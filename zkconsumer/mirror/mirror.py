@@ -47,7 +47,9 @@ class MirrorProgress:
     @property
     def total(self) -> PartitionAccount:
         """The sum of all counts."""
-        return summed(one for of_source in self.sources.values() for one in of_source.values())
+        return summed(
+            account for of_source in self.sources.values() for account in of_source.values()
+        )
 
 
 class _Ended:
@@ -194,7 +196,7 @@ class Mirror:
             raise MirrorError(f"still running after {_JOIN_MS} ms: {', '.join(late)}")
 
     def _is_over(self) -> bool:
-        return self._stopping or all(one.is_complete for one in self._ledger.values())
+        return self._stopping or all(ledger.is_complete for ledger in self._ledger.values())
 
     def _end(self, scope: ThreadScope, streams: list[MirrorStream], left: int) -> list[str]:
         """Ask the streams to end: first in order, then without waiting for the target."""

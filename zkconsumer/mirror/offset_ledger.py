@@ -112,8 +112,8 @@ class OffsetLedger:
         if self._file is not None:
             self._file.append(landed)
         with self._lock:
-            for one in landed:
-                self._totals.add_acknowledged(one.source, one.count)
+            for landed_run in landed:
+                self._totals.add_acknowledged(landed_run.source, landed_run.count)
 
     def dropped(self, dropped: Dropped, reason: str) -> None:
         """See ``Heard``."""

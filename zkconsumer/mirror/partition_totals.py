@@ -104,10 +104,10 @@ class PartitionTotals:
 def summed(totals: Iterable[PartitionAccount]) -> PartitionAccount:
     """Return the counts of several partitions; what is an offset stays unknown."""
     total = PartitionAccount()
-    for one in totals:
-        total.read += one.read
-        total.acknowledged += one.acknowledged
-        total.dropped += one.dropped
-        total.again += one.again
-        total.gap += one.gap
+    for account in totals:
+        total.read += account.read
+        total.acknowledged += account.acknowledged
+        total.dropped += account.dropped
+        total.again += account.again
+        total.gap += account.gap
     return total

@@ -41,26 +41,31 @@ class Lines:
     def __init__(self, lines: Iterable[Line]) -> None:
         every = list(lines)
         self._landed = sorted(
-            (one for one in every if isinstance(one, Landed)), key=lambda one: one.first_offset
+            (landed_run for landed_run in every if isinstance(landed_run, Landed)),
+            key=lambda landed_run: landed_run.first_offset,
         )
         self.start = min(
-            one.offset if isinstance(one, Began) else one.first_offset for one in every
+            landed_run.offset if isinstance(landed_run, Began) else landed_run.first_offset
+            for landed_run in every
         )
-        self.until = max((one.until_offset for one in self._landed), default=self.start)
+        self.until = max(
+            (landed_run.until_offset for landed_run in self._landed), default=self.start
+        )
         self._longest = max(
-            (one.until_offset - one.first_offset for one in self._landed), default=0
+            (landed_run.until_offset - landed_run.first_offset for landed_run in self._landed),
+            default=0,
         )
-        self._firsts = [one.first_offset for one in self._landed]
+        self._firsts = [landed_run.first_offset for landed_run in self._landed]
 
     def locations(self, start: int, until: int) -> dict[int, list[Place]]:
         """Return where the messages of these offsets are, those that a line names."""
         found: dict[int, list[Place]] = {}
-        for one in self._landed[bisect_left(self._firsts, start - self._longest) :]:
-            if one.first_offset >= until:
+        for landed_run in self._landed[bisect_left(self._firsts, start - self._longest) :]:
+            if landed_run.first_offset >= until:
                 break
-            for offset, at in one.pairs():
+            for offset, at in landed_run.pairs():
                 if start <= offset < until:
-                    found.setdefault(offset, []).append((one.target, at))
+                    found.setdefault(offset, []).append((landed_run.target, at))
         return found
 
 
@@ -119,8 +124,8 @@ class MirroredPartition:
                 self.missing += 1
                 self._note(f"offset {offset} is in no line")
                 continue
-            kept = [it for it in named if it[1] >= target_starts.get(it[0], 0)]
-            wrong = [it for it in kept if target.get(it) != digest]
+            kept = [place for place in named if place[1] >= target_starts.get(place[0], 0)]
+            wrong = [place for place in kept if target.get(place) != digest]
             if wrong:
                 at, number = wrong[0]
                 self.different += 1
@@ -139,8 +144,8 @@ class MirroredPartition:
 def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:
     """Return the lines of each partition of the source, sorted."""
     found: dict[TopicPartition, list[Line]] = {}
-    for one in lines:
-        found.setdefault(one.source, []).append(one)
+    for landed_run in lines:
+        found.setdefault(landed_run.source, []).append(landed_run)
     return {tp: Lines(of_tp) for tp, of_tp in sorted(found.items())}
 
 
@@ -172,8 +177,10 @@ def unlisted(
         ends: where the logs of the target end.
     """
     runs: dict[TopicPartition, list[Run]] = {}
-    for one in landed:
-        runs.setdefault(one.target, []).append((one.target_offset, one.target_offset + one.count))
+    for landed_run in landed:
+        runs.setdefault(landed_run.target, []).append(
+            (landed_run.target_offset, landed_run.target_offset + landed_run.count)
+        )
     found: dict[TopicPartition, int] = {}
     for target, of_target in sorted(runs.items()):
         of_target.sort()
@@ -192,8 +199,10 @@ def claimed_twice(landed: Iterable[Landed]) -> dict[TopicPartition, int]:
     there first, whatever is there now. A line that is there twice is one.
     """
     runs: dict[TopicPartition, list[Run]] = {}
-    for one in dict.fromkeys(landed):
-        runs.setdefault(one.target, []).append((one.target_offset, one.target_offset + one.count))
+    for landed_run in dict.fromkeys(landed):
+        runs.setdefault(landed_run.target, []).append(
+            (landed_run.target_offset, landed_run.target_offset + landed_run.count)
+        )
     found: dict[TopicPartition, int] = {}
     for target, of_target in sorted(runs.items()):
         behind = 0

@@ -47,7 +47,7 @@ class MirrorProof:
     @property
     def is_proven(self) -> bool:
         """Whether every message is where it should be."""
-        return all(one.is_proven for one in self.partitions) and not self.claimed_twice
+        return all(partition.is_proven for partition in self.partitions) and not self.claimed_twice
 
 
 def verify(
@@ -80,7 +80,9 @@ def verify(
         raise ConfigError(f"--offsets-file {names} has no lines: nothing was mirrored")
     landed = [line for line in lines if isinstance(line, Landed)]
     # Who compares makes no topics.
-    source, target = ({"allow.auto.create.topics": "false", **one} for one in (source, target))
+    source, target = (
+        {"allow.auto.create.topics": "false", **offsets} for offsets in (source, target)
+    )
     with KafkaConsumer(config=source) as reading, KafkaConsumer(config=target) as checking:
         comparison = _Comparison(reading, checking, landed, clock or SystemClock(), advance)
         partitions = by_source(lines)
@@ -95,7 +97,7 @@ def verify(
             for tp in sorted(partitions.keys() | committed.keys())
         ]
         return MirrorProof(
-            tuple(one for one in proofs if one is not None),
+            tuple(partition for partition in proofs if partition is not None),
             unlisted(landed, comparison.target_ends),
             claimed_twice(landed),
         )
@@ -116,7 +118,7 @@ class _Comparison:
         self._target = target
         self._clock = clock
         self._advance = advance
-        targets = {one.target for one in landed}
+        targets = {landed_run.target for landed_run in landed}
         self._target_starts = target.beginning_offsets(targets)
         self.target_ends = target.end_offsets(targets)
 

@@ -101,8 +101,10 @@ class Writer:
             else:
                 self._repeats.works(_ABOUT)
                 sets: dict[TopicPartition, list[tuple[int, int]]] = {}
-                for one in written:
-                    sets.setdefault(one.topic_partition, []).append((one.base_offset, one.count))
+                for written_set in written:
+                    sets.setdefault(written_set.topic_partition, []).append(
+                        (written_set.base_offset, written_set.count)
+                    )
                 self._take(batch, sets)
         return True
 
@@ -110,10 +112,10 @@ class Writer:
         self, batch: MirrorBatch, written: Mapping[TopicPartition, Sequence[tuple[int, int]]]
     ) -> None:
         landed = [
-            one
+            landed_run
             for target, sets in written.items()
             for base_offset, count in sets
-            for one in batch.acknowledge(target, base_offset, count)
+            for landed_run in batch.acknowledge(target, base_offset, count)
         ]
         if landed:
             self._received.landed(landed)

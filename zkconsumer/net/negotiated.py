@@ -139,8 +139,8 @@ class BrokerDialer:
             with self._lock:
                 self._dialling.difference_update(opened)
             if not connected:
-                for one in opened:
-                    one.close()
+                for pending in opened:
+                    pending.close()
         return connection
 
     def stop(self) -> None:
@@ -359,8 +359,8 @@ class BrokerDialer:
         finally:
             with self._lock:
                 self._dialling.difference_update(opened)
-            for one in opened:
-                one.close()
+            for connection in opened:
+                connection.close()
         if is_plain:
             raise AuthenticationFailed(
                 f"{broker}: speaks no TLS at this port, it answers in the clear: connect to its "

@@ -209,8 +209,8 @@ def security_in(values: Mapping[str, Value], **objects: Any) -> SecuritySettings
         return value if isinstance(value, str) else None
 
     protocol: SecurityProtocol = "PLAINTEXT"
-    for one in PROTOCOLS:
-        protocol = one if one == values["security.protocol"] else protocol
+    for known in PROTOCOLS:
+        protocol = known if known == values["security.protocol"] else protocol
     return SecuritySettings(
         protocol=protocol,
         tls=TlsSettings(

@@ -94,7 +94,7 @@ def may_pass(error: ZkConsumerError) -> bool:
 
 
 def _refusal(leader: Broker, tp: TopicPartition, produced: ProducedPartition) -> BrokerError:
-    reported = [one.batch_index_error_message for one in produced.record_errors]
+    reported = [refused.batch_index_error_message for refused in produced.record_errors]
     words = [produced.error_message, *reported]
     if produced.error_code == ErrorCode.CORRUPT_MESSAGE:
         words.append(_NO_KEY)

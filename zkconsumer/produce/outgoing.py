@@ -103,8 +103,8 @@ def build_set(
     has_time = version >= FIRST_WITH_TIMESTAMPS
     chosen: list[Record] = []
     headers: dict[int, Headers] = {}
-    for position, one in enumerate(records):
-        record, its_headers = (one, ()) if type(one) is Record else parts_of(one)
+    for position, row in enumerate(records):
+        record, its_headers = (row, ()) if type(row) is Record else parts_of(row)
         if its_headers:
             headers[position] = its_headers
         chosen.append(_numbered(record, position, now_ms, has_time=has_time))

@@ -70,10 +70,10 @@ class _Partition:
     @property
     def under_way(self) -> int:
         """How many sets are."""
-        return sum(one.is_under_way for one in self.sets)
+        return sum(pending_set.is_under_way for pending_set in self.sets)
 
     def __len__(self) -> int:
-        return len(self.left) + sum(len(one.records) for one in self.sets)
+        return len(self.left) + sum(len(pending_set.records) for pending_set in self.sets)
 
 
 class Pending:
@@ -121,18 +121,18 @@ class Pending:
         if under_way and (found.has_failed or not found.is_flowing or under_way >= depth):
             return None
         found.has_failed = False
-        for one in found.sets:
-            if not one.is_under_way and one.base_offset is None:
-                return one
+        for pending_set in found.sets:
+            if not pending_set.is_under_way and pending_set.base_offset is None:
+                return pending_set
         if not len(found.left):
             return None
         made = PendingSet(found.left.cut(self._set_bytes))
         found.sets.append(made)
         return made
 
-    def acknowledge(self, tp: TopicPartition, one: PendingSet, base_offset: int) -> None:
+    def acknowledge(self, tp: TopicPartition, pending_set: PendingSet, base_offset: int) -> None:
         """A set is written; what stands in front of it may not be yet."""
-        one.is_under_way, one.base_offset = False, base_offset
+        pending_set.is_under_way, pending_set.base_offset = False, base_offset
         found = self._partitions[tp]
         found.is_flowing = not found.has_failed
         while found.sets and (base := found.sets[0].base_offset) is not None:
@@ -141,16 +141,16 @@ class Pending:
         if not len(found):
             del self._partitions[tp]
 
-    def fail(self, tp: TopicPartition, one: PendingSet) -> bool:
+    def fail(self, tp: TopicPartition, pending_set: PendingSet) -> bool:
         """Return a set is not written, or nobody knows.
 
         Returns:
             Whether that is its own failure: nothing in front of it in the partition failed.
         """
-        one.is_under_way = False
+        pending_set.is_under_way = False
         found = self._partitions[tp]
         found.has_failed, found.is_flowing = True, False
-        return found.sets[0] is one
+        return found.sets[0] is pending_set
 
     def halve(self, tp: TopicPartition) -> bool:
         """Cut the partition's next set in two; False where it is one record."""
@@ -173,9 +173,9 @@ class Pending:
         """
         for found in self._partitions.values():
             found.is_flowing = False
-            for one in found.sets:
-                if one.base_offset is None:
-                    yield one
+            for pending_set in found.sets:
+                if pending_set.base_offset is None:
+                    yield pending_set
 
     def counts(self) -> dict[TopicPartition, int]:
         """Return how many records of each partition are not acknowledged."""

@@ -127,7 +127,7 @@ class Routes:
 
 def _no_leader(tp: TopicPartition, view: ClusterView) -> BrokerError:
     code = view.leaderless.get(tp, view.errors.get(tp.topic, 0)) or ErrorCode.LEADER_NOT_AVAILABLE
-    known = {one.topic for one in (*view.leaders, *view.leaderless)}
+    known = {tp.topic for tp in (*view.leaders, *view.leaderless)}
     if tp.topic not in known and tp.topic not in view.errors:
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return BrokerError(code, "Metadata", f"{tp} has no leader: {error_name(code)}", tp)

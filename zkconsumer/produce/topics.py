@@ -253,7 +253,7 @@ def _missing(view: ClusterView, topics: Collection[str]) -> list[str]:
 
 def _can_be_written(view: ClusterView, topic: str) -> bool:
     partitions = view.partitions.get(topic, ())
-    led = [TopicPartition(topic, one) in view.leaders for one in partitions]
+    led = [TopicPartition(topic, partition) in view.leaders for partition in partitions]
     return bool(led) and all(led)
 
 

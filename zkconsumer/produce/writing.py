@@ -160,7 +160,7 @@ class Writing:
 
     def _send_to(self, leader: Broker, wanted: Sequence[TopicPartition]) -> bool:
         """Send a broker as much as it may have at a time; whether anything was done."""
-        under_way = sum(one.leader == leader for one in self._under_way)
+        under_way = sum(exchange.leader == leader for exchange in self._under_way)
         if under_way >= _MOST_REQUESTS:
             return False
         try:
@@ -211,15 +211,15 @@ class Writing:
         return chosen, []
 
     def _build(
-        self, tp: TopicPartition, one: PendingSet, version: int, *, is_numbered: bool
+        self, tp: TopicPartition, pending_set: PendingSet, version: int, *, is_numbered: bool
     ) -> bytes:
-        if is_numbered and one.sequence is NO_SEQUENCE:
-            one.sequence = self._identity.number(tp, len(one.records))
-        return one.records.build(
+        if is_numbered and pending_set.sequence is NO_SEQUENCE:
+            pending_set.sequence = self._identity.number(tp, len(pending_set.records))
+        return pending_set.records.build(
             version=version,
             codec=self._settings.codec,
             now_ms=self._clock.wall_ms(),
-            sequence=one.sequence,
+            sequence=pending_set.sequence,
         )
 
     def _begin(
@@ -231,11 +231,11 @@ class Writing:
         producer = self._producer
         data = {tp: built for tp, (_, built) in chosen.items()}
         request = produce_request(data, acks=producer.acks, timeout_ms=producer.timeout_ms)
-        sets = {tp: one for tp, (one, _) in chosen.items()}
-        for one in sets.values():
-            one.is_under_way = True
+        sets = {tp: pending_set for tp, (pending_set, _) in chosen.items()}
+        for pending_set in sets.values():
+            pending_set.is_under_way = True
         # The broker reads it when it has answered those in front of it.
-        in_front = sum(one.leader == leader for one in self._under_way)
+        in_front = sum(exchange.leader == leader for exchange in self._under_way)
         try:
             in_flight = connection.begin(
                 request,
@@ -252,26 +252,26 @@ class Writing:
 
     # --- answers ----------------------------------------------------------------------------
 
-    def _take(self, one: _UnderWay) -> None:
+    def _take(self, exchange: _UnderWay) -> None:
         """Wait for a response."""
         try:
-            response = one.connection.finish(
-                one.in_flight, timeout_ms=2 * self._producer.timeout_ms
+            response = exchange.connection.finish(
+                exchange.in_flight, timeout_ms=2 * self._producer.timeout_ms
             )
         except ZkConsumerError as error:
-            self._fail_all(one.sets, error)
-            self._broken(one.leader, error)
+            self._fail_all(exchange.sets, error)
+            self._broken(exchange.leader, error)
             return
-        for tp, outcome in outcomes_of(one.leader, one.sets, response).items():
-            self._settle(tp, one.sets[tp], outcome)
+        for tp, outcome in outcomes_of(exchange.leader, exchange.sets, response).items():
+            self._settle(tp, exchange.sets[tp], outcome)
 
     def _broken(self, leader: Broker, error: ZkConsumerError) -> None:
         """The connection to a broker is of no use any more: nothing more is answered there."""
         self._routes.hang_up(leader)
-        lost = [one for one in self._under_way if one.leader == leader]
-        for one in lost:
-            self._under_way.remove(one)
-            self._fail_all(one.sets, error)
+        lost = [exchange for exchange in self._under_way if exchange.leader == leader]
+        for exchange in lost:
+            self._under_way.remove(exchange)
+            self._fail_all(exchange.sets, error)
 
     def _fail_next(self, wanted: Iterable[TopicPartition], error: ZkConsumerError) -> None:
         for tp in wanted:
@@ -280,19 +280,19 @@ class Writing:
                 self._settle(tp, one, without_frames(error))
 
     def _fail_all(self, sets: Mapping[TopicPartition, PendingSet], error: ZkConsumerError) -> None:
-        for tp, one in sets.items():
-            self._settle(tp, one, without_frames(error))
+        for tp, pending_set in sets.items():
+            self._settle(tp, pending_set, without_frames(error))
 
-    def _settle(self, tp: TopicPartition, one: PendingSet, outcome: Outcome) -> None:
+    def _settle(self, tp: TopicPartition, pending_set: PendingSet, outcome: Outcome) -> None:
         """Say of a set what became of it."""
         if isinstance(outcome, int):
-            self._pending.acknowledge(tp, one, outcome)
+            self._pending.acknowledge(tp, pending_set, outcome)
             self._tries.pop(tp, None)
             return
-        if not self._pending.fail(tp, one):
+        if not self._pending.fail(tp, pending_set):
             self._resting.add(tp)  # what stands in front of it goes first
             return
-        has_identity = one.sequence.producer_id >= 0
+        has_identity = pending_set.sequence.producer_id >= 0
         if has_identity and is_refused(outcome):
             log.info("%s; writing to it without an idempotent producer's id", outcome)
             self._identity_change = self._identity.give_up
@@ -352,22 +352,22 @@ class Writing:
         """Nothing is under way: what is sent from now on is numbered again, or not at all."""
         self._identity_change = None
         change()
-        for one in self._pending.unsent():
-            one.sequence = NO_SEQUENCE
+        for pending_set in self._pending.unsent():
+            pending_set.sequence = NO_SEQUENCE
 
 
 def _write_failed(
     pending: Pending, failed: Mapping[TopicPartition, ZkConsumerError]
 ) -> WriteFailed:
     written: dict[TopicPartition, list[tuple[int, int]]] = defaultdict(list)
-    for one in pending.written:
-        written[one.topic_partition].append((one.base_offset, one.count))
+    for written_set in pending.written:
+        written[written_set.topic_partition].append((written_set.base_offset, written_set.count))
     error = WriteFailed(
         {tp: str(reason) for tp, reason in failed.items()},
         unwritten=pending.counts(),
-        written_count=sum(one.count for one in pending.written),
+        written_count=sum(written_set.count for written_set in pending.written),
         written=written,
-        may_pass=all(may_pass(one) and not is_of_records(one) for one in failed.values()),
+        may_pass=all(may_pass(error) and not is_of_records(error) for error in failed.values()),
         refused=frozenset(tp for tp, reason in failed.items() if is_of_records(reason)),
     )
     error.__cause__ = next(iter(failed.values()))

@@ -91,7 +91,7 @@ def build_batch(
     chosen = list(records)
     base, last = _bounds(chosen, traits)
     stamps = [record.timestamp for record in chosen]
-    has_append_time = any(one.timestamp_type is TimestampType.LOG_APPEND_TIME for one in chosen)
+    has_append_time = any(row.timestamp_type is TimestampType.LOG_APPEND_TIME for row in chosen)
     base_time = _base_time(chosen, traits, f"records {base} to {last}")
     found = headers or {}
     try:

@@ -87,7 +87,7 @@ class NativeSlice:
         found = self._runs.headers()
         if self._tail is not None:
             before = len(self._runs)
-            found |= {before + index: one for index, one in self._tail.headers().items()}
+            found |= {before + index: headers for index, headers in self._tail.headers().items()}
         return found
 
     def leader_epochs(self) -> tuple[tuple[int, int], ...]:

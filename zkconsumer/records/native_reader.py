@@ -43,7 +43,7 @@ def read_natively(
         enough_bytes=_bounded(wanted),
         aborted=None
         if aborted is None
-        else [(one.first_offset, one.producer_id) for one in aborted],
+        else [(transaction.first_offset, transaction.producer_id) for transaction in aborted],
     )
     return reader, reader.read()
 

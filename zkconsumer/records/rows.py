@@ -10,7 +10,7 @@ from typing import TypeAlias, overload
 
 from zkconsumer.model import Record, TimestampType
 
-_TYPES = {int(one): one for one in TimestampType}
+_TYPES = {int(timestamp_type): timestamp_type for timestamp_type in TimestampType}
 
 Row: TypeAlias = tuple[int, bytes | None, bytes | None, int, int]
 

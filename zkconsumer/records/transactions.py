@@ -73,7 +73,9 @@ class CommittedFilter:
 
     def __init__(self, aborted: Iterable[AbortedTransaction] | None) -> None:
         # The earliest is popped first, from the end.
-        self._to_come = sorted(aborted or (), key=lambda one: one.first_offset, reverse=True)
+        self._to_come = sorted(
+            aborted or (), key=lambda transaction: transaction.first_offset, reverse=True
+        )
         self._open: set[int] = set()
 
     @classmethod

@@ -47,7 +47,11 @@ class BrokerKnowledge:
     @property
     def leaders(self) -> dict[TopicPartition, int]:
         """The leader's id of each partition that has one."""
-        return {tp: one.leader for tp, one in self.partitions.items() if one.leader >= 0}
+        return {
+            tp: partition.leader
+            for tp, partition in self.partitions.items()
+            if partition.leader >= 0
+        }
 
 
 def request_versions(broker: Broker, timeout_ms: int = 5_000) -> BrokerKnowledge | None:

@@ -122,12 +122,12 @@ class Sandbox:
     @property
     def brokers(self) -> tuple[Broker, ...]:
         """All brokers by id, whether they run or not."""
-        return tuple(one.address for one in self._cluster.brokers.values())
+        return tuple(server.address for server in self._cluster.brokers.values())
 
     @property
     def bootstrap_servers(self) -> str:
         """The brokers as ``host:port``, joined by commas."""
-        return ",".join(f"{one.host}:{one.port}" for one in self.brokers)
+        return ",".join(f"{broker.host}:{broker.port}" for broker in self.brokers)
 
     @property
     def access(self) -> ClientAccess:
@@ -206,7 +206,7 @@ class Sandbox:
         self._cluster.topics.delete(name)
 
     def _spread(self, partitions: range, replication: int) -> Assignment:
-        ids = [one.address.id for one in self._cluster.brokers.values() if one.serving]
+        ids = [server.address.id for server in self._cluster.brokers.values() if server.serving]
         if not partitions:
             raise SandboxError("a topic needs at least one partition")
         if not 1 <= replication <= len(ids):

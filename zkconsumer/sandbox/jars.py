@@ -65,14 +65,14 @@ class JarCache:
         """
         if self.missing(jars):
             with self._locked():
-                for one in jars:
-                    if not self._path(one.jar).exists():  # someone else may have been faster
-                        self._download(one)
-        return [self._path(one.jar) for one in jars]
+                for jar in jars:
+                    if not self._path(jar.jar).exists():  # someone else may have been faster
+                        self._download(jar)
+        return [self._path(jar.jar) for jar in jars]
 
     def missing(self, jars: tuple[PinnedJar, ...]) -> int:
         """Return how many of the jars would have to be downloaded."""
-        return sum(not self._path(one.jar).exists() for one in jars)
+        return sum(not self._path(jar.jar).exists() for jar in jars)
 
     def _path(self, jar: Jar) -> Path:
         return self._folder / jar.group / jar.file_name

@@ -100,7 +100,9 @@ class KeyDistributionCenter(Server):
                 left.unlink(missing_ok=True)
             settings = folder / "kdc.properties"
             settings.write_text(render_properties(_properties(port)), "ascii")
-            names = [one.partition("@")[0] for one in (BROKER_PRINCIPAL, CLIENT_PRINCIPAL)]
+            names = [
+                principal.partition("@")[0] for principal in (BROKER_PRINCIPAL, CLIENT_PRINCIPAL)
+            ]
             return own.launch(
                 folder,
                 _MAIN,

@@ -89,7 +89,9 @@ def parse_lock(text: str) -> JarLock:
         case {"format": 1, "sha256": dict() as sums, "versions": dict() as versions}:
             return JarLock(
                 {
-                    str(name): tuple(_pinned(one, sums) for one in _strings(name, jars))
+                    str(name): tuple(
+                        _pinned(coordinate, sums) for coordinate in _strings(name, jars)
+                    )
                     for name, jars in versions.items()
                 }
             )
@@ -99,11 +101,11 @@ def parse_lock(text: str) -> JarLock:
 
 def render_lock(lock: JarLock) -> str:
     """Write the lock file: sorted, so that a change shows as a small difference."""
-    sums = {one.jar.coordinate: one.sha256 for jars in lock.versions.values() for one in jars}
+    sums = {jar.jar.coordinate: jar.sha256 for jars in lock.versions.values() for jar in jars}
     content = {
         "format": FORMAT,
         "versions": {
-            name: [one.jar.coordinate for one in jars] for name, jars in lock.versions.items()
+            name: [jar.jar.coordinate for jar in jars] for name, jars in lock.versions.items()
         },
         "sha256": dict(sorted(sums.items())),
     }
@@ -111,7 +113,7 @@ def render_lock(lock: JarLock) -> str:
 
 
 def _strings(name: object, jars: object) -> list[str]:
-    if not isinstance(jars, list) or not all(isinstance(one, str) for one in jars):
+    if not isinstance(jars, list) or not all(isinstance(jar, str) for jar in jars):
         raise SandboxError(f"jars.lock.json: the jars of {name} are not a list of coordinates")
     return jars
 

@@ -50,7 +50,7 @@ def repository_url(environ: Mapping[str, str], home: Path) -> str | None:
 
 
 def _mirrors_central(mirror_of: str) -> bool:
-    patterns = {one.strip() for one in mirror_of.split(",")}
+    patterns = {pattern.strip() for pattern in mirror_of.split(",")}
     return "!central" not in patterns and bool(patterns & {"central", "*", "external:*"})
 
 
@@ -101,11 +101,11 @@ def resolve(version: KafkaVersion, cache: Path, repository: str | None) -> list[
     except (OSError, RuntimeError, ValueError) as error:
         raise SandboxError(f"can't resolve {own.coordinate}: {_reason(error)}") from error
     found = {
-        Jar(one.groupId, one.artifactId, one.version)
-        for one in below
-        if f"{one.groupId}:{one.artifactId}" not in version.excluded
+        Jar(dependency.groupId, dependency.artifactId, dependency.version)
+        for dependency in below
+        if f"{dependency.groupId}:{dependency.artifactId}" not in version.excluded
     }
-    extra = [Jar.parse(one) for one in version.extra]
+    extra = [Jar.parse(part) for part in version.extra]
     return [own, *extra, *sorted(found - {own, *extra})]
 
 

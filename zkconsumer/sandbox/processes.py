@@ -170,7 +170,7 @@ class SupervisedProcesses:
             raise SandboxError(f"can't start {argv[0]}: {response['error']}")
         child = ChildProcess(self, int(str(response["pid"])), ended)
         with self._lock:
-            self._children = [one for one in self._children if one.poll() is None]
+            self._children = [child for child in self._children if child.poll() is None]
             self._children.append(child)
         return child
 

@@ -114,7 +114,7 @@ def check_release(version: KafkaVersion, security: str | None) -> None:
     """
     if security is None:
         return
-    since = next((_SINCE[one] for one in SECURITIES if one == security), None)
+    since = next((_SINCE[kind] for kind in SECURITIES if kind == security), None)
     if since is None:
         raise SandboxError(f"security={security!r}: give one of {', '.join(SECURITIES)}")
     if security not in version.securities:

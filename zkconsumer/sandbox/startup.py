@@ -84,11 +84,11 @@ def start_cluster(
     connect = f"{LOOPBACK}:{zookeeper.port}{settings.chroot}"
     maker = _BrokerMaker(settings, launcher, work_dir, zookeeper, arrangement, ports)
     brokers = _start_brokers(settings, maker.make, ports)
-    secured = ",".join(one.secured for one in brokers.values() if one.secured)
+    secured = ",".join(server.secured for server in brokers.values() if server.secured)
     is_secured = arrangement is not None or settings.zookeeper_security is not None
 
     def live_brokers() -> list[Broker]:
-        return [one.address for one in brokers.values() if one.serving]
+        return [server.address for server in brokers.values() if server.serving]
 
     topics = TopicAdmin(
         settings.kafka,

@@ -139,7 +139,7 @@ class TopicAdmin:
                 return (
                     client.get(self._topic_path(topic)) is None
                     and client.get(request) is None
-                    and all(topic not in one.topics for one in self._all_knowledge())
+                    and all(topic not in knowledge.topics for knowledge in self._all_knowledge())
                 )
 
             await_result(
@@ -158,7 +158,7 @@ class TopicAdmin:
 
         def led() -> bool:
             nonlocal missing
-            brokers = {one.id: one for one in self._live_brokers()}
+            brokers = {broker.id: broker for broker in self._live_brokers()}
             wanted = [TopicPartition(topic, number) for number in range(partition_count)]
             views = self._all_knowledge()
             for partition in wanted:
@@ -212,7 +212,7 @@ class TopicAdmin:
             view = request_versions(broker)
             if view is None:
                 return f"{broker} does not answer"
-            if complaint := _unled(view, topics, {one.id for one in brokers}):
+            if complaint := _unled(view, topics, {broker.id for broker in brokers}):
                 return f"{broker} {complaint}"
             first = first or view
             for topic_partition, leader in view.leaders.items():
@@ -221,8 +221,8 @@ class TopicAdmin:
         return ""
 
     def _all_knowledge(self) -> list[BrokerKnowledge]:
-        requested = [request_versions(one) for one in self._live_brokers()]
-        return [one for one in requested if one is not None]
+        requested = [request_versions(broker) for broker in self._live_brokers()]
+        return [knowledge for knowledge in requested if knowledge is not None]
 
     def _path(self, path: str) -> str:
         return self._chroot + path

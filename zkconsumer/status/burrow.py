@@ -111,12 +111,12 @@ class BurrowGroupStatus:
     @property
     def total_lag(self) -> int:
         """The sum of all known lags."""
-        return sum(one.current_lag for one in self.partitions)
+        return sum(partition.current_lag for partition in self.partitions)
 
     @property
     def max_lag(self) -> BurrowPartitionStatus | None:
         """The partition with the largest lag; the first of several."""
-        return max(self.partitions, key=lambda one: one.current_lag, default=None)
+        return max(self.partitions, key=lambda partition: partition.current_lag, default=None)
 
 
 def evaluate_group(
@@ -159,8 +159,8 @@ def evaluate_group(
                 tp, status, partition.owner, lag, complete, series.first, series.last
             )
         )
-    worst = max((one.status for one in found), default=BurrowStatus.OK)
-    full = sum(one.complete >= 1.0 for one in found)
+    worst = max((partition.status for partition in found), default=BurrowStatus.OK)
+    full = sum(partition.complete >= 1.0 for partition in found)
     return BurrowGroupStatus(
         status=min(worst, BurrowStatus.ERR),
         complete=full / len(found) if found else 0.0,
@@ -194,12 +194,12 @@ def partition_status(
     # Before the check for a time without lag, since groups that keep up rewind, too.
     if _rewound(commits):
         return BurrowStatus.REWIND
-    lags = [one.lag for one in commits if one.lag is not None]
+    lags = [commit.lag for commit in commits if commit.lag is not None]
     if any(lag <= settings.allowed_lag for lag in lags):
         return BurrowStatus.OK
     if len(commits) == 1:
         return BurrowStatus.OK
-    if all(one.offset == commits[0].offset for one in commits):
+    if all(commit.offset == commits[0].offset for commit in commits):
         return BurrowStatus.STALL
     if all(before <= after for before, after in pairwise(lags)):
         return BurrowStatus.WARN
@@ -216,5 +216,5 @@ def _rewound(commits: Sequence[CommitSample]) -> bool:
     """Return whether it went back for the first time and has not caught up again since."""
     for index, (before, after) in enumerate(pairwise(commits), start=1):
         if after.offset < before.offset:
-            return all(one.offset < before.offset for one in commits[index:])
+            return all(commit.offset < before.offset for commit in commits[index:])
     return False

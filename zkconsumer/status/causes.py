@@ -61,12 +61,12 @@ def reasons_between(before: ObservedGroup, after: ObservedGroup) -> tuple[Reason
 
 
 def _comings_and_goings(before: GroupStatus, after: GroupStatus) -> Iterator[Reason]:
-    was = {one.member_id for one in before.members}
-    now = {one.member_id for one in after.members}
-    joined = [one for one in after.members if one.member_id not in was]
-    left = [one for one in before.members if one.member_id not in now]
+    was = {member.member_id for member in before.members}
+    now = {member.member_id for member in after.members}
+    joined = [member for member in after.members if member.member_id not in was]
+    left = [member for member in before.members if member.member_id not in now]
     for member in joined:
-        earlier = next((one for one in left if _is_same_range(one, member)), None)
+        earlier = next((candidate for candidate in left if _is_same_range(candidate, member)), None)
         if earlier is None:
             yield Reason(RebalanceReason.JOINED, member.member_id)
         else:
@@ -77,7 +77,7 @@ def _comings_and_goings(before: GroupStatus, after: GroupStatus) -> Iterator[Rea
 
 
 def _changes_of_members(before: ObservedGroup, after: ObservedGroup) -> Iterator[Reason]:
-    was = {one.member_id: one for one in before.group.members}
+    was = {member.member_id: member for member in before.group.members}
     # A wildcard also matches created topics: that is not a change of the member.
     lasting = before.partition_ids.keys() & after.partition_ids.keys()
     for member in after.group.members:
@@ -97,18 +97,21 @@ def _read_of(member: MemberStatus, topics: Set[str]) -> dict[str, int]:
     return {topic: count for topic, count in member.streams.items() if topic in topics}
 
 
-def _is_same_range(one: MemberStatus, other: MemberStatus) -> bool:
+def _is_same_range(member: MemberStatus, other: MemberStatus) -> bool:
     """Return whether the second member can be the first, restarted."""
-    if one.instance_id is not None or other.instance_id is not None:
-        return one.instance_id == other.instance_id
-    return one.host is not None and (one.host, one.client_id) == (other.host, other.client_id)
+    if member.instance_id is not None or other.instance_id is not None:
+        return member.instance_id == other.instance_id
+    return member.host is not None and (member.host, member.client_id) == (
+        other.host,
+        other.client_id,
+    )
 
 
 def _topic_reasons(before: ObservedGroup, after: ObservedGroup) -> Iterator[Reason]:
     if not before.partition_ids or not after.partition_ids:
         return  # topics were not read yet; they don't appear all at once
     members = (*before.group.members, *after.group.members)
-    for topic in sorted({topic for one in members for topic in one.streams}):
+    for topic in sorted({topic for member in members for topic in member.streams}):
         was, now = before.partition_ids.get(topic), after.partition_ids.get(topic)
         if was is None and now is not None:
             yield Reason(RebalanceReason.TOPIC_CREATED, topic)

@@ -97,19 +97,22 @@ def grid_of(group: GroupStatus, verification: Verification) -> Grid:
         group: of either kind.
         verification: of this group; partitions that it finds unowned get rows, too.
     """
-    faults = {one.topic_partition: one.fault for one in verification.faults}
-    known = {one.topic_partition: one for one in group.partitions}
+    faults = {fault.topic_partition: fault.fault for fault in verification.faults}
+    known = {partition.topic_partition: partition for partition in group.partitions}
     shown = [known.get(tp) or GroupPartition(tp) for tp in sorted({*known, *faults})]
-    member_ids = [one.member_id for one in group.members]
+    member_ids = [member.member_id for member in group.members]
     strangers = {
         owner_id
-        for one in shown
-        if one.owner is not None
-        and (owner_id := _owner_of(group.kind, one.owner)[0]) not in member_ids
+        for partition in shown
+        if partition.owner is not None
+        and (owner_id := _owner_of(group.kind, partition.owner)[0]) not in member_ids
     }
     owner_ids = [*member_ids, *sorted(strangers)]
     index = {owner_id: number for number, owner_id in enumerate(owner_ids)}
-    rows = tuple(_row(group.kind, one, index, faults.get(one.topic_partition)) for one in shown)
+    rows = tuple(
+        _row(group.kind, partition, index, faults.get(partition.topic_partition))
+        for partition in shown
+    )
     return Grid(columns=_columns(group, owner_ids, rows), rows=rows)
 
 
@@ -165,7 +168,7 @@ def _row(
 def _columns(
     group: GroupStatus, owner_ids: list[str], rows: tuple[PartitionRow, ...]
 ) -> tuple[OwnerColumn, ...]:
-    members = {one.member_id: one for one in group.members}
+    members = {member.member_id: member for member in group.members}
     labels = short_labels(group.group_id, owner_ids)
     counts, lags = [0] * len(owner_ids), [0] * len(owner_ids)
     for row in rows:

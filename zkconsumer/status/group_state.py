@@ -49,7 +49,7 @@ def zookeeper_state(
     if not group.whole:
         return GroupState.UNKNOWN
     if not group.members:
-        kept = any(one.committed for one in group.partitions)
+        kept = any(partition.committed for partition in group.partitions)
         return GroupState.EMPTY if kept else GroupState.DEAD
     if partition_ids is None:
         return GroupState.UNKNOWN

@@ -70,20 +70,20 @@ class GroupLag:
     @property
     def total(self) -> int | None:
         """The sum of the known lags; None if there is none."""
-        known = [one.records for one in self.partitions if one.records is not None]
+        known = [lag.records for lag in self.partitions if lag.records is not None]
         return sum(known) if known else None
 
     @property
     def worst(self) -> PartitionLag | None:
         """The partition with the largest lag in records; the first of several."""
-        known = [one for one in self.partitions if one.records is not None]
-        return max(known, key=lambda one: one.records or 0, default=None)
+        known = [lag for lag in self.partitions if lag.records is not None]
+        return max(known, key=lambda lag: lag.records or 0, default=None)
 
     @property
     def worst_time(self) -> PartitionLag | None:
         """The partition with the largest lag in time; the first of several."""
-        known = [one for one in self.partitions if one.time is not None]
-        return max(known, key=lambda one: 0 if one.time is None else one.time.ms, default=None)
+        known = [lag for lag in self.partitions if lag.time is not None]
+        return max(known, key=lambda lag: 0 if lag.time is None else lag.time.ms, default=None)
 
 
 def records_behind(kind: GroupKind, partition: GroupPartition) -> int | None:
@@ -161,8 +161,10 @@ def group_lag(group: GroupStatus, history: History, now_ms: int) -> GroupLag:
         history: with the log ends of its partitions.
         now_ms: the current time.
     """
-    found = tuple(_partition_lag(group.kind, one, history, now_ms) for one in group.partitions)
-    return GroupLag(partitions=found, unknown=sum(one.records is None for one in found))
+    found = tuple(
+        _partition_lag(group.kind, partition, history, now_ms) for partition in group.partitions
+    )
+    return GroupLag(partitions=found, unknown=sum(lag.records is None for lag in found))
 
 
 def _partition_lag(

@@ -254,9 +254,9 @@ class GroupPartition(NamedTuple):
 
     def committed_in(self, storage: Storage) -> CommittedOffset | None:
         """Return the committed offset in a storage."""
-        for one in self.committed:
-            if one.storage == storage:
-                return one
+        for committed in self.committed:
+            if committed.storage == storage:
+                return committed
         return None
 
     def effective(self, kind: GroupKind) -> CommittedOffset | None:
@@ -324,7 +324,7 @@ class GroupStatus:
     @property
     def silent_since_ms(self) -> int | None:
         """Since when it has not committed, as far as known; it may be longer."""
-        known = [one for one in (self.last_commit_ms, self.unmoved_since_ms) if one is not None]
+        known = [m for m in (self.last_commit_ms, self.unmoved_since_ms) if m is not None]
         return max(known, default=None)
 
 
@@ -373,6 +373,6 @@ class ClusterSnapshot:
     def partition_ids(self) -> dict[str, tuple[int, ...]]:
         """Return the partition numbers of every topic, ascending, as assignors need them."""
         return {
-            topic.name: tuple(one.topic_partition.partition for one in topic.partitions)
+            topic.name: tuple(partition.topic_partition.partition for partition in topic.partitions)
             for topic in self.topics
         }

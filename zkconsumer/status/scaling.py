@@ -115,7 +115,7 @@ def plan_scaling(
     )
     if isinstance(shares, CannotAssign):
         return shares
-    known = {one.member_id for one in group.members}
+    known = {member.member_id for member in group.members}
     read = {tp for share in shares.values() for tp in share}
     wanted = {TopicPartition(topic, one) for topic, of in partitions.items() for one in of}
     return SharePlan(
@@ -131,13 +131,15 @@ def plan_scaling(
 
 def _scaled_members(group: GroupStatus, scale: Scale) -> dict[str, dict[str, int]]:
     """Return the subscription of each member, with its number of streams."""
-    present = sorted(group.members, key=lambda one: utf16_key(one.member_id))
-    members = {one.member_id: dict(one.streams) for one in present[: scale.members]}
+    present = sorted(group.members, key=lambda member: utf16_key(member.member_id))
+    members = {member.member_id: dict(member.streams) for member in present[: scale.members]}
     model = next(iter(members.values()), None)
     if model is None:
-        model = dict.fromkeys((one.topic_partition.topic for one in group.partitions), 1)
+        model = dict.fromkeys(
+            (partition.topic_partition.topic for partition in group.partitions), 1
+        )
     prefix = "" if group.kind is GroupKind.COORDINATOR else f"{group.group_id}_"
-    for name in _new_names(prefix, {one.member_id for one in present}):
+    for name in _new_names(prefix, {member.member_id for member in present}):
         if len(members) >= scale.members:
             break
         members[name] = dict(model)
@@ -175,8 +177,8 @@ def _zookeeper_shares(
     if threads.count > _MOST_THREADS:
         return CannotAssign(
             f"{threads.count} streams are too many to plan; a member registers up to "
-            f"{max(max(one.topics.values(), default=0) for one in view.members.values())}: say how "
-            "many there shall be"
+            f"{max(max(member.topics.values(), default=0) for member in view.members.values())}: "
+            "say how many there shall be"
         )
     shares: dict[str, list[TopicPartition]] = {str(thread): [] for thread in threads}
     for tp, thread in sorted(owners.items()):
@@ -193,9 +195,9 @@ def _coordinated_shares(
     if strategy not in ASSIGNORS:
         return CannotAssign(f"assignor {strategy} is not known here: {', '.join(ASSIGNORS)}")
     owned: dict[str, set[TopicPartition]] = {}
-    for one in group.partitions:
-        owned.setdefault(one.owner or "", set()).add(one.topic_partition)
-    instances = {one.member_id: one.instance_id for one in group.members}
+    for partition in group.partitions:
+        owned.setdefault(partition.owner or "", set()).add(partition.topic_partition)
+    instances = {member.member_id: member.instance_id for member in group.members}
     view = CoordinatedView(
         {
             name: MemberView(
@@ -215,9 +217,9 @@ def _coordinated_shares(
 
 def _before(group: GroupStatus) -> dict[str, tuple[TopicPartition, ...]]:
     found: dict[str, list[TopicPartition]] = {}
-    for one in group.partitions:
-        if one.owner is not None:
-            found.setdefault(one.owner, []).append(one.topic_partition)
+    for partition in group.partitions:
+        if partition.owner is not None:
+            found.setdefault(partition.owner, []).append(partition.topic_partition)
     return {reader: tuple(sorted(found[reader])) for reader in sorted(found, key=utf16_key)}
 
 

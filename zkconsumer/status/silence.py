@@ -32,8 +32,8 @@ def last_commit_ms(group: GroupStatus, skew_ms: int) -> int | None:
 
 
 def _times(partitions: tuple[GroupPartition, ...]) -> Iterator[int]:
-    for one in partitions:
-        for committed in one.committed:
+    for partition in partitions:
+        for committed in partition.committed:
             if committed.storage == "zookeeper" and committed.committed_ms is not None:
                 yield committed.committed_ms
 

@@ -176,9 +176,10 @@ class Timelines:
         self._timelines = kept
         skew_ms = 0 if snapshot.clock_skew_ms is None else snapshot.clock_skew_ms.value
         events = (
-            kept[key].receive(one, partition_ids, skew_ms) for key, one in snapshot.groups.items()
+            kept[key].receive(group, partition_ids, skew_ms)
+            for key, group in snapshot.groups.items()
         )
-        return tuple(one for one in events if one is not None)
+        return tuple(rebalance for rebalance in events if rebalance is not None)
 
     def of(self, key: GroupKey) -> GroupTimeline | None:
         """Return the timeline of a group; None if there is no such group."""
@@ -187,9 +188,9 @@ class Timelines:
 
 def _last_change_ms(group: GroupStatus, at_ms: int, skew_ms: int) -> int:
     """When a member or an owner last came, by our clock; the look itself where nobody says."""
-    times = [one.created_ms for one in group.members]
-    times += [one.owner_since_ms for one in group.partitions]
-    known = [one - skew_ms for one in times if one is not None]
+    times = [member.created_ms for member in group.members]
+    times += [partition.owner_since_ms for partition in group.partitions]
+    known = [time - skew_ms for time in times if time is not None]
     return min(at_ms, max(known, default=at_ms))
 
 
@@ -205,13 +206,16 @@ def _ended_ms(running: Rebalance, group: GroupStatus) -> int | None:
 
 
 def _grown(running: Rebalance, found: _Difference, ended_ms: int | None) -> Rebalance:
-    reasons = (*running.reasons, *(one for one in found.reasons if one not in running.reasons))
-    moved = {one.topic_partition: one for one in running.moved}
-    for tp, one in found.moved.items():
+    reasons = (
+        *running.reasons,
+        *(reason for reason in found.reasons if reason not in running.reasons),
+    )
+    moved = {move.topic_partition: move for move in running.moved}
+    for tp, move in found.moved.items():
         first = moved.get(tp)
-        moved[tp] = one if first is None else Moved(tp, first.before, one.after)
+        moved[tp] = move if first is None else Moved(tp, first.before, move.after)
     if ended_ms is not None:
-        moved = {tp: one for tp, one in moved.items() if one.before != one.after}
+        moved = {tp: move for tp, move in moved.items() if move.before != move.after}
     return replace(
         running,
         ended_ms=ended_ms,
@@ -225,8 +229,8 @@ def _difference(before: ObservedGroup, after: ObservedGroup) -> _Difference:
     """Return the changes that concern assignment."""
     moved: dict[TopicPartition, Moved] = {}
     reclaimed = 0
-    was = {one.topic_partition: one for one in before.group.partitions}
-    now = {one.topic_partition: one for one in after.group.partitions}
+    was = {partition.topic_partition: partition for partition in before.group.partitions}
+    now = {partition.topic_partition: partition for partition in after.group.partitions}
     for tp in was.keys() | now.keys():
         old, new = was.get(tp) or GroupPartition(tp), now.get(tp) or GroupPartition(tp)
         if old.owner != new.owner:

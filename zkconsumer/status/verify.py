@@ -115,7 +115,7 @@ class Verification:
     @property
     def strategies(self) -> tuple[Strategy, ...]:
         """The assignors that match the owners; both may, for small groups."""
-        return tuple(name for name, one in self.expectations.items() if one.met)
+        return tuple(name for name, expectation in self.expectations.items() if expectation.met)
 
 
 def verify(
@@ -130,7 +130,11 @@ def verify(
         partition_ids: of all topics of the cluster; a missing topic has no partitions.
         live_sessions: the live ZooKeeper sessions; None if unknown.
     """
-    owners = {one.topic_partition: one.owner for one in group.partitions if one.owner is not None}
+    owners = {
+        partition.topic_partition: partition.owner
+        for partition in group.partitions
+        if partition.owner is not None
+    }
     read = _topics_read(group)
     return Verification(
         checked=sum(len(partition_ids.get(topic, ())) for topic in read),
@@ -152,7 +156,7 @@ def ownership_faults(
 
     If the group was not read whole, nothing is reported as missing.
     """
-    members = {one.member_id: one for one in group.members}
+    members = {member.member_id: member for member in group.members}
     wanted = frozenset(
         TopicPartition(topic, number)
         for topic in _topics_read(group)
@@ -161,25 +165,28 @@ def ownership_faults(
     judge = _Judge(group.kind, members, wanted, partition_ids, live_sessions)
     faults = [
         fault
-        for one in group.partitions
-        if one.owner is not None and (fault := judge.fault_of(one, one.owner)) is not None
+        for partition in group.partitions
+        if partition.owner is not None
+        and (fault := judge.fault_of(partition, partition.owner)) is not None
     ]
-    owned = {one.topic_partition for one in group.partitions if one.owner is not None}
+    owned = {
+        partition.topic_partition for partition in group.partitions if partition.owner is not None
+    }
     faults.extend(
         MisownedPartition(topic_partition=tp, fault=OwnershipFault.UNOWNED) for tp in wanted - owned
     )
     if not group.whole:
-        faults = [one for one in faults if one.fault not in _OF_MISSING]
-    return tuple(sorted(faults, key=lambda one: one.topic_partition))
+        faults = [fault for fault in faults if fault.fault not in _OF_MISSING]
+    return tuple(sorted(faults, key=lambda fault: fault.topic_partition))
 
 
 def malformed_members(group: GroupStatus) -> tuple[str, ...]:
     """Return the members whose registration is unusable, to all or some."""
-    return tuple(one.member_id for one in group.members if one.problem is not None)
+    return tuple(member.member_id for member in group.members if member.problem is not None)
 
 
 def _topics_read(group: GroupStatus) -> set[str]:
-    return {topic for one in group.members for topic in one.streams}
+    return {topic for member in group.members for topic in member.streams}
 
 
 def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
@@ -188,7 +195,7 @@ def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
     A member with an unusable registration reads nothing.
     """
     return GroupView(
-        {one.member_id: MemberSubscription(one.streams) for one in group.members},
+        {member.member_id: MemberSubscription(member.streams) for member in group.members},
         {topic: partition_ids[topic] for topic in _topics_read(group) if topic in partition_ids},
     )
 
@@ -212,7 +219,7 @@ def expected_owners(
                 return computed
             found = by_order[order] = computed
         owners.update(
-            (tp, one) for tp, one in found.owners.items() if one.consumer_id == consumer_id
+            (tp, owner) for tp, owner in found.owners.items() if owner.consumer_id == consumer_id
         )
     return owners
 

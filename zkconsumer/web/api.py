@@ -36,8 +36,8 @@ def state_json(state: ClusterState, now_ms: int) -> Json:
         "topics": len(snapshot.topics),
         "groups": len(snapshot.groups),
         "failures": [
-            {"part": one.part, "reason": one.reason, "since_ms": one.since_ms}
-            for one in snapshot.failures
+            {"part": failure.part, "reason": failure.reason, "since_ms": failure.since_ms}
+            for failure in snapshot.failures
         ],
     }
 
@@ -84,12 +84,12 @@ def lag_json(key: GroupKey, since_ms: int, until_ms: int, series: LagSeries) -> 
             {
                 "topic": tp.topic,
                 "partition": tp.partition,
-                "lag": one.lag,
-                "committed": one.committed,
-                "log_end": one.log_end,
-                "seconds": one.seconds,
+                "lag": partition.lag,
+                "committed": partition.committed,
+                "log_end": partition.log_end,
+                "seconds": partition.seconds,
             }
-            for tp, one in series.partitions.items()
+            for tp, partition in series.partitions.items()
         ],
         "partitions_left_out": series.left_out,
         "problem": series.problem,
@@ -103,12 +103,12 @@ def rebalances_json(key: GroupKey, rebalances: Iterable[PastRebalance]) -> Json:
         "group_id": key.group_id,
         "rebalances": [
             {
-                "began_ms": one.began_ms,
-                "ended_ms": one.ended_ms,
-                "reasons": one.reasons,
-                "moved": one.moved,
-                "reclaimed": one.reclaimed,
+                "began_ms": rebalance.began_ms,
+                "ended_ms": rebalance.ended_ms,
+                "reasons": rebalance.reasons,
+                "moved": rebalance.moved,
+                "reclaimed": rebalance.reclaimed,
             }
-            for one in rebalances
+            for rebalance in rebalances
         ],
     }

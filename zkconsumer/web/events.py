@@ -195,7 +195,7 @@ async def _send(send: Send, text: str) -> None:
 
 async def _either(*doing: Coroutine[None, None, None]) -> None:
     """Do all of it until the first is done; an error of that one is raised."""
-    tasks = [asyncio.ensure_future(one) for one in doing]
+    tasks = [asyncio.ensure_future(task) for task in doing]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

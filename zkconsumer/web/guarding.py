@@ -75,7 +75,10 @@ class Guard:
                 names = {name for name, _ in given}
                 if b"cache-control" not in names:
                     given.append((b"cache-control", b"no-store"))
-                message["headers"] = [*given, *(one for one in HEADERS if one[0] not in names)]
+                message["headers"] = [
+                    *given,
+                    *(header for header in HEADERS if header[0] not in names),
+                ]
             await send(message)
 
         refusal = _of_a_size_no_page_needs(scope) or self._refusal(scope, header_map(scope))
@@ -131,7 +134,9 @@ class Guard:
             if not admitted:
                 if not wait_ms and headers["authorization"].lower().startswith("bearer "):
                     note_wrong_token(self._throttle, host, now_ms)
-                scope["headers"] = [one for one in scope["headers"] if one[0] != _AUTHORIZATION]
+                scope["headers"] = [
+                    header for header in scope["headers"] if header[0] != _AUTHORIZATION
+                ]
         if admitted:
             scope.get(PROVE, _no_credentials)()
         return admitted, wait_ms

@@ -101,8 +101,8 @@ class Judgements:
         """The groups that have to do with each topic, sorted."""
         found: dict[str, set[GroupKey]] = {}
         for key, group in self._snapshot.groups.items():
-            topics = {one.topic_partition.topic for one in group.partitions}
-            topics.update(topic for one in group.members for topic in one.streams)
+            topics = {partition.topic_partition.topic for partition in group.partitions}
+            topics.update(topic for member in group.members for topic in member.streams)
             for topic in topics:
                 found.setdefault(topic, set()).add(key)
         return {topic: tuple(sorted(keys)) for topic, keys in found.items()}
@@ -151,7 +151,7 @@ class Judgements:
                     self._group(key), self._snapshot, self._around_of(key), self._partition_ids
                 )
                 found = examine_group(look)
-            return tuple(sorted(found, key=lambda one: -one.severity))
+            return tuple(sorted(found, key=lambda diagnosis: -diagnosis.severity))
 
         return self._once("findings", key, work_out)
 
@@ -169,8 +169,11 @@ class Judgements:
     def _around_of(self, key: GroupKey) -> Circumstances:
         """Return what is known besides; what nobody has read again is not called to stand still."""
         group = self._group(key)
-        seen = [one.effective(key.kind) for one in group.partitions]
-        read_ms = min((one.seen_ms for one in seen if one is not None), default=group.seen_ms)
+        seen = [partition.effective(key.kind) for partition in group.partitions]
+        read_ms = min(
+            (committed.seen_ms for committed in seen if committed is not None),
+            default=group.seen_ms,
+        )
         if self._snapshot.taken_ms - min(read_ms, group.seen_ms) > _STALE_MS:
             return replace(self._around, long_before=None)
         return self._around

@@ -94,7 +94,7 @@ class Publisher:
 
         def end() -> None:
             with self._events:
-                self._listeners = [one for one in self._listeners if one is not listener]
+                self._listeners = [notify for notify in self._listeners if notify is not listener]
 
         return end
 
@@ -111,7 +111,7 @@ class Publisher:
         covered: frozenset[GroupKey] | None,
     ) -> None:
         previous = self._current
-        failed = [one for one in snapshot.failures if one.part in CLUSTER_PARTS]
+        failed = [failure for failure in snapshot.failures if failure.part in CLUSTER_PARTS]
         before, long_before = self._earlier.take(snapshot), self._long_before.take(snapshot)
         rebalances = self._memory.record(snapshot)
         ready = previous.ready or not failed
@@ -166,7 +166,12 @@ class Publisher:
 def unfinished(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     """The snapshot, with those partitions alone that somebody has still to read on; to be kept."""
     groups = {
-        key: replace(group, partitions=tuple(one for one in group.partitions if _matters(key, one)))
+        key: replace(
+            group,
+            partitions=tuple(
+                partition for partition in group.partitions if _matters(key, partition)
+            ),
+        )
         for key, group in snapshot.groups.items()
     }
     return replace(snapshot, topics=(), groups=groups)
@@ -187,7 +192,9 @@ class _Earlier:
     """
 
     def __init__(
-        self, least_ms: int, kept: Callable[[ClusterSnapshot], ClusterSnapshot] = lambda one: one
+        self,
+        least_ms: int,
+        kept: Callable[[ClusterSnapshot], ClusterSnapshot] = lambda snapshot: snapshot,
     ) -> None:
         self._least_ms = least_ms
         self._kept = kept

@@ -183,4 +183,8 @@ def safe_onward(address: str) -> str:
     """Return where to go after a login: only to a page of ours."""
     if not address.startswith("/") or address.startswith(("//", "/\\", "/login", "/logout")):
         return "/"
-    return "/" if any(not (" " < one < "\x7f") or one == "\\" for one in address) else address
+    return (
+        "/"
+        if any(not (" " < character < "\x7f") or character == "\\" for character in address)
+        else address
+    )

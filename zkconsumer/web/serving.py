@@ -181,8 +181,8 @@ class PageServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """See ``uvicorn.Server``: here the gate accepts, not asyncio."""
         self.servers = []
-        for one in sockets or ():
-            self._gate.open(one)
+        for sock in sockets or ():
+            self._gate.open(sock)
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -254,7 +254,9 @@ class ClusterWatch:
         chosen = self._settings.groups
         if chosen is None:
             return snapshot
-        groups = {key: one for key, one in snapshot.groups.items() if chosen.search(key.group_id)}
+        groups = {
+            key: group for key, group in snapshot.groups.items() if chosen.search(key.group_id)
+        }
         return replace(snapshot, groups=groups)
 
     def _request_stop(self) -> None:

@@ -77,8 +77,8 @@ def look_at(store: ZkStore, group_id: str, path: str) -> tuple[ZnodeView, ...]:
     return (
         _shown(path, node, names),
         *(
-            _shown(one, found, under or [])
-            for one, found, under in zip(below, nodes, grandchildren, strict=True)
+            _shown(name, found, under or [])
+            for name, found, under in zip(below, nodes, grandchildren, strict=True)
             if found is not None
         ),
     )

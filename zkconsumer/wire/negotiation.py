@@ -212,7 +212,7 @@ def after_close(probe: Probe) -> Probe:
 def of_response(response: ApiVersionsResponse) -> BrokerVersions:
     """Return the versions that a broker lists."""
     # Of all APIs: what tells releases apart is also in APIs that we never use.
-    newest = {each.api_key: each.max_version for each in response.api_versions}
+    newest = {api_version.api_key: api_version.max_version for api_version in response.api_versions}
     return BrokerVersions(
         common=_common(_served(response)),
         release=release_of(newest),
@@ -233,9 +233,9 @@ def _served(response: ApiVersionsResponse) -> dict[ApiKey, VersionRange]:
     """Return the listed versions of the APIs that the codec supports."""
     known = {int(key): key for key in ApiKey}
     return {
-        known[each.api_key]: VersionRange(each.min_version, each.max_version)
-        for each in response.api_versions
-        if each.api_key in known
+        known[api_version.api_key]: VersionRange(api_version.min_version, api_version.max_version)
+        for api_version in response.api_versions
+        if api_version.api_key in known
     }
 
 

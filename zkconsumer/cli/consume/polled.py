@@ -144,7 +144,7 @@ class WrittenRecords(ConsumerRebalanceListener):
         self._consumer.wakeup()
 
     def _limit_ms(self, timeout_ms: int) -> int:
-        waits = [one for one in (timeout_ms, self._interval_ms) if one is not None and one >= 0]
+        waits = [m for m in (timeout_ms, self._interval_ms) if m is not None and m >= 0]
         return min(waits, default=60_000)
 
     def _note(self) -> None:

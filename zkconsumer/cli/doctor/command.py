@@ -198,7 +198,9 @@ def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
     return DoctorReport(
         snapshot=seen,
         apart_ms=None if earlier is None else around.elapsed_ms(snapshot),
-        unsure=[f"{one.key}: {one.why}" for one in doubts] if earlier is None else (),
+        unsure=[f"{suspicion.key}: {suspicion.why}" for suspicion in doubts]
+        if earlier is None
+        else (),
         findings=examine(seen, around),
     )
 
@@ -223,20 +225,20 @@ def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> 
     _write_waiting(left)
     while left:
         passed_ms = clock.now_ms() - began_ms
-        until_ms = min(_LOOK_EVERY_MS, min(one.wait_ms for one in left) - passed_ms)
+        until_ms = min(_LOOK_EVERY_MS, min(suspicion.wait_ms for suspicion in left) - passed_ms)
         for nap_ms in naps(until_ms):
             wait_ms(nap_ms)
         passed_ms = clock.now_ms() - began_ms
-        left = [one for one in left if one.wait_ms > passed_ms]
+        left = [suspicion for suspicion in left if suspicion.wait_ms > passed_ms]
         if left:
-            snapshot = reader.look({one.key for one in left})
-            left = [one for one in left if not one.cleared(snapshot)]
+            snapshot = reader.look({suspicion.key for suspicion in left})
+            left = [suspicion for suspicion in left if not suspicion.cleared(snapshot)]
 
 
 def _write_waiting(doubts: Sequence[Suspicion]) -> None:
-    shown = "; ".join(f"{one.key} {one.why}" for one in doubts[:3])
+    shown = "; ".join(f"{suspicion.key} {suspicion.why}" for suspicion in doubts[:3])
     more = f"; and {len(doubts) - 3} more" if len(doubts) > 3 else ""
-    longest_s = max(one.wait_ms for one in doubts) / 1000
+    longest_s = max(suspicion.wait_ms for suspicion in doubts) / 1000
     print(
         f"zkconsumer: looking again within {longest_s:.0f} s (--quick looks once): {shown}{more}",
         file=sys.stderr,

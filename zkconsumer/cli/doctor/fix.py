@@ -43,11 +43,13 @@ class Treated:
     def left(self, findings: Sequence[Diagnosis]) -> list[Diagnosis]:
         """What is still bad; what follows from something goes with it, if it has no own repair."""
         left: list[Diagnosis] = []
-        for one in findings:
-            if one not in self.repaired:
-                left += [one] if one.severity >= Severity.WARNING else []
+        for diagnosis in findings:
+            if diagnosis not in self.repaired:
+                left += [diagnosis] if diagnosis.severity >= Severity.WARNING else []
                 continue
-            left += self.left([it for it in one.consequences if it.fix is not None])
+            left += self.left(
+                [diagnosis for diagnosis in diagnosis.consequences if diagnosis.fix is not None]
+            )
         return left
 
 
@@ -102,7 +104,7 @@ def undo_repairs(
         RegistryError: ZooKeeper does not answer; some of it may have been done.
     """
     _require_same(record.zookeeper, zookeeper, name)
-    paths = [one.path for one in record.steps]
+    paths = [step.path for step in record.steps]
     plan = plan_undo(record, dict(zip(paths, store.get_many(paths), strict=True)))
     for path, why in plan.skipped.items():
         _write(f"left as it is: {printable(path)}: {why}")
@@ -110,12 +112,12 @@ def undo_repairs(
     if not plan.ops:
         _write("nothing is left to undo")
         return whole
-    lookup = "\n".join(f"bring back {printable(one.path)}" for one in plan.ops)
+    lookup = "\n".join(f"bring back {printable(op.path)}" for op in plan.ops)
     if not confirm(lookup, _YES, yes):
         raise ConfigError(f"nothing was undone: {name} is good for another time")
     # A parent that went meanwhile would refuse its child.
-    parents = dict.fromkeys(one.path.rpartition("/")[0] for one in plan.ops)
-    store.ensure_paths([one for one in parents if one])
+    parents = dict.fromkeys(op.path.rpartition("/")[0] for op in plan.ops)
+    store.ensure_paths([parent for parent in parents if parent])
     for op, error in zip(plan.ops, store.write_many(plan.ops), strict=True):
         _write(f"{'brought back' if error is None else 'not undone'}: {printable(op.path)}", error)
         whole = whole and error is None
@@ -126,7 +128,7 @@ def _wanted(finding: Diagnosis, fix: Fix, *, yes: bool) -> bool:
     lines = [
         "",
         *finding_lines(finding, coloured=shows_colour(sys.stderr)),
-        *(f"    {write_text(one)}" for one in fix.writes),
+        *(f"    {write_text(write)}" for write in fix.writes),
         f"  Before you say yes: {printable(fix.caution)}",
     ]
     return confirm("\n".join(lines), _YES, yes)
@@ -142,15 +144,15 @@ def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
         _write(f"left as it is: {printable(path)}: {why}")
     if not plan.writes:
         return all(why == "it is gone" for why in plan.skipped.values())
-    undo.add([one.undone for one in plan.writes])
-    errors = store.write_many([one.op for one in plan.writes])
+    undo.add([write.undone for write in plan.writes])
+    errors = store.write_many([write.op for write in plan.writes])
     failed: list[PlannedWrite] = []
     for write, error in zip(plan.writes, errors, strict=True):
         done = "deleted" if isinstance(write.op, DeleteOp) else "set"
         _write(f"{done if error is None else 'not done'}: {printable(write.op.path)}", error)
         if error is not None:
             failed.append(write)
-    undo.drop([one.undone for one in failed])
+    undo.drop([write.undone for write in failed])
     return None if failed else not plan.skipped
 
 

@@ -37,7 +37,9 @@ class DoctorReport:
 
 def as_text(report: DoctorReport, *, coloured: bool) -> str:
     """Return all findings, then how many there are; nothing is cut where it is an id or a path."""
-    blocks = ["\n".join(finding_lines(one, coloured=coloured)) for one in report.findings]
+    blocks = [
+        "\n".join(finding_lines(diagnosis, coloured=coloured)) for diagnosis in report.findings
+    ]
     return "\n\n".join([*blocks, _summary(report)]) + "\n"
 
 
@@ -53,11 +55,11 @@ def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
         yield from _wrapped(f"--fix offers to {finding.fix.what}.", "  ")
     if finding.consequences:
         yield "  From this follows:"
-    for one in finding.consequences:
-        yield from _wrapped(f"{one.code}: {one.what}", "    ")
-        yield from (f"      - {printable(line)}" for line in one.evidence)
-        if one.fix is not None:
-            yield from _wrapped(f"--fix offers to {one.fix.what}.", "      ")
+    for diagnosis in finding.consequences:
+        yield from _wrapped(f"{diagnosis.code}: {diagnosis.what}", "    ")
+        yield from (f"      - {printable(line)}" for line in diagnosis.evidence)
+        if diagnosis.fix is not None:
+            yield from _wrapped(f"--fix offers to {diagnosis.fix.what}.", "      ")
 
 
 def write_text(write: Write) -> str:
@@ -79,7 +81,7 @@ def as_json(report: DoctorReport) -> str:
             "unsure": list(report.unsure),
             "groups": len(report.snapshot.groups),
             "sessions_known": report.snapshot.live_sessions is not None,
-            "findings": [_finding_json(one) for one in report.findings],
+            "findings": [_finding_json(diagnosis) for diagnosis in report.findings],
         }
     )
 
@@ -94,7 +96,7 @@ def _finding_json(finding: Diagnosis) -> dict[str, object]:
         "what": finding.what,
         "evidence": list(finding.evidence),
         "repair": finding.repair,
-        "consequences": [_finding_json(one) for one in finding.consequences],
+        "consequences": [_finding_json(diagnosis) for diagnosis in finding.consequences],
         "fix": None
         if fix is None
         else {
@@ -102,13 +104,13 @@ def _finding_json(finding: Diagnosis) -> dict[str, object]:
             "caution": fix.caution,
             "writes": [
                 {
-                    "path": one.path,
-                    "action": "delete" if isinstance(one, DeleteNode) else "set",
+                    "path": write.path,
+                    "action": "delete" if isinstance(write, DeleteNode) else "set",
                     "data": None
-                    if isinstance(one, DeleteNode)
-                    else one.data.decode("utf-8", "replace"),
+                    if isinstance(write, DeleteNode)
+                    else write.data.decode("utf-8", "replace"),
                 }
-                for one in fix.writes
+                for write in fix.writes
             ],
         },
     }
@@ -118,7 +120,7 @@ def _summary(report: DoctorReport) -> str:
     numbers = [
         counted(number, severity.name.lower())
         for severity in sorted(Severity, reverse=True)
-        if (number := sum(one.severity is severity for one in report.findings))
+        if (number := sum(diagnosis.severity is severity for diagnosis in report.findings))
     ]
     groups = counted(len(report.snapshot.groups), "group")
     found = ", ".join(numbers) if numbers else "nothing wrong"
@@ -127,7 +129,7 @@ def _summary(report: DoctorReport) -> str:
         lines[0] += f", twice, {report.apart_ms / 1000:.0f} s apart"
     if report.unsure:
         lines.append("A second look would tell more (leave --quick out):")
-        lines += [f"    - {printable(one)}" for one in report.unsure]
+        lines += [f"    - {printable(note)}" for note in report.unsure]
     return "\n".join(lines)
 
 

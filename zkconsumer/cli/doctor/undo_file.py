@@ -49,7 +49,7 @@ class UndoFile:
             OSError: it can't be written; what it held before is still there.
         """
         if steps:
-            self._write(tuple(one for one in self._steps if one not in steps))
+            self._write(tuple(step for step in self._steps if step not in steps))
 
     def _write(self, steps: tuple[Undone, ...]) -> None:
         if not steps:

@@ -82,19 +82,26 @@ def describe_group_text(
     if group.kind is GroupKind.COORDINATOR:
         return _coordinated_text(group)
     if topics is None:
-        topics = list(dict.fromkeys(one.topic_partition.topic for one in group.partitions))
+        topics = list(
+            dict.fromkeys(partition.topic_partition.topic for partition in group.partitions)
+        )
     lines = [HEADER] if topics else [_NO_TOPICS, HEADER]
     known = {topic.name: topic.partitions for topic in snapshot.topics}
-    brokers = frozenset(one.broker.id for one in snapshot.brokers)
-    of_group = {one.topic_partition: one for one in group.partitions}
+    brokers = frozenset(broker.broker.id for broker in snapshot.brokers)
+    of_group = {partition.topic_partition: partition for partition in group.partitions}
     for topic in topics:
         partitions = known.get(topic, ())
-        held = [of_group.get(one.topic_partition) or _nothing(one) for one in partitions]
-        lines += [
-            _NO_OFFSET.format(group_id, *one.topic_partition) for one in held if not one.committed
+        held = [
+            of_group.get(partition.topic_partition) or _nothing(partition)
+            for partition in partitions
         ]
-        for partition, one in zip(partitions, held, strict=True):
-            lines.append(_zookeeper_line(group_id, partition, one, brokers))
+        lines += [
+            _NO_OFFSET.format(group_id, *partition.topic_partition)
+            for partition in held
+            if not partition.committed
+        ]
+        for partition, status in zip(partitions, held, strict=True):
+            lines.append(_zookeeper_line(group_id, partition, status, brokers))
     return "".join(line + "\n" for line in lines)
 
 
@@ -118,18 +125,19 @@ def _coordinated_text(group: GroupStatus) -> str:
     if group.state is not GroupState.STABLE or not group.members:
         return f"Consumer group `{group.group_id}` does not exist or is rebalancing.\n"
     owned: dict[str | None, list[GroupPartition]] = {}
-    for one in group.partitions:
-        owned.setdefault(one.owner, []).append(one)
+    for partition in group.partitions:
+        owned.setdefault(partition.owner, []).append(partition)
     lines = [HEADER]
     for member in group.members:
         name = f"{member.client_id}_{member.host}"
         # By number before topic: the original sorts what the assignor has in order of topics.
-        for one in sorted(
-            owned.get(member.member_id, ()), key=lambda one: one.topic_partition.partition
+        for partition in sorted(
+            owned.get(member.member_id, ()),
+            key=lambda partition: partition.topic_partition.partition,
         ):
-            found = one.committed_in("kafka")
+            found = partition.committed_in("kafka")
             offset = None if found is None else found.offset
-            lines.append(_row(group.group_id, one, offset, one.log_end, name))
+            lines.append(_row(group.group_id, partition, offset, partition.log_end, name))
     return "".join(line + "\n" for line in lines)
 
 
@@ -142,5 +150,5 @@ def _row(
 ) -> str:
     topic, partition = held.topic_partition
     lag = None if offset in {None, -1} or log_end is None else log_end - (offset or 0)
-    numbers = [_UNKNOWN if one is None else str(one) for one in (offset, log_end, lag)]
+    numbers = [_UNKNOWN if value is None else str(value) for value in (offset, log_end, lag)]
     return ", ".join([group_id, topic, str(partition), *numbers, owner or "none"])

@@ -43,7 +43,7 @@ class CheckerRow(NamedTuple):
     def __str__(self) -> str:
         topic, partition = self.topic_partition
         numbers = [
-            "unknown" if one is None else one for one in (self.offset, self.log_end, self.lag)
+            "unknown" if value is None else value for value in (self.offset, self.log_end, self.lag)
         ]
         return _row(self.group_id, topic, partition, *numbers, self.owner or "none")
 
@@ -72,23 +72,23 @@ def checker_text(
         broker_info: whether to name the brokers that were asked.
     """
     if topics is None:
-        topics = {one.topic_partition.topic for one in group.partitions}
+        topics = {partition.topic_partition.topic for partition in group.partitions}
     known = {
-        one.topic_partition: one
+        partition.topic_partition: partition
         for topic in snapshot.topics
         if topic.name in topics
-        for one in topic.partitions
+        for partition in topic.partitions
     }
-    addresses = {one.broker.id: one.broker for one in snapshot.brokers}
+    addresses = {broker.broker.id: broker.broker for broker in snapshot.brokers}
     lines = [HEADER, *_lines(group, known.values(), addresses)]
     if broker_info:
         lines.append("BROKER INFO")
-        leaders = (one.leader for tp, one in sorted(known.items()))
-        requested = mutable_int_map_order(-1 if one is None else one for one in leaders)
+        leaders = (partition.leader for tp, partition in sorted(known.items()))
+        requested = mutable_int_map_order(-1 if leader is None else leader for leader in leaders)
         lines += [
-            f"{one} -> {addresses[one].host}:{addresses[one].port}"
-            for one in requested
-            if one in addresses
+            f"{number} -> {addresses[number].host}:{addresses[number].port}"
+            for number in requested
+            if number in addresses
         ]
     return "".join(line + "\n" for line in lines)
 
@@ -96,9 +96,9 @@ def checker_text(
 def _lines(
     group: GroupStatus, partitions: Iterable[PartitionStatus], brokers: Collection[int]
 ) -> Iterator[str]:
-    of_group = {one.topic_partition: one for one in group.partitions}
+    of_group = {partition.topic_partition: partition for partition in group.partitions}
     missing: set[int | None] = set()
-    for partition in sorted(partitions, key=lambda one: one.topic_partition):
+    for partition in sorted(partitions, key=lambda partition: partition.topic_partition):
         if partition.leader not in brokers:
             # It is said once of each: then the original knows that it can't be asked.
             if partition.leader not in missing:

@@ -50,8 +50,8 @@ def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
     """
     parts = []
     overall = _overall(reports)
-    for one in reports:
-        plan, outcome = one.plan, one.outcome
+    for report in reports:
+        plan, outcome = report.plan, report.outcome
         failed = None if outcome is None else outcome.failed
         rows = [_HEAD, *(_row(move, plan, failed) for move in plan.plan.moves)]
         lines = _table(rows) if plan.plan.moves else []
@@ -59,7 +59,9 @@ def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
         lines += [f"refused: {text}" for text in plan.plan.refusals]
         if outcome is not None:
             lines += [f"doubtful: {text}" for text in outcome.doubts]
-        lines.append(f"group {one.group_id} in {one.storage.value}: {_summary(one, overall)}")
+        lines.append(
+            f"group {report.group_id} in {report.storage.value}: {_summary(report, overall)}"
+        )
         parts.append("\n".join(map(printable, lines)) + "\n")
     undo = f"--roll-back {roll_back_file} undoes it\n" if roll_back_file else ""
     return "\n".join(parts) + undo
@@ -70,21 +72,21 @@ def plans_json(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
     overall = _overall(reports)
     value = {
         "status": overall,
-        "groups": [_report_json(one, overall) for one in reports],
+        "groups": [_report_json(report, overall) for report in reports],
         "roll_back_file": roll_back_file,
     }
     return json.dumps(value, indent=1) + "\n"
 
 
-def _report_json(one: OffsetStoreReport, overall: str) -> dict[str, object]:
+def _report_json(report: OffsetStoreReport, overall: str) -> dict[str, object]:
     return {
-        "group": one.group_id,
-        "storage": one.storage.value,
-        "status": _status(one, overall),
-        "partitions": _partitions_json(one.plan, one.outcome),
-        "notes": list(one.plan.notes),
-        "refusals": list(one.plan.plan.refusals),
-        "doubts": [] if one.outcome is None else list(one.outcome.doubts),
+        "group": report.group_id,
+        "storage": report.storage.value,
+        "status": _status(report, overall),
+        "partitions": _partitions_json(report.plan, report.outcome),
+        "notes": list(report.plan.notes),
+        "refusals": list(report.plan.plan.refusals),
+        "doubts": [] if report.outcome is None else list(report.outcome.doubts),
     }
 
 
@@ -118,25 +120,29 @@ def _partitions_json(plan: OffsetPlan, outcome: Outcome | None) -> list[dict[str
 
 def _overall(reports: Sequence[OffsetStoreReport]) -> str:
     """Return how all of it stands."""
-    if any(one.plan.plan.refusals for one in reports):
+    if any(report.plan.plan.refusals for report in reports):
         return "refused"
-    outcomes = [one.outcome for one in reports]
+    outcomes = [report.outcome for report in reports]
     if not any(outcomes):
         return "planned"
-    return "done" if all(one is not None and one.verified for one in outcomes) else "not verified"
+    return (
+        "done"
+        if all(outcome is not None and outcome.verified for outcome in outcomes)
+        else "not verified"
+    )
 
 
-def _status(one: OffsetStoreReport, overall: str) -> str:
-    if one.outcome is not None:
-        return "done" if one.outcome.verified else "not verified"
+def _status(report: OffsetStoreReport, overall: str) -> str:
+    if report.outcome is not None:
+        return "done" if report.outcome.verified else "not verified"
     return "not begun" if overall == "not verified" else overall
 
 
-def _summary(one: OffsetStoreReport, overall: str) -> str:
-    count, total = len(one.plan.plan.writes), len(one.plan.plan.moves)
-    if one.outcome is not None:
-        outcome = "verified" if one.outcome.verified else "NOT verified"
-        return f"{len(one.outcome.written)} of {count} offsets written, {outcome}"
+def _summary(report: OffsetStoreReport, overall: str) -> str:
+    count, total = len(report.plan.plan.writes), len(report.plan.plan.moves)
+    if report.outcome is not None:
+        outcome = "verified" if report.outcome.verified else "NOT verified"
+        return f"{len(report.outcome.written)} of {count} offsets written, {outcome}"
     reported = f"{count} of {total} offsets to be set"
     return {
         "refused": f"{reported}; refused, nothing was written",
@@ -158,7 +164,7 @@ def _row(
         plan.lag(tp, move.before),
         plan.lag(tp, move.wanted),
     )
-    cells = ["-" if one is None else str(one) for one in numbers]
+    cells = ["-" if number is None else str(number) for number in numbers]
     return [f"{tp}", *cells, _described(move, failed)]
 
 

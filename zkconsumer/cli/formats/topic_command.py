@@ -45,9 +45,9 @@ def describe_text(
             lines.append(_topic_line(topic))
         if only is not DescriptionFilter.OVERRIDDEN:
             lines += [
-                _partition_line(one)
-                for one in topic.partitions
-                if _is_listed(one, only, live_brokers)
+                _partition_line(partition)
+                for partition in topic.partitions
+                if _is_listed(partition, only, live_brokers)
             ]
     return "".join(line + "\n" for line in lines)
 
@@ -74,12 +74,12 @@ def _topic_line(topic: TopicStatus) -> str:
     )
 
 
-def _partition_line(one: PartitionStatus) -> str:
-    topic, partition = one.topic_partition
-    leader = -1 if one.leader is None else one.leader
+def _partition_line(status: PartitionStatus) -> str:
+    topic, partition = status.topic_partition
+    leader = -1 if status.leader is None else status.leader
     return (
         f"\tTopic: {topic}\tPartition: {partition}\tLeader: {leader}"
-        f"\tReplicas: {_joined(one.replicas)}\tIsr: {_joined(one.in_sync)}"
+        f"\tReplicas: {_joined(status.replicas)}\tIsr: {_joined(status.in_sync)}"
     )
 
 

@@ -136,7 +136,7 @@ def _action(args: argparse.Namespace) -> str:
 
 
 def _chosen(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Sequence[GroupStatus]:
-    return by_name(one for one in snapshot.groups.values() if args.kind in {None, one.kind})
+    return by_name(group for group in snapshot.groups.values() if args.kind in {None, group.kind})
 
 
 def _list(args: argparse.Namespace, access: CommandCluster) -> int:
@@ -156,10 +156,10 @@ def _describe(args: argparse.Namespace, access: CommandCluster) -> int:
     print_failures(snapshot)
     groups = [find_group(snapshot, group_id, args.kind) for group_id in args.group]
     if args.format == "json":
-        print(json_text({"groups": [group_json(one) for one in groups]}), end="")
+        print(json_text({"groups": [group_json(group) for group in groups]}), end="")
         return settled(0, snapshot)
     coloured = shows_colour()
-    print("\n".join(description(one, snapshot, coloured=coloured) for one in groups), end="")
+    print("\n".join(description(group, snapshot, coloured=coloured) for group in groups), end="")
     return settled(0, snapshot)
 
 
@@ -171,7 +171,7 @@ def _as_original(action: str, args: argparse.Namespace, access: CommandCluster) 
     snapshot = access.snapshot(args.group or [])
     if action == "list":
         print_unknown(snapshot, args.kind)
-        return group_list_text(one.group_id for one in _chosen(args, snapshot))
+        return group_list_text(group.group_id for group in _chosen(args, snapshot))
     text = ""
     for group_id in args.group:
         topics = None
@@ -210,10 +210,10 @@ def _snapshot_of(
 ) -> str:
     """Return what is shown of one look."""
     at_ms = snapshot.taken_ms
-    changes = [one for one in watch.receive(snapshot) if args.kind in {None, one.key.kind}]
+    changes = [change for change in watch.receive(snapshot) if args.kind in {None, change.key.kind}]
     if args.format == "json":
         return "".join(
-            json.dumps(change_json(one, at_ms), ensure_ascii=False) + "\n" for one in changes
+            json.dumps(change_json(change, at_ms), ensure_ascii=False) + "\n" for change in changes
         )
     failures = failing_lines(snapshot)
     if not redraws:

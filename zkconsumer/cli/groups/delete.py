@@ -151,7 +151,7 @@ def _group(snapshot: ClusterSnapshot, step: _Step) -> GroupStatus | None:
 
 def _members(snapshot: ClusterSnapshot, step: _Step) -> list[str]:
     group = _group(snapshot, step)
-    return [] if group is None else [one.member_id for one in group.members]
+    return [] if group is None else [member.member_id for member in group.members]
 
 
 def _refusal(snapshot: ClusterSnapshot, step: _Step) -> str:
@@ -173,15 +173,15 @@ def _agreed(args: argparse.Namespace, snapshot: ClusterSnapshot, steps: Sequence
 
 def _with_offsets(group: GroupStatus | None, step: _Step) -> str:
     found = [
-        one
-        for one in (() if group is None else group.partitions)
-        if one.committed and step.topic in {None, one.topic_partition.topic}
+        partition
+        for partition in (() if group is None else group.partitions)
+        if partition.committed and step.topic in {None, partition.topic_partition.topic}
     ]
     return f"{counted(len(found), 'partition')} in all"
 
 
 def _keeps_in_kafka(group: GroupStatus) -> bool:
-    return any(one.committed_in("kafka") is not None for one in group.partitions)
+    return any(partition.committed_in("kafka") is not None for partition in group.partitions)
 
 
 def _text(args: argparse.Namespace, outcomes: Sequence[tuple[_Step, Deletion]]) -> str:

@@ -119,7 +119,7 @@ class GroupRemoval:
             deletes = [DeleteOp(path) for path in paths[first : first + _AT_ONCE]]
             result = self._store.multi([*self._nobody_is_in(has_ids=has_ids), *deletes])
             if not result.ok:
-                errors = {one for one in result.errors if one is not None}
+                errors = {error for error in result.errors if error is not None}
                 return next(iter(errors - {OpError.ROLLED_BACK}), OpError.ROLLED_BACK)
             self._partly = True
         return None
@@ -147,7 +147,7 @@ class GroupRemoval:
                 for path, children in zip(level, names, strict=True)
                 for name in children or ()
             ]
-        return [path for one in reversed(levels) for path in one]
+        return [path for level in reversed(levels) for path in level]
 
 
 def delete_coordinated(
@@ -200,5 +200,5 @@ def _request(dialer: BrokerDialer, coordinator: Broker, group_id: str, timeout_m
         )
     finally:
         connection.close()
-    codes = [one.error_code for one in response.results if one.group_id == group_id]
+    codes = [group.error_code for group in response.results if group.group_id == group_id]
     return codes[0] if codes else int(ErrorCode.GROUP_ID_NOT_FOUND)

@@ -58,7 +58,9 @@ _TOPICS_NAMED = 4
 def total_lag(group: GroupStatus) -> int | None:
     """Return the sum of its lags that are known; None where none is."""
     known = [
-        lag for one in group.partitions if (lag := records_behind(group.kind, one)) is not None
+        lag
+        for partition in group.partitions
+        if (lag := records_behind(group.kind, partition)) is not None
     ]
     return sum(known) if known else None
 
@@ -71,11 +73,11 @@ def lag_text(group: GroupStatus, partitions: Iterable[GroupPartition] | None = N
         partitions: only these of it.
     """
     known, unknown = [], False
-    for one in group.partitions if partitions is None else partitions:
-        lag = records_behind(group.kind, one)
+    for partition in group.partitions if partitions is None else partitions:
+        lag = records_behind(group.kind, partition)
         if lag is not None:
             known.append(lag)
-        elif one.problem is not None or one.effective(group.kind) is not None:
+        elif partition.problem is not None or partition.effective(group.kind) is not None:
             unknown = True
     return f"{sum(known)}{'+' if unknown else ''}" if known else None
 
@@ -103,7 +105,7 @@ def list_table(groups: Iterable[GroupStatus], *, coloured: bool) -> str:
 
 
 def _topics(group: GroupStatus) -> str:
-    names = sorted({one.topic_partition.topic for one in group.partitions})
+    names = sorted({partition.topic_partition.topic for partition in group.partitions})
     more = len(names) - _TOPICS_NAMED
     return ",".join(names[:_TOPICS_NAMED]) + (f",... ({more} more)" if more > 0 else "")
 
@@ -120,7 +122,7 @@ def description(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool
         lines.append(f"assignor: {printable(group.protocol)}")
     if group.coordinator is not None:
         lines.append(f"coordinator: {group.coordinator}")
-    lines += [f"problem: {printable(one)}" for one in group.problems]
+    lines += [f"problem: {printable(problem)}" for problem in group.problems]
     text = "".join(f"{line}\n" for line in lines)
     if group.members:
         text += "\n" + _members_table(group, coloured=coloured)
@@ -139,8 +141,8 @@ def _owner_of(group: GroupStatus, partition: GroupPartition) -> str | None:
 
 def _members_table(group: GroupStatus, *, coloured: bool) -> str:
     owned: dict[str | None, list[GroupPartition]] = {}
-    for one in group.partitions:
-        owned.setdefault(_owner_of(group, one), []).append(one)
+    for partition in group.partitions:
+        owned.setdefault(_owner_of(group, partition), []).append(partition)
     rows: list[list[Cell]] = []
     for member in group.members:
         parts = owned.get(member.member_id, [])
@@ -166,20 +168,20 @@ def reads_text(member: MemberStatus) -> str | None:
 
 def _partitions_table(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool) -> str:
     found = verify(group, snapshot.partition_ids(), snapshot.live_sessions)
-    faults = {one.topic_partition: one.fault for one in found.faults} if group.members else {}
+    faults = {fault.topic_partition: fault.fault for fault in found.faults} if group.members else {}
     rows: list[list[Cell]] = []
-    for one in group.partitions:
-        committed = one.effective(group.kind)
-        fault = faults.get(one.topic_partition)
+    for partition in group.partitions:
+        committed = partition.effective(group.kind)
+        fault = faults.get(partition.topic_partition)
         rows.append(
             [
-                *one.topic_partition,
+                *partition.topic_partition,
                 None if committed is None else committed.offset,
                 None if committed is None else committed.storage,
-                one.log_end,
-                records_behind(group.kind, one),
-                one.owner,
-                Painted(one.problem or (fault.value if fault else ""), Colour.BAD),
+                partition.log_end,
+                records_behind(group.kind, partition),
+                partition.owner,
+                Painted(partition.problem or (fault.value if fault else ""), Colour.BAD),
             ]
         )
     return table(_PARTITIONS, rows, coloured=coloured)
@@ -197,7 +199,9 @@ def list_json(groups: Iterable[GroupStatus], snapshot: ClusterSnapshot) -> dict[
                 "members": len(group.members),
                 "partitions": len(group.partitions),
                 "total_lag": total_lag(group),
-                "topics": sorted({one.topic_partition.topic for one in group.partitions}),
+                "topics": sorted(
+                    {partition.topic_partition.topic for partition in group.partitions}
+                ),
             }
             for group in groups
         ],
@@ -217,8 +221,8 @@ def group_json(group: GroupStatus) -> dict[str, object]:
         "seen_at": instant(group.seen_ms),
         "total_lag": total_lag(group),
         "problems": list(group.problems),
-        "members": [_member_json(one) for one in group.members],
-        "partitions": [_partition_json(group, one) for one in group.partitions],
+        "members": [_member_json(member) for member in group.members],
+        "partitions": [_partition_json(group, partition) for partition in group.partitions],
     }
 
 
@@ -237,23 +241,23 @@ def _member_json(member: MemberStatus) -> dict[str, object]:
     }
 
 
-def _partition_json(group: GroupStatus, one: GroupPartition) -> dict[str, object]:
-    committed = one.effective(group.kind)
+def _partition_json(group: GroupStatus, partition: GroupPartition) -> dict[str, object]:
+    committed = partition.effective(group.kind)
     return {
-        "topic": one.topic_partition.topic,
-        "partition": one.topic_partition.partition,
-        "owner": one.owner,
-        "owner_session": one.owner_session,
+        "topic": partition.topic_partition.topic,
+        "partition": partition.topic_partition.partition,
+        "owner": partition.owner,
+        "owner_session": partition.owner_session,
         "offset": None if committed is None else committed.offset,
         "storage": None if committed is None else committed.storage,
-        "offsets": {each.storage: each.offset for each in one.committed},
-        "log_start": one.log_start,
-        "log_end": one.log_end,
-        "lag": records_behind(group.kind, one),
-        "problem": one.problem,
+        "offsets": {committed.storage: committed.offset for committed in partition.committed},
+        "log_start": partition.log_start,
+        "log_end": partition.log_end,
+        "lag": records_behind(group.kind, partition),
+        "problem": partition.problem,
     }
 
 
 def by_name(groups: Iterable[GroupStatus]) -> Sequence[GroupStatus]:
     """In the order in which they are shown."""
-    return sorted(groups, key=lambda one: (one.group_id, one.kind))
+    return sorted(groups, key=lambda group: (group.group_id, group.kind))

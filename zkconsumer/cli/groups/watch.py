@@ -73,8 +73,8 @@ class GroupChanges:
 
     def receive(self, snapshot: ClusterSnapshot) -> list[Change]:
         """Take up a look; gives all groups that are watched, whether something is new or not."""
-        events = {one.key: one for one in self._timelines.record(snapshot)}
-        groups = {key: one for key, one in snapshot.groups.items() if self._key in {None, key}}
+        events = {rebalance.key: rebalance for rebalance in self._timelines.record(snapshot)}
+        groups = {key: group for key, group in snapshot.groups.items() if self._key in {None, key}}
         before, self._last = self._last, dict(groups)
         keys = sorted({*groups, *(before or {})}, key=lambda key: key[::-1])
         return [
@@ -118,35 +118,38 @@ def _change(
 
 
 def _handed_over(was: GroupStatus, now: GroupStatus) -> Iterator[str]:
-    owners = {one.topic_partition: one.owner for one in was.partitions}
-    for one in now.partitions:
-        old = owners.get(one.topic_partition)
-        if old != one.owner:
-            yield f"{one.topic_partition}: {old or 'nobody'} -> {one.owner or 'nobody'}"
+    owners = {partition.topic_partition: partition.owner for partition in was.partitions}
+    for partition in now.partitions:
+        old = owners.get(partition.topic_partition)
+        if old != partition.owner:
+            yield f"{partition.topic_partition}: {old or 'nobody'} -> {partition.owner or 'nobody'}"
 
 
 def _read(was: GroupStatus, now: GroupStatus) -> dict[TopicPartition, int]:
     offsets = {
-        one.topic_partition: found.offset
-        for one in was.partitions
-        if (found := one.effective(was.kind)) is not None
+        partition.topic_partition: found.offset
+        for partition in was.partitions
+        if (found := partition.effective(was.kind)) is not None
     }
     return {
-        one.topic_partition: found.offset - offsets[one.topic_partition]
-        for one in now.partitions
-        if (found := one.effective(now.kind)) is not None and one.topic_partition in offsets
+        partition.topic_partition: found.offset - offsets[partition.topic_partition]
+        for partition in now.partitions
+        if (found := partition.effective(now.kind)) is not None
+        and partition.topic_partition in offsets
     }
 
 
-def rebalance_text(one: Rebalance) -> str:
+def rebalance_text(rebalance: Rebalance) -> str:
     """Return a rebalance in one line, with its causes."""
-    reasons = "; ".join(map(format, one.reasons)) or "cause not seen"
-    if one.ended_ms is None:
+    reasons = "; ".join(map(format, rebalance.reasons)) or "cause not seen"
+    if rebalance.ended_ms is None:
         return f"rebalance under way: {reasons}"
-    moved = f"; {counted(len(one.moved), 'partition')} changed hands" if one.moved else ""
+    moved = (
+        f"; {counted(len(rebalance.moved), 'partition')} changed hands" if rebalance.moved else ""
+    )
     # It began after the look before the one that saw it first.
-    since_ms = one.began_ms if one.not_before_ms is None else one.not_before_ms
-    lasted = (one.ended_ms - since_ms) / 1000
+    since_ms = rebalance.began_ms if rebalance.not_before_ms is None else rebalance.not_before_ms
+    lasted = (rebalance.ended_ms - since_ms) / 1000
     return f"rebalance done within {lasted:.1f} s: {reasons}{moved}"
 
 
@@ -161,26 +164,28 @@ def group_screen(
     owners = (
         {}
         if change.was is None
-        else {one.topic_partition: one.owner for one in change.was.partitions}
+        else {partition.topic_partition: partition.owner for partition in change.was.partitions}
     )
     rows: list[list[Cell]] = []
-    for one in group.partitions:
-        tp, committed = one.topic_partition, one.effective(group.kind)
-        old = owners.get(tp, one.owner)
+    for partition in group.partitions:
+        tp, committed = partition.topic_partition, partition.effective(group.kind)
+        old = owners.get(tp, partition.owner)
         rows.append(
             [
                 *tp,
                 None if committed is None else committed.offset,
                 f"+{read}" if (read := change.read.get(tp, 0)) > 0 else str(read or ""),
-                one.log_end,
-                records_behind(group.kind, one),
-                one.owner,
-                Painted("" if old == one.owner else f"was {old or 'nobody'}", Colour.WARN),
+                partition.log_end,
+                records_behind(group.kind, partition),
+                partition.owner,
+                Painted("" if old == partition.owner else f"was {old or 'nobody'}", Colour.WARN),
             ]
         )
     text += table(_ROWS, rows, coloured=coloured)
     if rebalances:
-        reported = [f"{instant(one.began_ms)} {rebalance_text(one)}" for one in rebalances]
+        reported = [
+            f"{instant(rebalance.began_ms)} {rebalance_text(rebalance)}" for rebalance in rebalances
+        ]
         text += "\nrebalances since we look:\n" + "".join(f"{printable(one)}\n" for one in reported)
     return text
 
@@ -199,14 +204,14 @@ def _headline(change: Change, at_ms: int) -> str:
 def groups_screen(changes: Sequence[Change], at_ms: int, *, coloured: bool) -> str:
     """Return all groups as a whole screen."""
     rows: list[list[Cell]] = []
-    for one in changes:
-        group = one.group
-        events = Painted("; ".join(one.events), Colour.WARN)
+    for change in changes:
+        group = change.group
+        events = Painted("; ".join(change.events), Colour.WARN)
         if group is None:
-            rows.append([one.key.group_id, one.key.kind, None, None, None, None, events])
+            rows.append([change.key.group_id, change.key.kind, None, None, None, None, events])
             continue
         count = len(group.members)
-        read = f"{one.total_read:+d}" if one.total_read else ""
+        read = f"{change.total_read:+d}" if change.total_read else ""
         kind, state, lag = group.kind, group.state, lag_text(group)
         rows.append([group.group_id, kind, state, count, lag, read, events])
     return f"{instant(at_ms)}\n" + table(_GROUPS, rows, coloured=coloured)
@@ -221,11 +226,11 @@ def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> st
         always: tell of every group; else only of those with something new, or to read.
     """
     lines: list[str] = []
-    for one in changes:
-        is_new = one.was is None and one.group is not None
-        if always or is_new or one.events or one.total_read:
-            lines.append(_headline(one, at_ms))
-        lines += [f"  {printable(events)}" for events in one.events]
+    for change in changes:
+        is_new = change.was is None and change.group is not None
+        if always or is_new or change.events or change.total_read:
+            lines.append(_headline(change, at_ms))
+        lines += [f"  {printable(events)}" for events in change.events]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -246,15 +251,15 @@ def change_json(change: Change, at_ms: int) -> dict[str, object]:
         else {
             "began_at": instant(rebalance.began_ms),
             "ended_at": instant(rebalance.ended_ms),
-            "reasons": [f"{one}" for one in rebalance.reasons],
+            "reasons": [f"{reason}" for reason in rebalance.reasons],
             "moved": [
                 {
-                    "topic": one.topic_partition.topic,
-                    "partition": one.topic_partition.partition,
-                    "before": one.before,
-                    "after": one.after,
+                    "topic": move.topic_partition.topic,
+                    "partition": move.topic_partition.partition,
+                    "before": move.before,
+                    "after": move.after,
                 }
-                for one in rebalance.moved
+                for move in rebalance.moved
             ],
         },
     }

@@ -168,8 +168,8 @@ def run(args: argparse.Namespace) -> int:
 def _snapshot(args: argparse.Namespace, access: CommandCluster) -> ClusterSnapshot:
     """Return one look; a second one where a coordinator could not tell the groups' offsets."""
     snapshot = access.snapshot(args.group)
-    untold = {f"offsets of group {one} in Kafka" for one in args.group}
-    if any(one.part in untold for one in snapshot.failures):
+    untold = {f"offsets of group {group_id} in Kafka" for group_id in args.group}
+    if any(failure.part in untold for failure in snapshot.failures):
         pause(args.retry_backoff_ms)
         snapshot = access.snapshot(args.group)
     return snapshot
@@ -177,7 +177,7 @@ def _snapshot(args: argparse.Namespace, access: CommandCluster) -> ClusterSnapsh
 
 def _groups(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Sequence[GroupStatus]:
     if args.group:
-        return [find_group(snapshot, one, args.kind) for one in args.group]
+        return [find_group(snapshot, group_id, args.kind) for group_id in args.group]
     return [
         group
         for key, group in sorted(snapshot.groups.items(), key=lambda item: item[0][::-1])
@@ -206,14 +206,15 @@ def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSna
         reported = lag_json(rows, snapshot)
         if args.broker_info:
             reported["brokers"] = [
-                {"broker": one.broker.id, "host": one.broker.host, "port": one.broker.port}
-                for one in snapshot.brokers
+                {"broker": broker.broker.id, "host": broker.broker.host, "port": broker.broker.port}
+                for broker in snapshot.brokers
             ]
         return json_text(reported)
     text = lag_table(rows, coloured=shows_colour())
     if args.broker_info:
         text += "BROKER INFO\n" + "".join(
-            f"{one.broker.id} -> {one.broker.host}:{one.broker.port}\n" for one in snapshot.brokers
+            f"{broker.broker.id} -> {broker.broker.host}:{broker.broker.port}\n"
+            for broker in snapshot.brokers
         )
     return text
 
@@ -235,7 +236,7 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
             file=sys.stderr,
         )
         return _BAD
-    untold = {one.group_id for one in snapshot.failures if one.group_id is not None}
+    untold = {failure.group_id for failure in snapshot.failures if failure.group_id is not None}
     unknown = {row.key: why for row in rows if (why := _unknown(row, untold, max_seconds))}
     if unknown:
         (group, tp), why = next(iter(unknown.items()))

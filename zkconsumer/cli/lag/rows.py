@@ -78,10 +78,14 @@ def lag_rows(
     """
     rows = []
     for group in groups:
-        for one in _partitions(snapshot, group, topics):
-            records = records_behind(group.kind, one)
-            committed = one.effective(group.kind)
-            rows.append(LagRow(group, one, committed, records, None, standing_of(group.kind, one)))
+        for partition in _partitions(snapshot, group, topics):
+            records = records_behind(group.kind, partition)
+            committed = partition.effective(group.kind)
+            rows.append(
+                LagRow(
+                    group, partition, committed, records, None, standing_of(group.kind, partition)
+                )
+            )
     return rows
 
 
@@ -91,14 +95,19 @@ def _partitions(
     if topics is None:
         return group.partitions
     found = {
-        one.topic_partition: one for one in group.partitions if one.topic_partition.topic in topics
+        partition.topic_partition: partition
+        for partition in group.partitions
+        if partition.topic_partition.topic in topics
     }
     for topic in snapshot.topics:
         if topic.name in topics:
-            for one in topic.partitions:
-                tp = one.topic_partition
+            for partition in topic.partitions:
+                tp = partition.topic_partition
                 empty = GroupPartition(
-                    tp, log_start=one.log_start, log_end=one.log_end, log_at_ms=one.offsets_at_ms
+                    tp,
+                    log_start=partition.log_start,
+                    log_end=partition.log_end,
+                    log_at_ms=partition.offsets_at_ms,
                 )
                 found.setdefault(tp, empty)
     return [found[tp] for tp in sorted(found)]
@@ -163,8 +172,8 @@ def lag_json(rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> dict[str, obj
         "zookeeper": snapshot.zookeeper,
         "groups": [_group_json(of_group) for of_group in by_group.values()],
         "failures": [
-            {"part": one.part, "reason": one.reason, "since": instant(one.since_ms)}
-            for one in snapshot.failures
+            {"part": failure.part, "reason": failure.reason, "since": instant(failure.since_ms)}
+            for failure in snapshot.failures
         ],
     }
 

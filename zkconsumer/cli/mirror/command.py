@@ -279,15 +279,15 @@ def _consumers(args: argparse.Namespace) -> tuple[tuple[Mapping[str, object], ..
     files = [consumer_settings(load_properties(name)) for name in args.consumer_config]
     files = files or [consumer_settings({})]
     consumers = tuple({**file.settings, **given} for file in files)
-    for one in consumers:
-        if "group.id" not in one:
+    for consumer in consumers:
+        if "group.id" not in consumer:
             raise ConfigError("no group is given: give --group, or group.id in --consumer.config")
-        if not {"zookeeper.connect", "bootstrap.servers"} & one.keys():
+        if not {"zookeeper.connect", "bootstrap.servers"} & consumer.keys():
             raise ConfigError(
                 "nothing says where the source is: give --zookeeper HOST:PORT/CHROOT, or "
                 "zookeeper.connect in --consumer.config"
             )
-    intervals = [one.commit_interval_ms for one in files if one.commit_interval_ms]
+    intervals = [file.commit_interval_ms for file in files if file.commit_interval_ms]
     return consumers, min(intervals, default=None)
 
 

@@ -33,37 +33,37 @@ def _measure(
 
 
 MEASURES: Final = (
-    _measure("read_total", "Messages read from the source.", lambda one: one.read),
+    _measure("read_total", "Messages read from the source.", lambda account: account.read),
     _measure(
         "acknowledged_total",
         "Messages that the target has acknowledged.",
-        lambda one: one.acknowledged,
+        lambda account: account.acknowledged,
     ),
     _measure(
         "again_total",
         "Messages that this process had read before.",
-        lambda one: one.again,
+        lambda account: account.again,
     ),
     _measure(
         "dropped_total",
         "Messages that were given up, since the target will never take them.",
-        lambda one: one.dropped,
+        lambda account: account.dropped,
     ),
     _measure(
         "gap_total",
         "Offsets of the source without a message: compacted, or deleted before they were read.",
-        lambda one: one.gap,
+        lambda account: account.gap,
     ),
     _measure(
         "position_offset",
         "Everything in front of this offset of the source is in the target.",
-        lambda one: one.position,
+        lambda account: account.position,
         "gauge",
     ),
     _measure(
         "committed_offset",
         "The offset that this process committed last.",
-        lambda one: one.committed,
+        lambda account: account.committed,
         "gauge",
     ),
 )

@@ -134,8 +134,8 @@ _COLUMNS: Final = (
 def text_of(proof: MirrorProof, *, coloured: bool) -> str:
     """Return a row for each partition, then where the faults are, and the verdict."""
     lines = [table(_COLUMNS, map(_row, proof.partitions), coloured=coloured)]
-    for one in proof.partitions:
-        lines += [f"{one.source}: {example}\n" for example in one.examples]
+    for partition in proof.partitions:
+        lines += [f"{partition.source}: {example}\n" for example in partition.examples]
     others = sum(proof.unlisted.values())
     if others:
         lines.append(
@@ -154,11 +154,11 @@ def text_of(proof: MirrorProof, *, coloured: bool) -> str:
     return "".join(lines)
 
 
-def _row(one: MirroredPartition) -> list[Cell]:
-    bad = (one.missing, one.different, one.unproven)
+def _row(partition: MirroredPartition) -> list[Cell]:
+    bad = (partition.missing, partition.different, partition.unproven)
     return [
-        *(one.source.topic, one.source.partition, one.start, one.until),
-        *(one.messages, one.mirrored, one.copies),
+        *(partition.source.topic, partition.source.partition, partition.start, partition.until),
+        *(partition.messages, partition.mirrored, partition.copies),
         *(Painted(str(count), Colour.BAD if count else None) for count in bad),
     ]
 
@@ -169,11 +169,11 @@ def json_of(proof: MirrorProof) -> dict[str, object]:
         "proven": proof.is_proven,
         "partitions": [
             {
-                "topic": one.source.topic,
-                "partition": one.source.partition,
-                **{name: value for name, value in asdict(one).items() if name != "source"},
+                "topic": partition.source.topic,
+                "partition": partition.source.partition,
+                **{name: value for name, value in asdict(partition).items() if name != "source"},
             }
-            for one in proof.partitions
+            for partition in proof.partitions
         ],
         "unlisted": [
             {"topic": tp.topic, "partition": tp.partition, "offsets": count}

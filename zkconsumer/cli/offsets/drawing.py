@@ -125,7 +125,9 @@ def _scope(request: GroupOffsetTarget, stored: Stored) -> list[TopicPartition]:
         return sorted(request.scope)
     if isinstance(request.goal, ToOffsets):
         return sorted(request.goal.offsets)
-    return sorted(tp for tp, one in stored.items() if one.offset is not None or one.error)
+    return sorted(
+        tp for tp, fetched in stored.items() if fetched.offset is not None or fetched.error
+    )
 
 
 def _plan(

@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         )
     offsets = {group_id: of_group for group_id, of_group in found.items() if of_group}
     count = sum(map(len, offsets.values()))
-    unfit = [] if args.csv else sorted(one for one in offsets if not is_segment(one))
+    unfit = [] if args.csv else sorted(offset for offset in offsets if not is_segment(offset))
     if unfit:
         raise ConfigError(
             f"{', '.join(map(repr, unfit))} can't be written as the original does: give --csv, or "
@@ -126,9 +126,9 @@ def _read(
                 if name in STORAGES[storage]
             }
             together = merged(stored)
-            broken += [one.error for one in together.values() if one.error is not None]
+            broken += [fetched.error for fetched in together.values() if fetched.error is not None]
             found[group_id] = {
-                tp: one.offset for tp, one in together.items() if one.offset is not None
+                tp: fetched.offset for tp, fetched in together.items() if fetched.offset is not None
             }
             storages.hang_up()
             advance(1)

@@ -102,7 +102,9 @@ def _offsets(args: argparse.Namespace) -> Mapping[str, Mapping[TopicPartition, i
     if missing:
         there = ", ".join(sorted(imported.offsets))
         raise ConfigError(f"{name} has nothing of {', '.join(missing)}, but of {there}")
-    return {one: it for one, it in imported.offsets.items() if not only or one in only}
+    return {
+        offset: offset for offset, offset in imported.offsets.items() if not only or offset in only
+    }
 
 
 def _as_nodes(nodes: Mapping[str, str]) -> str:

@@ -120,7 +120,9 @@ def finish(
     refused = any(report.plan.plan.refusals for report in reports)
     name = None
     if not refused and not any(report.plan.plan.expected for report in reports):
-        absent = sorted({move.topic_partition for one in reports for move in one.plan.plan.moves})
+        absent = sorted(
+            {move.topic_partition for report in reports for move in report.plan.plan.moves}
+        )
         reported = ", ".join(map(format, absent[:_TOLD]))
         raise ConfigError(
             f"the cluster has none of these partitions: {reported}"
@@ -160,7 +162,9 @@ def status_of(reports: Sequence[OffsetStoreReport], *, refused: bool) -> int:
     outcomes = [report.outcome for report in reports]
     if not any(outcomes):
         return 0
-    return 0 if all(one is not None and one.verified for one in outcomes) else NOT_VERIFIED
+    return (
+        0 if all(outcome is not None and outcome.verified for outcome in outcomes) else NOT_VERIFIED
+    )
 
 
 def add_writing_arguments(parser: argparse.ArgumentParser) -> None:
@@ -176,7 +180,7 @@ def add_writing_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--outside",
-        choices=[one.value for one in Outside],
+        choices=[outside.value for outside in Outside],
         help="what to do with an offset that is not in the log: refuse it, clamp it to the nearest "
         "end, keep it as it is (default: clamp what is reckoned, refuse what is named)",
     )

@@ -90,10 +90,10 @@ def as_text(report: MigrationReport) -> str:
         f"{tp}: only {report.target} has an offset of it: left as it is"
         for tp in plan.only_in_target
     ]
-    lines += [f"note: {one}" for one in report.notes]
-    lines += [f"refused: {one}" for one in plan.refusals]
+    lines += [f"note: {note}" for note in report.notes]
+    lines += [f"refused: {refusal}" for refusal in plan.refusals]
     if outcome is not None:
-        lines += [f"doubtful: {one}" for one in outcome.doubts]
+        lines += [f"doubtful: {doubt}" for doubt in outcome.doubts]
     lines.append(_summary(report))
     return "\n".join(lines) + "\n"
 

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     groups = sorted({back.group_id for back in backs})
     if args.group is not None and groups != [args.group]:
         raise ConfigError(f"{name} is of {', '.join(groups)}, not of {args.group}")
-    if any(":" in one for one in args.topic or ()):
+    if any(":" in topic for topic in args.topic or ()):
         raise ConfigError("--roll-back undoes whole topics: give --topic TOPIC")
     args.zookeeper = args.zookeeper or backs[0].zookeeper or None
     with open_offsets(args) as cluster:

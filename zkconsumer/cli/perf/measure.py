@@ -91,7 +91,7 @@ class StreamTally:
             room = self._interval - self.message_count % self._interval
             part = messages[at : at + room]
             at += len(part)
-            self.byte_count += sum(len(one.value or b"") for one in part)
+            self.byte_count += sum(len(measured.value or b"") for measured in part)
             self.message_count += len(part)
             self.last_ms = self._now_ms()
             if len(part) == room:
@@ -152,17 +152,17 @@ class Measurement:
     @property
     def message_count(self) -> int:
         """How many messages were read."""
-        return sum(one.count.message_count for one in self.streams)
+        return sum(stream.count.message_count for stream in self.streams)
 
     @property
     def byte_count(self) -> int:
         """How many bytes their values have."""
-        return sum(one.count.byte_count for one in self.streams)
+        return sum(stream.count.byte_count for stream in self.streams)
 
     @property
     def elapsed_ms(self) -> int:
         """From the beginning to the last message: waiting for more at the end is no reading."""
-        return max((one.last_ms for one in self.streams), default=0)
+        return max((stream.last_ms for stream in self.streams), default=0)
 
 
 def per_second(count: float, elapsed_ms: int) -> float | None:

@@ -168,15 +168,15 @@ class _Measuring:
         error = scope.first_error()
         if error is not None:
             raise error
-        full = any(one.is_full for one in self._tallies)
-        last_ms = max(one.last_ms for one in self._tallies)
+        full = any(tally.is_full for tally in self._tallies)
+        last_ms = max(tally.last_ms for tally in self._tallies)
         return Measurement(
             start_ms=self._wall_ms,
             join_ms=join_ms,
             end=End.INTERRUPTED if stopped else End.LIMIT if full else End.IDLE,
             streams=tuple(
-                StreamResult(stream=one.stream, count=one.count, last_ms=one.last_ms)
-                for one in self._tallies
+                StreamResult(stream=tally.stream, count=tally.count, last_ms=tally.last_ms)
+                for tally in self._tallies
             ),
             # Waiting for more at the end is no reading.
             seconds=tuple(self._seconds[: last_ms // _SECOND_MS]),
@@ -209,8 +209,8 @@ class _Measuring:
         return False
 
     def _sample(self) -> None:
-        messages = sum(one.message_count for one in self._tallies)
-        size = sum(one.byte_count for one in self._tallies)
+        messages = sum(tally.message_count for tally in self._tallies)
+        size = sum(tally.byte_count for tally in self._tallies)
         before, size_before = self._shown
         self._shown = messages, size
         self._seconds.append(messages - before)

@@ -30,8 +30,8 @@ _ENDS = {
 
 def as_table(found: Measurement, *, coloured: bool) -> str:
     """Return a row of each stream that read something, and one of all."""
-    read = [one for one in found.streams if one.count.message_count]
-    rows = [_row(str(one.stream), one) for one in read] if len(read) > 1 else []
+    read = [stream for stream in found.streams if stream.count.message_count]
+    rows = [_row(str(stream.stream), stream) for stream in read] if len(read) > 1 else []
     rows.append(_row_of("all", found.elapsed_ms, found.message_count, found.byte_count))
     shown = table(_COLUMNS, rows, coloured=coloured)
     quiet = len(found.streams) - len(read)
@@ -58,10 +58,10 @@ def as_json(found: Measurement, *, topic: str, fetch_size: int) -> dict[str, obj
         },
         "streams": [
             {
-                "stream": one.stream,
-                **_numbers(one.last_ms, one.count.message_count, one.count.byte_count),
+                "stream": stream.stream,
+                **_numbers(stream.last_ms, stream.count.message_count, stream.count.byte_count),
             }
-            for one in found.streams
+            for stream in found.streams
         ],
     }
 
@@ -108,8 +108,8 @@ def detail(interval: Interval) -> str:
     )
 
 
-def _row(name: str, one: StreamResult) -> list[Cell]:
-    return _row_of(name, one.last_ms, one.count.message_count, one.count.byte_count)
+def _row(name: str, stream: StreamResult) -> list[Cell]:
+    return _row_of(name, stream.last_ms, stream.count.message_count, stream.count.byte_count)
 
 
 def _row_of(name: str, elapsed_ms: int, messages: int, size: int) -> list[Cell]:

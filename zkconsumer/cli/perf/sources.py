@@ -122,7 +122,7 @@ class _Connected(PerfSource):
     ) -> None:
         self._connector = connector
         self._topic = options.topic
-        self.streams = [self._lists(one, one_by_one=options.one_by_one) for one in streams]
+        self.streams = [self._lists(stream, one_by_one=options.one_by_one) for stream in streams]
 
     def stop(self) -> None:
         self._connector.shutdown()
@@ -187,7 +187,9 @@ def polled_source(options: PerfOptions, clock: Clock | None = None) -> Iterator[
         while len(consumers) < min(options.streams, len(numbers)):
             consumers.append(stack.enter_context(KafkaConsumer(config=settings)))
         for place, consumer in enumerate(consumers):
-            mine = [TopicPartition(options.topic, one) for one in numbers[place :: len(consumers)]]
+            mine = [
+                TopicPartition(options.topic, number) for number in numbers[place :: len(consumers)]
+            ]
             consumer.assign(mine)
             seek = consumer.seek_to_end if options.from_latest else consumer.seek_to_beginning
             seek(*mine)
@@ -201,7 +203,7 @@ class _Polled(PerfSource):
         self._consumers = consumers
         self._options = options
         self._clock = clock
-        self.streams = [self._lists(one) for one in consumers]
+        self.streams = [self._lists(consumer) for consumer in consumers]
 
     def stop(self) -> None:
         for consumer in self._consumers:

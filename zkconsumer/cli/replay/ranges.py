@@ -37,7 +37,7 @@ class ReplayPlan:
     @property
     def count(self) -> int:
         """How many offsets there are to read."""
-        return sum(one.count for one in self.ranges)
+        return sum(offset_range.count for offset_range in self.ranges)
 
 
 def plan_replay(

@@ -31,7 +31,7 @@ def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPar
             f"{name} has offsets of {', '.join(sorted(imported.offsets))}: say whose with --group"
         )
     offsets = offsets_of_group(imported, name, args.group or "", rename=args.group is None)
-    found = {tp: it for tp, it in offsets.items() if args.topic in {None, tp.topic}}
+    found = {tp: offset for tp, offset in offsets.items() if args.topic in {None, tp.topic}}
     if not found:
         raise ConfigError(f"{name} has no offsets of topic {args.topic}")
     return found
@@ -56,7 +56,9 @@ def partitions_of(
     }
     wanted = set(there if starts is None else starts)
     if args.partitions is not None:
-        named = {TopicPartition(topic, one) for topic in topics for one in args.partitions}
+        named = {
+            TopicPartition(topic, partition) for topic in topics for partition in args.partitions
+        }
         wanted = named if starts is None else named & wanted
     absent = [topic for topic in sorted(topics) if not view.partitions.get(topic)]
     if absent:
@@ -124,4 +126,4 @@ def bounds_of(
             "than was asked for",
             file=sys.stderr,
         )
-    return {tp: logs[tp].end if one < 0 else one for tp, one in found.offsets.items()}
+    return {tp: logs[tp].end if offset < 0 else offset for tp, offset in found.offsets.items()}

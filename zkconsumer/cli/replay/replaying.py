@@ -99,7 +99,8 @@ class Replay:
             text += f"; {self._empty} offsets hold none (compacted, or transaction markers)"
         yield text
         if self._lost:
-            yield f"{sum(one.range_.count for one in self._lost)} offsets were lost meanwhile"
+            count = sum(lost.range_.count for lost in self._lost)
+            yield f"{count} offsets were lost meanwhile"
         if not self._is_done and self.position is not None:
             yield f"it stopped at {self.position[0]}, offset {self.position[1]}"
 
@@ -119,9 +120,9 @@ class Replay:
                 if isinstance(part, RangePart):
                     messages = [
                         ReplayedMessage(
-                            topic, partition, one.offset, one.timestamp, one.key, one.value
+                            topic, partition, row.offset, row.timestamp, row.key, row.value
                         )
-                        for one in part.records()
+                        for row in part.records()
                     ]
                     yield messages, part.next_offset
                 else:

@@ -23,10 +23,11 @@ def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Di
 
 
 def _not_read(snapshot: ClusterSnapshot) -> list[Diagnosis]:
-    """Report the parts that were not read: no finding about them must not pass for health."""
+    """Report the parts that were not read: no diagnosis about them must not pass for health."""
     lines = [
-        f"{one.part}: {one.reason}, for {max(0, snapshot.taken_ms - one.since_ms) // 1000} s"
-        for one in snapshot.failures
+        f"{failure.part}: {failure.reason}, "
+        f"for {max(0, snapshot.taken_ms - failure.since_ms) // 1000} s"
+        for failure in snapshot.failures
     ]
     if not lines:
         return []
@@ -73,7 +74,11 @@ def _brokers(snapshot: ClusterSnapshot) -> list[Diagnosis]:
         is_seen = not snapshot.failures and snapshot.brokers_alone is None
         return [_no_brokers(snapshot)] if is_seen else []
     findings = []
-    unusable = [f"broker {one.broker.id}: {one.problem}" for one in snapshot.brokers if one.problem]
+    unusable = [
+        f"broker {broker.broker.id}: {broker.problem}"
+        for broker in snapshot.brokers
+        if broker.problem
+    ]
     if unusable:
         findings.append(
             Diagnosis(
@@ -88,7 +93,7 @@ def _brokers(snapshot: ClusterSnapshot) -> list[Diagnosis]:
             )
         )
     # None: the controller is unknown.
-    if not snapshot.failures and all(one.is_controller is False for one in snapshot.brokers):
+    if not snapshot.failures and all(broker.is_controller is False for broker in snapshot.brokers):
         findings.append(
             Diagnosis(
                 code=Code.NO_CONTROLLER,
@@ -98,7 +103,7 @@ def _brokers(snapshot: ClusterSnapshot) -> list[Diagnosis]:
                     "neither made nor deleted."
                 ),
                 evidence=(
-                    "brokers: " + names([str(one.broker.id) for one in snapshot.brokers], 10),
+                    "brokers: " + names([str(broker.broker.id) for broker in snapshot.brokers], 10),
                 ),
                 repair=(
                     "It should take less than a session's time-out until one is. If it lasts, "
@@ -123,11 +128,11 @@ def _no_brokers(snapshot: ClusterSnapshot) -> Diagnosis:
 
 
 def _topics(snapshot: ClusterSnapshot) -> list[Diagnosis]:
-    unreadable = [f"{one.name}: {one.problem}" for one in snapshot.topics if one.problem]
+    unreadable = [f"{topic.name}: {topic.problem}" for topic in snapshot.topics if topic.problem]
     empty = [
-        one.name
-        for one in snapshot.topics
-        if not one.partitions and not one.problem and not one.deleting
+        topic.name
+        for topic in snapshot.topics
+        if not topic.partitions and not topic.problem and not topic.deleting
     ]
     findings = []
     if unreadable:
@@ -169,7 +174,12 @@ def _s(items: list[str]) -> str:
 
 def _live(snapshot: ClusterSnapshot) -> Iterable[PartitionStatus]:
     """Return the partitions of topics that are not being deleted."""
-    return (one for topic in snapshot.topics if not topic.deleting for one in topic.partitions)
+    return (
+        partition
+        for topic in snapshot.topics
+        if not topic.deleting
+        for partition in topic.partitions
+    )
 
 
 def _is_lost(partition: PartitionStatus, there: set[int]) -> bool:
@@ -181,11 +191,11 @@ def _is_lost(partition: PartitionStatus, there: set[int]) -> bool:
 
 
 def _leaders(snapshot: ClusterSnapshot) -> list[Diagnosis]:
-    there = {one.broker.id for one in snapshot.brokers}
-    lost = [one for one in _live(snapshot) if _is_lost(one, there)]
+    there = {broker.broker.id for broker in snapshot.brokers}
+    lost = [partition for partition in _live(snapshot) if _is_lost(partition, there)]
     if not lost:
         return []
-    topics = {one.topic_partition.topic for one in lost}
+    topics = {partition.topic_partition.topic for partition in lost}
     return [
         Diagnosis(
             code=Code.LEADER_MISSING,
@@ -194,7 +204,12 @@ def _leaders(snapshot: ClusterSnapshot) -> list[Diagnosis]:
                 f"{counted(len(lost), 'partition')} ha{_s([''] * len(lost))} no leader: nobody "
                 f"can read or write there{_readers(snapshot, topics)}."
             ),
-            evidence=some([f"{one.topic_partition}: {_replica_text(one, there)}" for one in lost]),
+            evidence=some(
+                [
+                    f"{partition.topic_partition}: {_replica_text(partition, there)}"
+                    for partition in lost
+                ]
+            ),
             repair=(
                 "Start a broker that has a replica in sync. If it is lost for good, "
                 "unclean.leader.election.enable lets one that is behind lead; what it lacks is "
@@ -206,9 +221,9 @@ def _leaders(snapshot: ClusterSnapshot) -> list[Diagnosis]:
 
 def _replica_text(partition: PartitionStatus, there: set[int]) -> str:
     replicas = [
-        f"{one} ({'runs' if one in there else 'is gone'}"
-        f"{', in sync' if one in partition.in_sync else ''})"
-        for one in partition.replicas
+        f"{replica} ({'runs' if replica in there else 'is gone'}"
+        f"{', in sync' if replica in partition.in_sync else ''})"
+        for replica in partition.replicas
     ]
     return f"replicas {', '.join(replicas)}" if replicas else "no replicas known"
 
@@ -225,22 +240,30 @@ def _readers(snapshot: ClusterSnapshot, topics: set[str]) -> str:
 
 
 def _replicas(snapshot: ClusterSnapshot) -> list[Diagnosis]:
-    there = {one.broker.id for one in snapshot.brokers}
-    behind = [one for one in _live(snapshot) if one.under_replicated and not _is_lost(one, there)]
+    there = {broker.broker.id for broker in snapshot.brokers}
+    behind = [
+        partition
+        for partition in _live(snapshot)
+        if partition.under_replicated and not _is_lost(partition, there)
+    ]
     if not behind:
         return []
     missing = Counter(
-        replica for one in behind for replica in one.replicas if replica not in one.in_sync
+        replica
+        for partition in behind
+        for replica in partition.replicas
+        if replica not in partition.in_sync
     )
-    alone = sum(len(one.in_sync) <= 1 for one in behind)
+    alone = sum(len(partition.in_sync) <= 1 for partition in behind)
     lines = [
         f"broker {broker_id} ({'it runs' if broker_id in there else 'it is gone'}): "
         f"behind in {counted(number, 'partition')}"
         for broker_id, number in missing.most_common()
     ]
     lines += [
-        f"{one.topic_partition}: replicas {_ids(one.replicas)}, in sync {_ids(one.in_sync)}"
-        for one in behind
+        f"{partition.topic_partition}: replicas {_ids(partition.replicas)}, "
+        f"in sync {_ids(partition.in_sync)}"
+        for partition in behind
     ]
     return [
         Diagnosis(
@@ -273,15 +296,15 @@ def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]
     if ours is not None and abs(ours.value) > around.skew_ms:
         side = "ahead of" if ours.value > 0 else "behind"
         lines.append(f"ZooKeeper's clock is {abs(ours.value) // 1000} s {side} ours")
-    for one in snapshot.brokers:
-        if one.registered_ms is None or one.created_ms is None:
+    for broker in snapshot.brokers:
+        if broker.registered_ms is None or broker.created_ms is None:
             continue
-        off_ms = one.registered_ms - one.created_ms
+        off_ms = broker.registered_ms - broker.created_ms
         if abs(off_ms) > around.skew_ms:
             side = "ahead of" if off_ms > 0 else "behind"
             lines.append(
-                f"{one.broker}: its clock was {abs(off_ms) // 1000} s {side} ZooKeeper's when it "
-                "registered"
+                f"{broker.broker}: its clock was {abs(off_ms) // 1000} s {side} ZooKeeper's "
+                "when it registered"
             )
     if not lines:
         return []

@@ -12,10 +12,10 @@ Pair = tuple[GroupPartition, GroupPartition]
 def examine_commits(look: GroupContext) -> list[Diagnosis]:
     """Compare the group's offsets with an earlier snapshot, if that is old enough."""
     still = [
-        (then, one)
-        for one in look.group.partitions
-        if (then := look.partition_before(one.topic_partition)) is not None
-        and _stands(look, then, one)
+        (then, partition)
+        for partition in look.group.partitions
+        if (then := look.partition_before(partition.topic_partition)) is not None
+        and _stands(look, then, partition)
     ]
     silent: list[Pair] = []
     stalled: list[Pair] = []
@@ -89,7 +89,7 @@ def _committed_anew(look: GroupContext, pair: Pair) -> bool:
 
     ZooKeeper stamps commits; Kafka's storage mostly does not tell.
     """
-    then, now = (one.effective(look.group.kind) for one in pair)
+    then, now = (partition.effective(look.group.kind) for partition in pair)
     if then is None or now is None or None in {then.committed_ms, now.committed_ms}:
         return False
     return then.committed_ms != now.committed_ms

@@ -71,7 +71,7 @@ class Fix:
     @property
     def paths(self) -> tuple[str, ...]:
         """The nodes to read, with their data, before ``fixing.plan_fix``."""
-        return tuple(dict.fromkeys((*(one.path for one in self.writes), *self.absent)))
+        return tuple(dict.fromkeys((*(write.path for write in self.writes), *self.absent)))
 
 
 def session_name(session_id: int | None) -> str:

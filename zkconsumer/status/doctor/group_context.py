@@ -53,12 +53,12 @@ class GroupContext:
     @cached_property
     def members(self) -> dict[str, MemberStatus]:
         """All registered members, by member id."""
-        return {one.member_id: one for one in self.group.members}
+        return {member.member_id: member for member in self.group.members}
 
     @cached_property
     def readable(self) -> dict[str, MemberStatus]:
         """The members with known subscriptions."""
-        return {one.member_id: one for one in self.group.members if is_readable(one)}
+        return {member.member_id: member for member in self.group.members if is_readable(member)}
 
     @property
     def all_readable(self) -> bool:
@@ -73,7 +73,7 @@ class GroupContext:
     @cached_property
     def partitions(self) -> dict[TopicPartition, GroupPartition]:
         """The group's partitions."""
-        return {one.topic_partition: one for one in self.group.partitions}
+        return {partition.topic_partition: partition for partition in self.group.partitions}
 
     def partition_before(self, tp: TopicPartition) -> GroupPartition | None:
         """Return a partition in a snapshot so old that a working group has committed since.
@@ -88,20 +88,28 @@ class GroupContext:
         before = None if since is None else since.groups.get(self.group.key)
         if before is None or self.around.silence_seen_ms(self.snapshot) < self.around.silence_ms:
             return {}
-        return {one.topic_partition: one for one in before.partitions}
+        return {partition.topic_partition: partition for partition in before.partitions}
 
     @cached_property
     def partitions_earlier(self) -> dict[TopicPartition, GroupPartition]:
         """The group's partitions in the earlier snapshot; empty without one."""
         before = self.around.group_before(self.group.key)
-        return {} if before is None else {one.topic_partition: one for one in before.partitions}
+        return (
+            {}
+            if before is None
+            else {partition.topic_partition: partition for partition in before.partitions}
+        )
 
     @cached_property
     def partitions_just_before(self) -> dict[TopicPartition, GroupPartition]:
         """The group's partitions in the snapshot of a moment ago."""
         look = self.around.just_before
         before = None if look is None else look.groups.get(self.group.key)
-        return {} if before is None else {one.topic_partition: one for one in before.partitions}
+        return (
+            {}
+            if before is None
+            else {partition.topic_partition: partition for partition in before.partitions}
+        )
 
     @cached_property
     def faults(self) -> tuple[MisownedPartition, ...]:
@@ -112,7 +120,7 @@ class GroupContext:
     def unowned(self) -> tuple[TopicPartition, ...]:
         """The partitions that members subscribe to and nobody owns, in order."""
         return tuple(
-            one.topic_partition for one in self.faults if one.fault is OwnershipFault.UNOWNED
+            fault.topic_partition for fault in self.faults if fault.fault is OwnershipFault.UNOWNED
         )
 
     @cached_property
@@ -124,7 +132,7 @@ class GroupContext:
     def owned(self) -> dict[str, frozenset[TopicPartition]]:
         """The correctly owned partitions of each live member; members without any are included."""
         found: dict[str, set[TopicPartition]] = {member_id: set() for member_id in self.members}
-        faulty = {one.topic_partition for one in self.faults}
+        faulty = {fault.topic_partition for fault in self.faults}
         for tp, partition in self.partitions.items():
             owner = None if partition.owner is None else self.member_of(partition.owner)
             if owner in found and tp not in faulty:
@@ -134,9 +142,9 @@ class GroupContext:
     @cached_property
     def last_change_ms(self) -> int | None:
         """When the last member or owner appeared, by ZooKeeper's clock; None if unknown."""
-        times = [one.created_ms for one in self.group.members]
-        times += [one.owner_since_ms for one in self.group.partitions]
-        return max((one for one in times if one is not None), default=None)
+        times = [member.created_ms for member in self.group.members]
+        times += [partition.owner_since_ms for partition in self.group.partitions]
+        return max((time for time in times if time is not None), default=None)
 
     @cached_property
     def settling(self) -> bool:

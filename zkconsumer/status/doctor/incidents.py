@@ -58,13 +58,21 @@ def incidents(look: GroupContext, findings: list[Diagnosis]) -> list[Diagnosis]:
     causes = _Causes(look)
     left = list(findings)
     for code in _ORDER:
-        for cause in [one for one in left if one.code is code]:
+        for cause in [diagnosis for diagnosis in left if diagnosis.code is code]:
             if cause not in left:
                 continue  # a cause does not follow from itself
-            found = [one for one in left if one is not cause and causes.explains(cause, one)]
+            found = [
+                diagnosis
+                for diagnosis in left
+                if diagnosis is not cause and causes.explains(cause, diagnosis)
+            ]
             if found:
                 whole = replace(cause, consequences=(*cause.consequences, *found))
-                left = [whole if one is cause else one for one in left if one not in found]
+                left = [
+                    whole if diagnosis is cause else diagnosis
+                    for diagnosis in left
+                    if diagnosis not in found
+                ]
     return left
 
 
@@ -91,7 +99,7 @@ class _Causes:
 
     @cached_property
     def _gone(self) -> frozenset[str]:
-        return frozenset(one.member_id for one in stale_members(self._look))
+        return frozenset(member.member_id for member in stale_members(self._look))
 
     @cached_property
     def _left_to_the_gone(self) -> frozenset[TopicPartition]:
@@ -99,8 +107,8 @@ class _Causes:
         look = self._look
         found = {
             tp
-            for tp, one in look.partitions.items()
-            if one.owner is not None and look.member_of(one.owner) in self._gone
+            for tp, partition in look.partitions.items()
+            if partition.owner is not None and look.member_of(partition.owner) in self._gone
         }
         for shares in (look.range_shares, look.round_robin_shares):
             for member_id in self._gone:
@@ -111,12 +119,18 @@ class _Causes:
     def _found_without(self) -> frozenset[Code]:
         """Return the codes that would be found if the dead members were not registered."""
         look = self._look
-        members = tuple(one for one in look.group.members if one.member_id not in self._gone)
+        members = tuple(
+            member for member in look.group.members if member.member_id not in self._gone
+        )
         without = replace(look, group=replace(look.group, members=members))
         found = [*examine_members(without), *examine_subscriptions(without)]
-        return frozenset(one.code for one in found)
+        return frozenset(diagnosis.code for diagnosis in found)
 
 
 def unfolded(findings: tuple[Diagnosis, ...] | list[Diagnosis]) -> list[Diagnosis]:
     """Return all diagnoses in one list, each cause before its consequences."""
-    return [it for one in findings for it in (one, *unfolded(list(one.consequences)))]
+    return [
+        diagnosis
+        for diagnosis in findings
+        for diagnosis in (diagnosis, *unfolded(list(diagnosis.consequences)))
+    ]

@@ -53,8 +53,8 @@ def _below(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
     if not found:
         return []
     # If the partition is being read, the log may have been truncated after the last commit.
-    lost = sum((one.log_start or 0) - at.offset for one, at in found)
-    is_read = all(one.owner is not None for one, _ in found)
+    lost = sum((partition.log_start or 0) - at.offset for partition, at in found)
+    is_read = all(partition.owner is not None for partition, _ in found)
     return [
         Diagnosis(
             code=Code.OFFSET_BELOW_LOG,
@@ -67,9 +67,9 @@ def _below(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
             ),
             evidence=some(
                 [
-                    f"{one.topic_partition}: committed {at.offset} in {at.storage}, the log "
-                    f"begins at {one.log_start}"
-                    for one, at in found
+                    f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
+                    f"begins at {partition.log_start}"
+                    for partition, at in found
                 ]
             ),
             repair=(
@@ -79,7 +79,7 @@ def _below(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
             ),
             fix=_to_log_start(look, found),
             group=look.group.key,
-            about=frozenset(one.topic_partition for one, _ in found),
+            about=frozenset(partition.topic_partition for partition, _ in found),
         )
     ]
 
@@ -93,12 +93,12 @@ def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
     paths = GroupPaths(look.group.group_id)
     writes = tuple(
         SetNode(
-            paths.offset(one.topic_partition),
+            paths.offset(partition.topic_partition),
             Expected(session_id=0, data=encode_offset(at.offset)),
-            encode_offset(one.log_start),
+            encode_offset(partition.log_start),
         )
-        for one, at in found
-        if at.storage == "zookeeper" and one.owner is None and one.log_start is not None
+        for partition, at in found
+        if at.storage == "zookeeper" and partition.owner is None and partition.log_start is not None
     )
     if not writes:
         return None
@@ -129,9 +129,9 @@ def _beyond(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
             ),
             evidence=some(
                 [
-                    f"{one.topic_partition}: committed {at.offset} in {at.storage}, the log "
-                    f"ends at {one.log_end}"
-                    for one, at in found
+                    f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
+                    f"ends at {partition.log_end}"
+                    for partition, at in found
                 ]
             ),
             repair=(

@@ -33,7 +33,7 @@ def examine_members(look: GroupContext) -> list[Diagnosis]:
 
 def stale_members(look: GroupContext) -> list[MemberStatus]:
     """Return the members that are registered but dead."""
-    return [one for one in look.group.members if _is_stale(look, one)]
+    return [member for member in look.group.members if _is_stale(look, member)]
 
 
 def _stale(look: GroupContext) -> list[Diagnosis]:
@@ -48,7 +48,7 @@ def _stale(look: GroupContext) -> list[Diagnosis]:
                 f"{counted(len(gone), 'member')} of the group {_is(gone)} registered but not "
                 "there: the others leave a share of the partitions to it, which nobody reads."
             ),
-            evidence=some([f"{_where(look, one)}: {_of_whom(look, one)}" for one in gone]),
+            evidence=some([f"{_where(look, member)}: {_of_whom(look, member)}" for member in gone]),
             repair=(
                 "See on its host that the process is gone. A registration of a session that ended "
                 "goes with it, within its time-out; a persistent one has to be deleted."
@@ -74,8 +74,8 @@ def _is_stale(look: GroupContext, member: MemberStatus) -> bool:
 
 def _unreadable(look: GroupContext) -> list[Diagnosis]:
     findings = []
-    found = [one for one in look.group.members if is_malformed(one)]
-    if found and not any(_is_sound(look, one) for one in look.group.members):
+    found = [member for member in look.group.members if is_malformed(member)]
+    if found and not any(_is_sound(look, member) for member in look.group.members):
         return [_of_another_kind(look, found)]
     for member in found:
         text, foreign = _text(member), _is_foreign(member)
@@ -135,8 +135,9 @@ def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis
         ),
         evidence=some(
             [
-                f"{_where(look, one)} of {session_name(one.session_id)} holds {_text(one)[:200]!r}"
-                for one in found
+                f"{_where(look, member)} of {session_name(member.session_id)} "
+                f"holds {_text(member)[:200]!r}"
+                for member in found
             ]
         ),
         repair=(
@@ -149,7 +150,11 @@ def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis
 
 def _not_understood(look: GroupContext) -> list[Diagnosis]:
     """Report valid registrations that we can't expand, such as a regex that only Java knows."""
-    found = [one for one in look.group.members if not is_malformed(one) and not is_readable(one)]
+    found = [
+        member
+        for member in look.group.members
+        if not is_malformed(member) and not is_readable(member)
+    ]
     if not found:
         return []
     return [
@@ -161,7 +166,7 @@ def _not_understood(look: GroupContext) -> list[Diagnosis]:
                 "us. Nothing is said here about who should have which partition, and a member "
                 "that is not Scala's can't join."
             ),
-            evidence=some([f"{_where(look, one)}: {one.problem}" for one in found]),
+            evidence=some([f"{_where(look, member)}: {member.problem}" for member in found]),
             repair="Write its filter in a plainer way, or name the topics.",
             group=look.group.key,
         )
@@ -169,7 +174,7 @@ def _not_understood(look: GroupContext) -> list[Diagnosis]:
 
 
 def _unreadable_by_scala(look: GroupContext) -> list[Diagnosis]:
-    found = [one for one in look.readable.values() if one.problem is not None]
+    found = [member for member in look.readable.values() if member.problem is not None]
     if not found:
         return []
     return [
@@ -180,7 +185,7 @@ def _unreadable_by_scala(look: GroupContext) -> list[Diagnosis]:
                 f"{counted(len(found), 'registration')} can be read by us, but not by Scala "
                 "consumers: each of those in the group fails every rebalance."
             ),
-            evidence=some([f"{_where(look, one)}: {one.problem}" for one in found]),
+            evidence=some([f"{_where(look, member)}: {member.problem}" for member in found]),
             repair=(
                 "Stop that client. The time in a registration has to be a text, and every number "
                 "a whole one of 32 bits."
@@ -304,9 +309,13 @@ def _delete(look: GroupContext, members: list[MemberStatus], caution: str) -> Fi
         return None
     paths = GroupPaths(look.group.group_id)
     writes = tuple(
-        DeleteNode(paths.member(one.member_id), Expected(session_id=one.session_id, data=one.data))
-        for one in members
-        if one.data is not None and one.session_id is not None and is_segment(one.member_id)
+        DeleteNode(
+            paths.member(member.member_id), Expected(session_id=member.session_id, data=member.data)
+        )
+        for member in members
+        if member.data is not None
+        and member.session_id is not None
+        and is_segment(member.member_id)
     )
     if not writes:
         return None

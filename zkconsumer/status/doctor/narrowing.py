@@ -14,11 +14,19 @@ def about(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> ClusterSnaps
     """
     ids = {key.group_id for key in keys}
     groups = {key: group for key, group in snapshot.groups.items() if key.group_id in ids}
-    read = {topic for group in groups.values() for one in group.members for topic in one.streams}
-    read |= {one.topic_partition.topic for group in groups.values() for one in group.partitions}
-    there = {one.broker.id for one in snapshot.brokers}
-    topics = tuple(one for one in snapshot.topics if one.name in read or _is_well(one, there))
-    failures = tuple(one for one in snapshot.failures if one.group_id in {None, *ids})
+    read = {
+        topic for group in groups.values() for member in group.members for topic in member.streams
+    }
+    read |= {
+        partition.topic_partition.topic
+        for group in groups.values()
+        for partition in group.partitions
+    }
+    there = {broker.broker.id for broker in snapshot.brokers}
+    topics = tuple(
+        topic for topic in snapshot.topics if topic.name in read or _is_well(topic, there)
+    )
+    failures = tuple(failure for failure in snapshot.failures if failure.group_id in {None, *ids})
     return replace(snapshot, groups=groups, topics=topics, failures=failures)
 
 
@@ -26,7 +34,7 @@ def _is_well(topic: TopicStatus, there: set[int]) -> bool:
     return bool(topic.partitions or topic.deleting) and not (
         topic.problem
         or any(
-            one.under_replicated or one.problem or one.leader not in there
-            for one in topic.partitions
+            partition.under_replicated or partition.problem or partition.leader not in there
+            for partition in topic.partitions
         )
     )

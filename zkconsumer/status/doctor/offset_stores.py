@@ -22,10 +22,12 @@ def _split(look: GroupContext) -> list[Diagnosis]:
     """Report mixed settings of ``offsets.storage``: a new owner starts from a stale position."""
     by_places: dict[frozenset[str], list[str]] = {}
     topics = {topic.name for topic in look.snapshot.topics}
-    for one in look.group.partitions:
-        places = frozenset(it.storage for it in one.committed if it.offset >= 0)
-        if places and one.topic_partition.topic in topics:
-            by_places.setdefault(places, []).append(f"{one.topic_partition}")
+    for partition in look.group.partitions:
+        places = frozenset(
+            committed.storage for committed in partition.committed if committed.offset >= 0
+        )
+        if places and partition.topic_partition.topic in topics:
+            by_places.setdefault(places, []).append(f"{partition.topic_partition}")
     in_zookeeper = by_places.get(frozenset({"zookeeper"}), [])
     in_kafka = by_places.get(frozenset({"kafka"}), [])
     if not in_zookeeper or not in_kafka:
@@ -40,8 +42,8 @@ def _split(look: GroupContext) -> list[Diagnosis]:
                 "starts where its auto.offset.reset says."
             ),
             evidence=(
-                *some([f"in ZooKeeper only: {one}" for one in in_zookeeper[:5]]),
-                *some([f"in Kafka only: {one}" for one in in_kafka[:5]]),
+                *some([f"in ZooKeeper only: {line}" for line in in_zookeeper[:5]]),
+                *some([f"in Kafka only: {line}" for line in in_kafka[:5]]),
                 f"in ZooKeeper only {len(in_zookeeper)}, in Kafka only {len(in_kafka)}, "
                 f"in both {len(by_places.get(frozenset({'zookeeper', 'kafka'}), []))}",
             ),
@@ -59,15 +61,18 @@ def _split(look: GroupContext) -> list[Diagnosis]:
 def _differ(look: GroupContext) -> list[Diagnosis]:
     """Report that one of two storages is no longer written."""
     evidence = []
-    for one in look.group.partitions:
-        in_zookeeper, in_kafka = one.committed_in("zookeeper"), one.committed_in("kafka")
+    for partition in look.group.partitions:
+        in_zookeeper, in_kafka = (
+            partition.committed_in("zookeeper"),
+            partition.committed_in("kafka"),
+        )
         if in_zookeeper is None or in_kafka is None or in_zookeeper.offset == in_kafka.offset:
             continue
-        why = _left_behind(look, one, in_zookeeper, in_kafka)
+        why = _left_behind(look, partition, in_zookeeper, in_kafka)
         if why is not None:
             evidence.append(
-                f"{one.topic_partition}: {in_zookeeper.offset} in ZooKeeper, {in_kafka.offset} in "
-                f"Kafka; {why}"
+                f"{partition.topic_partition}: {in_zookeeper.offset} in ZooKeeper, "
+                f"{in_kafka.offset} in Kafka; {why}"
             )
     if not evidence:
         return []
@@ -111,9 +116,9 @@ def _left_behind(
     if then is None:
         return None
     stood = {
-        one.storage: (before := then.committed_in(one.storage)) is not None
-        and before.offset == one.offset
-        for one in (in_zookeeper, in_kafka)
+        committed.storage: (before := then.committed_in(committed.storage)) is not None
+        and before.offset == committed.offset
+        for committed in (in_zookeeper, in_kafka)
     }
     if stood["zookeeper"] == stood["kafka"]:
         return None
@@ -127,14 +132,14 @@ def _of_deleted_topics(look: GroupContext) -> list[Diagnosis]:
         return []
     there = {topic.name for topic in look.snapshot.topics}
     left = [
-        (one, it)
-        for one in look.group.partitions
-        if one.topic_partition.topic not in there
-        and (it := one.committed_in("zookeeper")) is not None
+        (partition, it)
+        for partition in look.group.partitions
+        if partition.topic_partition.topic not in there
+        and (it := partition.committed_in("zookeeper")) is not None
     ]
     if not left:
         return []
-    topics = sorted({one.topic_partition.topic for one, _ in left})
+    topics = sorted({partition.topic_partition.topic for partition, _ in left})
     return [
         Diagnosis(
             code=Code.OFFSETS_OF_DELETED_TOPICS,
@@ -144,7 +149,12 @@ def _of_deleted_topics(look: GroupContext) -> list[Diagnosis]:
                 "longer has. A topic made again under that name would be read from there, not "
                 "from its beginning."
             ),
-            evidence=some([f"{one.topic_partition}: {it.offset}" for one, it in left]),
+            evidence=some(
+                [
+                    f"{partition.topic_partition}: {committed.offset}"
+                    for partition, committed in left
+                ]
+            ),
             repair="Delete them, unless the topic is to come back as it was.",
             fix=_delete(look, left, topics),
             group=look.group.key,
@@ -163,10 +173,10 @@ def _delete(
         caution="If a topic comes back with its old records, the group reads it anew.",
         writes=tuple(
             DeleteNode(
-                paths.offset(one.topic_partition),
-                Expected(session_id=0, data=encode_offset(it.offset)),
+                paths.offset(partition.topic_partition),
+                Expected(session_id=0, data=encode_offset(committed.offset)),
             )
-            for one, it in left
+            for partition, committed in left
         ),
         absent=tuple(map(topic_path, topics)),
     )

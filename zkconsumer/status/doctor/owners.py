@@ -72,54 +72,56 @@ _REPAIR = {
 def examine_owners(look: GroupContext) -> list[Diagnosis]:
     """Diagnose every owner, and every partition without one."""
     by_code: dict[Code, list[MisownedPartition]] = {}
-    for one in look.faults if look.in_zookeeper else ():
-        if one.fault is not OwnershipFault.UNOWNED and not _is_excused(look, one):
-            by_code.setdefault(_CODES[one.fault], []).append(one)
+    for fault in look.faults if look.in_zookeeper else ():
+        if fault.fault is not OwnershipFault.UNOWNED and not _is_excused(look, fault):
+            by_code.setdefault(_CODES[fault.fault], []).append(fault)
     findings = [_finding(look, code, found) for code, found in by_code.items()]
     return findings + _missing(look)
 
 
-def _is_excused(look: GroupContext, one: MisownedPartition) -> bool:
+def _is_excused(look: GroupContext, fault: MisownedPartition) -> bool:
     """Return whether the fault is only apparent."""
-    if one.fault is OwnershipFault.DEAD_SESSION:
+    if fault.fault is OwnershipFault.DEAD_SESSION:
         # A session that began after the sessions were read is not in the list.
-        return _is_new(look, one)
+        return _is_new(look, fault)
     # The owner's subscription is unknown: its registration has a diagnosis instead.
-    member_id = look.member_of(one.owner or "")
+    member_id = look.member_of(fault.owner or "")
     known = member_id not in look.members or member_id in look.readable
-    return not known and one.fault in {OwnershipFault.NOT_READ, OwnershipFault.NO_STREAM}
+    return not known and fault.fault in {OwnershipFault.NOT_READ, OwnershipFault.NO_STREAM}
 
 
-def _is_new(look: GroupContext, one: MisownedPartition) -> bool:
+def _is_new(look: GroupContext, fault: MisownedPartition) -> bool:
     """Whether the node is so young that what it does not fit may have been read before it."""
-    since_ms = look.partitions[one.topic_partition].owner_since_ms
+    since_ms = look.partitions[fault.topic_partition].owner_since_ms
     now_ms = zookeeper_now_ms(look.snapshot)
     return since_ms is not None and now_ms - since_ms < look.around.settle_ms
 
 
 def _finding(look: GroupContext, code: Code, found: list[MisownedPartition]) -> Diagnosis:
     number = counted(len(found), "partition")
-    passing = code is not Code.OWNER_PERSISTENT and all(_is_new(look, one) for one in found)
+    passing = code is not Code.OWNER_PERSISTENT and all(_is_new(look, fault) for fault in found)
     mild = code in _MILD or passing
     return Diagnosis(
         code=code,
         severity=Severity.WARNING if mild else Severity.ERROR,
         what=_WHAT[code].format(n=f"{number} {'is' if len(found) == 1 else 'are'}"),
-        evidence=some([_evidence(look, one) for one in found]),
+        evidence=some([_evidence(look, fault) for fault in found]),
         repair=_REPAIR[code],
         fix=_fix(look, found) if code in _SAFE_TO_DELETE else None,
         group=look.group.key,
-        about=frozenset(one.topic_partition for one in found),
+        about=frozenset(fault.topic_partition for fault in found),
     )
 
 
-def _evidence(look: GroupContext, one: MisownedPartition) -> str:
-    reported = f"{one.topic_partition}: {one.owner} of {session_name(one.owner_session)}"
-    if one.member_session not in {None, one.owner_session}:
-        return f"{reported}; that member is now of {session_name(one.member_session)}"
-    if one.fault is OwnershipFault.NO_MEMBER:
+def _evidence(look: GroupContext, fault: MisownedPartition) -> str:
+    reported = f"{fault.topic_partition}: {fault.owner} of {session_name(fault.owner_session)}"
+    if fault.member_session not in {None, fault.owner_session}:
+        return f"{reported}; that member is now of {session_name(fault.member_session)}"
+    if fault.fault is OwnershipFault.NO_MEMBER:
         of_session = [
-            it.member_id for it in look.group.members if it.session_id == one.owner_session
+            member.member_id
+            for member in look.group.members
+            if member.session_id == fault.owner_session
         ]
         if of_session:
             return f"{reported}, which is that of {of_session[0]}"
@@ -141,10 +143,10 @@ def _fix(look: GroupContext, found: list[MisownedPartition]) -> Fix | None:
         ),
         writes=tuple(
             DeleteNode(
-                paths.owner(one.topic_partition),
-                Expected(session_id=one.owner_session, data=(one.owner or "").encode()),
+                paths.owner(fault.topic_partition),
+                Expected(session_id=fault.owner_session, data=(fault.owner or "").encode()),
             )
-            for one in found
+            for fault in found
         ),
     )
 
@@ -180,7 +182,11 @@ def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[S
     around = look.around
     before = around.group_before(look.group.key)
     if before is not None and around.elapsed_ms(look.snapshot) >= around.settle_ms:
-        had = {one.topic_partition for one in before.partitions if one.owner is not None}
+        had = {
+            partition.topic_partition
+            for partition in before.partitions
+            if partition.owner is not None
+        }
         if before.members and any(tp not in had for tp in unowned):
             seconds = around.elapsed_ms(look.snapshot) // 1000
             return Severity.ERROR, f"That was so {seconds} s before, too."

@@ -40,8 +40,11 @@ class Suspicion:
             return True
         if not self.standing:
             return group.state is not GroupState.REBALANCING
-        now = {one.topic_partition: one for one in group.partitions}
-        return all(_moved(one, now.get(one.topic_partition), group) for one in self.standing)
+        now = {partition.topic_partition: partition for partition in group.partitions}
+        return all(
+            _moved(partition, now.get(partition.topic_partition), group)
+            for partition in self.standing
+        )
 
 
 def suspicions(
@@ -62,7 +65,9 @@ def suspicions(
         if group.state is GroupState.REBALANCING:
             found.append(Suspicion(key=key, why="shares out", wait_ms=around.settle_ms))
         standing = tuple(
-            one for one in group.partitions if _may_stand(snapshot, group, one, around)
+            partition
+            for partition in group.partitions
+            if _may_stand(snapshot, group, partition, around)
         )
         if standing:
             found.append(
@@ -88,8 +93,8 @@ def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozen
         and any(
             session and session not in alive
             for session in (
-                *(one.session_id for one in group.members),
-                *(one.owner_session for one in group.partitions),
+                *(member.session_id for member in group.members),
+                *(partition.owner_session for partition in group.partitions),
             )
         )
     )
@@ -105,24 +110,24 @@ def beyond_ends(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozen
         for key in keys
         if (group := snapshot.groups.get(key)) is not None
         and any(
-            (committed := one.effective(key.kind)) is not None
-            and one.log_end is not None
-            and committed.offset > one.log_end
-            for one in group.partitions
+            (committed := partition.effective(key.kind)) is not None
+            and partition.log_end is not None
+            and committed.offset > partition.log_end
+            for partition in group.partitions
         )
     )
 
 
 def _may_stand(
-    snapshot: ClusterSnapshot, group: GroupStatus, one: GroupPartition, around: Circumstances
+    snapshot: ClusterSnapshot, group: GroupStatus, partition: GroupPartition, around: Circumstances
 ) -> bool:
     """Whether somebody has something to read there, and is not known to have committed lately."""
-    if one.owner is None or one.log_end is None:
+    if partition.owner is None or partition.log_end is None:
         return False
-    committed = one.effective(group.kind)
+    committed = partition.effective(group.kind)
     if committed is None:
-        return one.log_start is not None and one.log_start < one.log_end
-    if committed.offset >= one.log_end:
+        return partition.log_start is not None and partition.log_start < partition.log_end
+    if committed.offset >= partition.log_end:
         return False
     if committed.committed_ms is None:
         return True

@@ -163,12 +163,12 @@ def _idle_threads(look: GroupContext) -> list[Diagnosis]:
         return []  # by either strategy each stream gets a partition
     threads = union(by_topic.values())
     if not look.faults:
-        busy = {one.owner for one in look.group.partitions}
+        busy = {partition.owner for partition in look.group.partitions}
     elif threads.count > sum(len(look.partition_ids[topic]) for topic in by_topic):
         busy = {str(thread) for thread in (look.threads("range") or {}).values()}
     else:
         return []
-    idle = threads.count - sum(ConsumerThreadId.parse(one) in threads for one in busy if one)
+    idle = threads.count - sum(ConsumerThreadId.parse(owner) in threads for owner in busy if owner)
     if not idle:
         return []
     first = (name for name in map(str, threads) if name not in busy)

@@ -104,13 +104,13 @@ def encode_undo(record: UndoRecord) -> str:
     lines = [
         json.dumps(
             {
-                "path": one.path,
-                "before": _encoded(one.before),
-                "after": None if one.after is None else _encoded(one.after),
-                "session_id": one.session_id,
+                "path": step.path,
+                "before": _encoded(step.before),
+                "after": None if step.after is None else _encoded(step.after),
+                "session_id": step.session_id,
             }
         )
-        for one in record.steps
+        for step in record.steps
     ]
     start = json.dumps(head, indent=1).removesuffix("\n}")
     entries = ",\n  ".join(lines)

@@ -32,8 +32,8 @@ def examine_names(snapshot: ClusterSnapshot) -> list[Diagnosis]:
 
 
 def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
-    topics = {topic for one in old.members for topic in one.streams} & {
-        topic for one in new.members for topic in one.streams
+    topics = {topic for member in old.members for topic in member.streams} & {
+        topic for member in new.members for topic in member.streams
     }
     both = f": {names(sorted(topics))}" if topics else " that both read"
     return Diagnosis(
@@ -45,8 +45,8 @@ def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
             f"in topics{both}. Commits of the old ones to Kafka are refused meanwhile."
         ),
         evidence=(
-            f"in ZooKeeper: {names([one.member_id for one in old.members], 3)}",
-            f"at the coordinator: {names([one.member_id for one in new.members], 3)}",
+            f"in ZooKeeper: {names([member.member_id for member in old.members], 3)}",
+            f"at the coordinator: {names([member.member_id for member in new.members], 3)}",
         ),
         repair=(
             "Stop one kind. To move over, stop the old ones, carry the offsets with zkconsumer "
@@ -92,7 +92,7 @@ def _abandoned(look: GroupContext) -> Diagnosis:
     group = look.group
     waiting = _waiting(group)
     word = shlex.quote(group.group_id)
-    kept = sum(bool(one.committed) for one in group.partitions)
+    kept = sum(bool(partition.committed) for partition in group.partitions)
     return Diagnosis(
         code=Code.GROUP_ABANDONED,
         severity=Severity.NOTE,
@@ -118,17 +118,17 @@ def _where(snapshot: ClusterSnapshot) -> str:
 
 
 def _waiting(group: GroupStatus) -> int:
-    return sum(records_behind(group.kind, one) or 0 for one in group.partitions)
+    return sum(records_behind(group.kind, partition) or 0 for partition in group.partitions)
 
 
 def _waiting_lines(group: GroupStatus) -> list[str]:
     lines = []
-    for one in group.partitions:
-        committed, behind = one.effective(group.kind), records_behind(group.kind, one)
+    for partition in group.partitions:
+        committed, behind = partition.effective(group.kind), records_behind(group.kind, partition)
         if committed is not None and behind:
             lines.append(
-                f"{one.topic_partition}: committed {committed.offset} in {committed.storage}, the "
-                f"log ends at {one.log_end}"
+                f"{partition.topic_partition}: committed {committed.offset} in {committed.storage}, "
+                f"the log ends at {partition.log_end}"
             )
     return lines
 
@@ -161,7 +161,9 @@ def _problems(look: GroupContext) -> list[Diagnosis]:
             )
         )
     partitions = [
-        f"{one.topic_partition}: {one.problem}" for one in look.group.partitions if one.problem
+        f"{partition.topic_partition}: {partition.problem}"
+        for partition in look.group.partitions
+        if partition.problem
     ]
     if partitions:
         findings.append(
@@ -210,7 +212,9 @@ def _endless(look: GroupContext) -> list[Diagnosis]:
         return []
     if {group.state, before.state} != {GroupState.REBALANCING}:
         return []
-    came = {one.member_id for one in group.members} - {one.member_id for one in before.members}
+    came = {member.member_id for member in group.members} - {
+        member.member_id for member in before.members
+    }
     return [
         Diagnosis(
             code=Code.REBALANCE_ENDLESS,

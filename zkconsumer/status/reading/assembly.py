@@ -1,4 +1,4 @@
-"""Puts the parts of a snapshot together. Pure."""
+"""Assembles the parts of a snapshot. Pure."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -34,12 +34,12 @@ def assemble(
     clock_skew_ms: Seen[int] | None = None,
     abandoned_after_ms: int = ABANDONED_AFTER_MS,
 ) -> ClusterSnapshot:
-    """Return the snapshot of what is known now.
+    """Return the current snapshot.
 
-    ``through`` is what it was read through: ZooKeeper's connect string, or brokers alone.
+    ``through`` is its source: ZooKeeper's connect string, or brokers only.
 
-    A group that is in ZooKeeper, and of which a coordinator knows nothing but offsets, is one
-    group: it commits to Kafka.
+    A group in ZooKeeper whose coordinator only stores its offsets is one group: it commits to
+    Kafka.
     """
     ids = kept.partition_ids()
     live_sessions = _alive(kept, sessions)
@@ -74,11 +74,11 @@ def reassemble(
     now_ms: int,
     abandoned_after_ms: int = ABANDONED_AFTER_MS,
 ) -> ClusterSnapshot:
-    """Return the last snapshot, with what is known now of some groups and of the logs they read."""
+    """Return the last snapshot with some groups, and the logs that they read, updated."""
     ids = kept.partition_ids()
     live_sessions = last.live_sessions
     if live_sessions is not None:
-        # Who came since they were listed.
+        # Groups that appeared since they were listed.
         live_sessions = live_sessions.union(
             *(_sessions(kept.group(key)) - _sessions(last.groups.get(key)) for key in keys)
         )
@@ -88,10 +88,10 @@ def reassemble(
     found = {key: _group(key, kept, ids, moment) for key in keys}
     groups = {key: group for key, group in {**last.groups, **found}.items() if group is not None}
     read = {
-        one.topic_partition.topic
+        partition.topic_partition.topic
         for group in found.values()
         if group is not None
-        for one in group.partitions
+        for partition in group.partitions
     }
     return replace(
         last,
@@ -110,7 +110,7 @@ def _place(key: GroupKey) -> tuple[bool, str]:
 
 
 def keep_newer(snapshot: ClusterSnapshot, last: ClusterSnapshot) -> ClusterSnapshot:
-    """The snapshot, with groups that the last one shows later than it does as they are there."""
+    """Return the snapshot with newer states of groups taken from the last one."""
     newer = {
         key: last.groups[key]
         for key, group in snapshot.groups.items()
@@ -126,24 +126,24 @@ def keep_newer(snapshot: ClusterSnapshot, last: ClusterSnapshot) -> ClusterSnaps
 
 
 def _alive(kept: Kept, sessions: Seen[frozenset[int]] | None) -> frozenset[int] | None:
-    """Return the sessions that were listed, and those of groups that were read after that."""
+    """Return the listed sessions, and those of groups that were read after that."""
     if sessions is None:
         return None
-    later = (one for one in kept.zookeeper_groups.values() if one.seen_ms > sessions.at_ms)
+    later = (group for group in kept.zookeeper_groups.values() if group.seen_ms > sessions.at_ms)
     return sessions.value.union(*map(_sessions, later))
 
 
 def _sessions(group: GroupStatus | None) -> frozenset[int]:
-    """Return the sessions that a group's nodes belong to."""
+    """Return the sessions of a group's nodes."""
     if group is None:
         return frozenset()
-    found = {one.session_id for one in group.members}
-    found |= {one.owner_session for one in group.partitions}
-    return frozenset(one for one in found if one)
+    found = {member.session_id for member in group.members}
+    found |= {partition.owner_session for partition in group.partitions}
+    return frozenset(session_id for session_id in found if session_id)
 
 
 class _Moment(NamedTuple):
-    """When a snapshot is put together, and what is known then."""
+    """What is known when a snapshot is assembled."""
 
     now_ms: int
     skew: Seen[int] | None
@@ -152,13 +152,13 @@ class _Moment(NamedTuple):
     alone: BrokersAlone | None
 
     def state(self, group: GroupStatus) -> GroupState:
-        """How a coordinator's group stands; who only keeps offsets there may meet elsewhere."""
+        """Return the state of a coordinator's group; one that only has offsets may be elsewhere."""
         if self.alone is not None and not self.alone.no_zookeeper and group.only_offsets:
             return GroupState.UNKNOWN
         return _state_of(group)
 
     def settle(self, group: GroupStatus, kept: Kept) -> GroupStatus:
-        """Return the group, with since when it is silent."""
+        """Return the group with the time of its silence."""
         return with_silence(
             group,
             now_ms=self.now_ms,
@@ -174,7 +174,7 @@ def _group(
     ids: Mapping[str, tuple[int, ...]] | None,
     moment: _Moment,
 ) -> GroupStatus | None:
-    """Return a group as it is shown; None where it is not there, or is the other kind's."""
+    """Return the group to show; None if it is gone, or belongs to the other kind."""
     name, group = key.group_id, kept.group(key)
     if group is None:
         return None
@@ -191,7 +191,7 @@ def _group(
 
 
 def _metadata(name: str, kept: Kept) -> Broker | None:
-    """Return who keeps the offsets of a ZooKeeper group."""
+    """Return the coordinator of a ZooKeeper group's offsets."""
     listed = kept.coordinator_groups.get(name)
     return kept.keepers.get(name) or (listed.coordinator if listed is not None else None)
 
@@ -210,65 +210,69 @@ def _with_logs(topic: TopicStatus, kept: Kept) -> TopicStatus:
         topic,
         partitions=tuple(
             _with_log(
-                one,
-                kept.spans.get(one.topic_partition),
-                kept.log_problems.get(one.topic_partition),
+                partition,
+                kept.spans.get(partition.topic_partition),
+                kept.log_problems.get(partition.topic_partition),
             )
-            for one in topic.partitions
+            for partition in topic.partitions
         ),
     )
 
 
-def _with_log(one: PartitionStatus, span: LogSpan | None, problem: str | None) -> PartitionStatus:
+def _with_log(
+    partition: PartitionStatus, span: LogSpan | None, problem: str | None
+) -> PartitionStatus:
     return PartitionStatus(
-        topic_partition=one.topic_partition,
-        leader=one.leader,
-        replicas=one.replicas,
-        in_sync=one.in_sync,
+        topic_partition=partition.topic_partition,
+        leader=partition.leader,
+        replicas=partition.replicas,
+        in_sync=partition.in_sync,
         log_start=None if span is None else span.start,
         log_end=None if span is None else span.end,
         offsets_at_ms=None if span is None else span.at_ms,
-        problem=one.problem or problem,
+        problem=partition.problem or problem,
     )
 
 
 def _with_read(group: GroupStatus, ids: Mapping[str, tuple[int, ...]]) -> GroupStatus:
-    """Return the group with what its members read and nobody has."""
-    missing = read_partitions(group, ids) - {one.topic_partition for one in group.partitions}
+    """Return the group with the unowned partitions that its members read."""
+    missing = read_partitions(group, ids) - {
+        partition.topic_partition for partition in group.partitions
+    }
     if not missing:
         return group
     return replace(group, partitions=(*group.partitions, *map(GroupPartition, missing)))
 
 
 def _with_offsets(group: GroupStatus, in_kafka: GroupOffsets, kept: Kept) -> GroupStatus:
-    """Return the group with offsets in Kafka, and with the ends of the logs."""
-    known = {one.topic_partition for one in group.partitions}
+    """Return the group with its offsets in Kafka and the log ends."""
+    known = {partition.topic_partition for partition in group.partitions}
     more = [GroupPartition(tp) for tp in in_kafka.keys() - known]
     spans = kept.spans
     return replace(
         group,
         partitions=tuple(
-            _whole(one, in_kafka.get(one[0]), spans.get(one[0]))
-            # By its first field alone: to compare more of them takes as long as all the rest.
-            for one in sorted((*group.partitions, *more), key=lambda one: one[0])
+            _whole(partition, in_kafka.get(partition[0]), spans.get(partition[0]))
+            # By the first field only: comparing more takes as long as all the rest.
+            for partition in sorted((*group.partitions, *more), key=lambda partition: partition[0])
         ),
     )
 
 
 def _whole(
-    one: GroupPartition, in_kafka: CommittedOffset | str | None, span: LogSpan | None
+    partition: GroupPartition, in_kafka: CommittedOffset | str | None, span: LogSpan | None
 ) -> GroupPartition:
     start, end, at_ms = span if span is not None else (None, None, None)
-    committed, problem = one.committed, one.problem
+    committed, problem = partition.committed, partition.problem
     if isinstance(in_kafka, str):
         problem = in_kafka if problem is None else f"{problem}; {in_kafka}"
     elif in_kafka is not None:
         committed = (*committed, in_kafka)
     return GroupPartition(
-        one.topic_partition,
-        one.owner,
-        one.owner_session,
-        one.owner_since_ms,
+        partition.topic_partition,
+        partition.owner,
+        partition.owner_session,
+        partition.owner_since_ms,
         committed,
         start,
         end,

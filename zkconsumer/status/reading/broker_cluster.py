@@ -1,6 +1,6 @@
-"""Brokers, topics and leaders by the word of the brokers: what Metadata tells.
+"""Reads brokers, topics and leaders from the brokers, by Metadata requests.
 
-It is asked of one broker, whichever answers first. What only ZooKeeper could tell is left unknown.
+The first broker that responds is used. What only ZooKeeper knows is left unknown.
 Source: Kafka 0.9.0.1 ``TopicMetadataRequest``, Kafka 3.9 ``MetadataCache``.
 """
 
@@ -22,22 +22,22 @@ from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.metadata import PartitionMetadata, TopicMetadata
 
 _TELLS_CONTROLLER: Final = 1
-"""The first version of Metadata that names the controller."""
+"""The first version of Metadata with the controller."""
 _LEAVES_OUT: Final = 0
-"""The version that leaves replicas out which are away."""
+"""The version that omits offline replicas."""
 _BACKOFF_MS: Final = 250
 _WELL: Final = frozenset({ErrorCode.NONE, ErrorCode.REPLICA_NOT_AVAILABLE})
 _TO_SAY_MS: Final = 500
-"""How much sooner than the deadline the client gives up, so that it says itself why."""
+"""How much earlier than the deadline the client gives up, so that its error says why."""
 
 
 class BrokerSource:
     """A ``ClusterSource``. Thread: one at a time; ``close``: any.
 
     Args:
-        client: asks; it knows the bootstrap brokers.
-        clock: when things were seen.
-        end: what to do when this is closed, such as stopping the client.
+        client: sends the requests; it knows the bootstrap brokers.
+        clock: for the times of reading.
+        end: called on ``close``, e.g. to stop the client.
     """
 
     part: Final = CLUSTER_PART_ALONE
@@ -54,13 +54,13 @@ class BrokerSource:
     def of(
         cls, dialer: BrokerDialer, bootstrap: Sequence[Broker], timeout_ms: int, clock: Clock
     ) -> Self:
-        """Return one with a client of its own.
+        """Return a source with a client of its own.
 
         Args:
-            dialer: the way to the brokers.
-            bootstrap: those to begin with.
-            timeout_ms: how long one may take for one response.
-            clock: when things were seen.
+            dialer: connects to the brokers.
+            bootstrap: the bootstrap brokers.
+            timeout_ms: time limit of one response.
+            clock: for the times of reading.
         """
         client = ClusterClient(
             dialer,
@@ -81,7 +81,7 @@ class BrokerSource:
         left_ms = deadline.left_ms
         found = self._client.description(timeout_ms=max(1, left_ms - min(_TO_SAY_MS, left_ms // 5)))
         if not found.response.brokers:
-            # One of 0.9 that has just started says so of all; that would be believed.
+            # A 0.9 that has just started reports this for all topics, which must not be believed.
             raise ConnectFailed("the broker that was asked knows of no brokers yet")
         return cluster_read(found, self._clock.wall_ms())
 
@@ -91,41 +91,42 @@ class BrokerSource:
 
 
 def cluster_read(found: Described, now_ms: int) -> ClusterRead:
-    """Return what a broker said, as a cluster's brokers and topics (pure).
+    """Convert a Metadata response to brokers and topics (pure).
 
     Args:
-        found: its response about all that there is.
-        now_ms: when it came.
+        found: the response for all topics.
+        now_ms: when it arrived.
     """
     no_zookeeper = found.versions.no_zookeeper
     version = found.versions.version_for(ApiKey.METADATA)
-    # Without a ZooKeeper any broker is named, which passes on what the controller is to do.
+    # Without ZooKeeper any broker is named controller, and forwards requests to it.
     tells_controller = version >= _TELLS_CONTROLLER and not no_zookeeper
     controller_id = found.response.controller_id
-    # By what names them: nothing keeps a broker from naming one twice.
-    named = {one.id: one for one in found.response.brokers}
+    # Keyed, as nothing keeps a broker from listing one twice.
+    named = {broker.id: broker for broker in found.response.brokers}
     brokers = tuple(
         BrokerStatus(
-            broker=Broker(one.id, one.host, one.port),
+            broker=Broker(broker.id, broker.host, broker.port),
             seen_ms=now_ms,
-            is_controller=one.id == controller_id if tells_controller else None,
+            is_controller=broker.id == controller_id if tells_controller else None,
         )
-        for _, one in sorted(named.items())
+        for _, broker in sorted(named.items())
     )
     leaves_out = version == _LEAVES_OUT
     topics = {
-        one.topic: _topic(one, now_ms, leaves_out=leaves_out) for one in found.response.topics
+        topic.topic: _topic(topic, now_ms, leaves_out=leaves_out) for topic in found.response.topics
     }
     return ClusterRead(brokers=brokers, topics=(*topics.values(),), no_zookeeper=no_zookeeper)
 
 
 def _topic(topic: TopicMetadata, now_ms: int, *, leaves_out: bool) -> TopicStatus:
-    named = {one.partition: one for one in topic.partitions}
+    named = {partition.partition: partition for partition in topic.partitions}
     return TopicStatus(
         name=topic.topic,
         seen_ms=now_ms,
         partitions=tuple(
-            _partition(topic.topic, one, leaves_out=leaves_out) for _, one in sorted(named.items())
+            _partition(topic.topic, partition, leaves_out=leaves_out)
+            for _, partition in sorted(named.items())
         ),
         config=None,
         deleting=None,
@@ -133,14 +134,14 @@ def _topic(topic: TopicMetadata, now_ms: int, *, leaves_out: bool) -> TopicStatu
     )
 
 
-def _partition(topic: str, one: PartitionMetadata, *, leaves_out: bool) -> PartitionStatus:
-    leader = one.leader if one.leader >= 0 else None
-    message = leader is not None and one.error_code not in _WELL
+def _partition(topic: str, partition: PartitionMetadata, *, leaves_out: bool) -> PartitionStatus:
+    leader = partition.leader if partition.leader >= 0 else None
+    message = leader is not None and partition.error_code not in _WELL
     return PartitionStatus(
-        topic_partition=TopicPartition(topic, one.partition),
+        topic_partition=TopicPartition(topic, partition.partition),
         leader=leader,
-        replicas=one.replicas,
-        in_sync=one.isr,
-        problem=explained(one.error_code) if message else None,
-        lacks_replica=leaves_out and one.error_code == ErrorCode.REPLICA_NOT_AVAILABLE,
+        replicas=partition.replicas,
+        in_sync=partition.isr,
+        problem=explained(partition.error_code) if message else None,
+        lacks_replica=leaves_out and partition.error_code == ErrorCode.REPLICA_NOT_AVAILABLE,
     )

@@ -1,4 +1,4 @@
-"""Asks many brokers at once, so that one that hangs keeps nobody waiting but for its own answer."""
+"""Sends requests to many brokers at once, so that one that hangs delays only its own response."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from zkconsumer.status.reading.deadline import Deadline
 T = TypeVar("T")
 
 Question: TypeAlias = Callable[[NegotiatedConnection], T]
-"""Asks one broker, by as many requests as it takes. It may run twice, if a connection was stale."""
+"""Queries one broker, by any number of requests. It may run twice, on a stale connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A broker did not answer, and why."""
+    """A broker did not respond, and why."""
 
     reason: str
 
 
 class BrokerRound:
-    """A thread for each broker that is being asked. Thread: any.
+    """Queries brokers, with a thread for each. Thread: any.
 
     Args:
-        dialer: opens connections, by a twin that is stopped with this.
+        dialer: opens connections, by a twin that is stopped with this object.
         clock: for deadlines.
     """
 
@@ -41,7 +41,7 @@ class BrokerRound:
     def request(
         self, lookups: Mapping[Broker, Question[T]], deadline: Deadline
     ) -> dict[Broker, T | Unanswered]:
-        """Ask all of them; a response for every broker, when all are there or the time is over."""
+        """Query all brokers; return their responses when all are there, or at the deadline."""
         responses: dict[Broker, T | Unanswered] = {}
         reported: Mailbox[tuple[Broker, T | Unanswered]] = Mailbox()
         waiting: set[Broker] = set()
@@ -58,13 +58,13 @@ class BrokerRound:
             waiting.discard(response[0])
             responses[response[0]] = response[1]
         late = {
-            one: Unanswered(f"{one} gave no answer within {deadline.limit_ms} ms")
-            for one in waiting
+            broker: Unanswered(f"{broker} gave no answer within {deadline.limit_ms} ms")
+            for broker in waiting
         }
         return {**responses, **late}
 
     def close(self, timeout_ms: int) -> None:
-        """Break off what is under way; nothing can be asked any more. Idempotent."""
+        """Interrupt running queries; no later ones are possible. Idempotent."""
         self._pool.stop()
         self._scope.close(timeout_ms)
 

@@ -1,8 +1,8 @@
-"""How far ZooKeeper's clock is from ours, from the times of nodes that others write. Pure.
+"""Estimates ZooKeeper's clock skew from the times of nodes that others write. Pure.
 
-A node that we see was written before we saw it; one that has changed since we last looked, after
-that. Both bound what the two clocks can differ by, and a group that commits every few seconds
-bounds it to as many. Nothing has to be written for that.
+A node that we read was written before; one that changed since the last time, after that. Both bound
+the difference of the clocks, and a group that commits every few seconds bounds it to as many.
+Nothing has to be written for that.
 """
 
 from collections import deque
@@ -13,11 +13,11 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import GroupStatus, Seen
 
 WINDOW_MS: Final = 600_000
-"""Bounds that are older count no more: clocks drift, and are set."""
+"""Older bounds are dropped: clocks drift, and are set."""
 
 
 class ClockSkew:
-    """Bounds on how far ZooKeeper's clock is ahead of ours; negative: behind."""
+    """Bounds on how far ZooKeeper's clock is ahead of the local one; negative: behind."""
 
     def __init__(self) -> None:
         self._bounds: deque[tuple[int, int | None, int | None]] = deque()
@@ -25,12 +25,12 @@ class ClockSkew:
     def note(
         self, before: Mapping[str, GroupStatus], after: Mapping[str, GroupStatus], read_ms: int
     ) -> None:
-        """Groups were read again.
+        """Record groups that were read again.
 
         Args:
-            before: as they were known.
-            after: those that were read now.
-            read_ms: when all of them had been read, by our clock.
+            before: their last states.
+            after: their new states.
+            read_ms: when all had been read, by the local clock.
         """
         lows: list[int] = []
         highs: list[int] = []
@@ -46,9 +46,9 @@ class ClockSkew:
         self._take(read_ms, _largest(lows), _smallest(highs))
 
     def seen(self) -> Seen[int] | None:
-        """Return the least difference that explains all that was seen; None where nothing tells."""
-        low = _largest(one for _, one, _ in self._bounds if one is not None)
-        high = _smallest(one for _, _, one in self._bounds if one is not None)
+        """Return the smallest difference that fits all bounds; None if there are none."""
+        low = _largest(bound for _, bound, _ in self._bounds if bound is not None)
+        high = _smallest(bound for _, _, bound in self._bounds if bound is not None)
         if low is None or (high is None and low <= 0):
             return None
         least = max(low, 0) if high is None else min(max(low, 0), high)
@@ -57,8 +57,8 @@ class ClockSkew:
     def _take(self, read_ms: int, low: int | None, high: int | None) -> None:
         while self._bounds and not 0 <= read_ms - self._bounds[0][0] <= WINDOW_MS:
             self._bounds.popleft()
-        others_low = _largest(one for _, one, _ in self._bounds if one is not None)
-        others_high = _smallest(one for _, _, one in self._bounds if one is not None)
+        others_low = _largest(bound for _, bound, _ in self._bounds if bound is not None)
+        others_high = _smallest(bound for _, _, bound in self._bounds if bound is not None)
         contradicts = (low is not None and others_high is not None and low > others_high) or (
             high is not None and others_low is not None and high < others_low
         )
@@ -70,11 +70,11 @@ class ClockSkew:
 
 
 def _written(group: GroupStatus) -> dict[TopicPartition, tuple[int, int]]:
-    """Return when each offset was written, by ZooKeeper's clock, and when it was read, by ours."""
+    """Return when each offset was written, by ZooKeeper's clock, and read, by the local one."""
     return {
-        one.topic_partition: (entry.committed_ms, entry.seen_ms)
-        for one in group.partitions
-        for entry in one.committed
+        partition.topic_partition: (entry.committed_ms, entry.seen_ms)
+        for partition in group.partitions
+        for entry in partition.committed
         if entry.storage == "zookeeper" and entry.committed_ms is not None
     }
 

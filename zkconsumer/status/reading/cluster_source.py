@@ -1,4 +1,4 @@
-"""Who tells brokers, topics and leaders: ZooKeeper's nodes, or the brokers themselves."""
+"""The interface of sources of brokers, topics and leaders: ZooKeeper, or the brokers."""
 
 from typing import Protocol
 
@@ -7,29 +7,29 @@ from zkconsumer.status.reading.values import ClusterRead
 
 
 class ClusterSource(Protocol):
-    """``ZookeeperSource`` and ``BrokerSource`` are the two that there are.
+    """The source of brokers and topics: ``ZookeeperSource`` or ``BrokerSource``.
 
     Thread: one reads at a time; ``close``: any.
     """
 
     @property
     def part(self) -> str:
-        """What can't be read where this can't, in plain words."""
+        """The part that fails if this can't be read, in plain words."""
         ...
 
     @property
     def requested(self) -> str:
-        """Who was silent where no response came in time."""
+        """The addressee that did not respond in time."""
         ...
 
     def read(self, deadline: Deadline) -> ClusterRead:
-        """Ask, until the deadline.
+        """Read until the deadline.
 
         Raises:
-            ZkConsumerError: nobody answers in a way that can be used.
+            ZkConsumerError: no usable response.
         """
         ...
 
     def close(self) -> None:
-        """Break off what is under way. Idempotent."""
+        """Interrupt a running read. Idempotent."""
         ...

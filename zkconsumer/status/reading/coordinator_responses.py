@@ -1,4 +1,4 @@
-"""What coordinators say about groups and their offsets, as a group's status. Pure."""
+"""Converts coordinators' responses about groups and offsets to statuses. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -20,19 +20,19 @@ from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribedMe
 from zkconsumer.wire.messages.list_groups import ListedGroup
 
 CONSUMER_PROTOCOL: Final = "consumer"
-"""The protocol type of groups that read topics; "" is one that only stores offsets."""
+"""The protocol type of groups of consumers; "" is a group that only stores offsets."""
 
 _CLASSIC: Final = frozenset({"", "classic"})
-"""What ListGroups calls groups that DescribeGroups describes; before 3.8 it calls them nothing."""
+"""The group types in ListGroups that DescribeGroups describes; "" before 3.8."""
 
 DEAD: Final = "Dead"
-"""The state of a group that its coordinator does not know (any more)."""
+"""The state of a group that its coordinator does not know."""
 
 
 def is_described(group: ListedGroup) -> bool:
-    """Return whether DescribeGroups says more of a group than the list does.
+    """Return whether DescribeGroups has details of a listed group.
 
-    A group whose coordinator shares out (KIP-848) is as good as dead for it.
+    For a group with server-side assignment (KIP-848) it reports ``Dead``.
     """
     return group.protocol_type == CONSUMER_PROTOCOL and group.type.lower() in _CLASSIC
 
@@ -43,7 +43,7 @@ def is_reconciled(group: ListedGroup) -> bool:
 
 
 def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
-    """Return a group of which no more is known than that it is there."""
+    """Return the status of a group that is only listed."""
     return GroupStatus(
         group_id=group.group_id,
         kind=GroupKind.COORDINATOR,
@@ -58,14 +58,14 @@ def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> Grou
 
 
 def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
-    """Return a group as its coordinator describes it, without its offsets."""
+    """Return the status of a described group, without its offsets."""
     if group.error_code:
         return _undescribed(group.group_id, group.error_code, coordinator, seen_ms)
     foreign = _foreign(group.protocol_type)
     owners: dict[TopicPartition, str] = {}
     members: list[MemberStatus] = []
-    for one in sorted(group.members, key=lambda member: member.member_id):
-        member, owned = _member(one, group.protocol, is_consumer=not foreign)
+    for candidate in sorted(group.members, key=lambda member: member.member_id):
+        member, owned = _member(candidate, group.protocol, is_consumer=not foreign)
         members.append(member)
         owners |= dict.fromkeys(owned, member.member_id)
     return GroupStatus(
@@ -83,30 +83,30 @@ def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -
 
 
 def reconciled_status(group: ReconciledGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
-    """Return a group whose coordinator shares out, as that describes it, without its offsets.
+    """Return the status of a group with server-side assignment, without its offsets.
 
-    Who owns what is what members have now, which may be less than they shall have.
+    Its owners are the members' current assignments, which may be less than the target.
     """
     if group.error_code:
         return _undescribed(group.group_id, group.error_code, coordinator, seen_ms)
     owners: dict[TopicPartition, str] = {}
     members: list[MemberStatus] = []
-    for one in sorted(group.members, key=lambda member: member.member_id):
+    for candidate in sorted(group.members, key=lambda member: member.member_id):
         owned = [
             TopicPartition(of_topic.topic_name, number)
-            for of_topic in one.assignment.topic_partitions
+            for of_topic in candidate.assignment.topic_partitions
             for number in of_topic.partitions
         ]
-        owners |= dict.fromkeys(owned, one.member_id)
-        # A regular expression is the coordinator's to read: what it gave by it is what is known.
-        topics = {*one.subscribed_topic_names, *(tp.topic for tp in owned)}
+        owners |= dict.fromkeys(owned, candidate.member_id)
+        # A regex is matched by the coordinator: its assignment is all that is known.
+        topics = {*candidate.subscribed_topic_names, *(tp.topic for tp in owned)}
         members.append(
             MemberStatus(
-                member_id=one.member_id,
-                host=one.client_host.removeprefix("/") or None,
-                client_id=one.client_id,
+                member_id=candidate.member_id,
+                host=candidate.client_host.removeprefix("/") or None,
+                client_id=candidate.client_id,
                 streams=dict.fromkeys(sorted(topics), 1),
-                instance_id=one.instance_id,
+                instance_id=candidate.instance_id,
                 assignor=group.assignor_name or None,
             )
         )
@@ -123,7 +123,7 @@ def reconciled_status(group: ReconciledGroup, coordinator: Broker, seen_ms: int)
 
 
 def _undescribed(group_id: str, code: int, coordinator: Broker, seen_ms: int) -> GroupStatus:
-    """Return a group that its coordinator knows, and does not describe."""
+    """Return the status of a group that its coordinator knows, and does not describe."""
     return GroupStatus(
         group_id=group_id,
         kind=GroupKind.COORDINATOR,
@@ -139,23 +139,23 @@ def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, Commit
     found: dict[TopicPartition, CommittedOffset | str] = {
         tp: f"its offset in Kafka: {read.reason(tp)}" for tp in read.codes
     }
-    for tp, it in read.found.items():
-        if it is not None:
-            found[tp] = CommittedOffset(it.offset, "kafka", seen_ms, it.metadata)
+    for tp, offset in read.found.items():
+        if offset is not None:
+            found[tp] = CommittedOffset(offset.offset, "kafka", seen_ms, offset.metadata)
     return found
 
 
 def read_partitions(group: GroupStatus, topics: Mapping[str, Sequence[int]]) -> set[TopicPartition]:
-    """Return the partitions that a group's members read, own, or that have an offset."""
+    """Return the partitions that a group's members read or own, or that have an offset."""
     read = {topic for member in group.members for topic in member.streams}
     return {
         *(TopicPartition(topic, number) for topic in read for number in topics.get(topic, ())),
-        *(one.topic_partition for one in group.partitions),
+        *(partition.topic_partition for partition in group.partitions),
     }
 
 
 def _unlike(group: ListedGroup) -> tuple[str, ...]:
-    """Return what is said of a group that is known by the list alone."""
+    """Return the problems of a group that is only listed."""
     if group.type.lower() in _CLASSIC:
         return _foreign(group.protocol_type)
     return (
@@ -178,7 +178,7 @@ def _member(
     problem: str | None = None
     if is_consumer:
         try:
-            # Where the group is not stable the coordinator keeps both to itself.
+            # Unless the group is stable the coordinator omits both.
             if member.metadata:
                 topics = decode_subscription(member.metadata)[1].topics
             owned = [

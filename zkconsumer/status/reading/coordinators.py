@@ -1,9 +1,9 @@
-"""Asks the brokers which groups they coordinate, who is in them, and what they have committed.
+"""Reads groups, their members and offsets from the coordinators.
 
-A group is coordinated by whoever lists it, so nobody has to be looked up for that. Groups that
-ZooKeeper keeps together are in no list; who keeps offsets of theirs is asked for by name. That
-question makes the cluster create its offsets topic where there is none, so it must not be asked
-before the topic is there. Source: Kafka 0.9.0.1 ``GroupCoordinator``, ``AdminClient``; KIP-88.
+A group is coordinated by the broker that lists it, so no lookup is needed. Groups in ZooKeeper are
+in no list; the coordinator of their offsets is looked up by name. That request makes the cluster
+create its offsets topic if there is none, so it must not be sent before the topic exists. Source:
+Kafka 0.9.0.1 ``GroupCoordinator``, ``AdminClient``; KIP-88.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -39,14 +39,14 @@ from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-"""Where coordinators keep offsets."""
+"""The topic in which coordinators store offsets."""
 
 _DESCRIBED_AT_ONCE: Final = 100
 _LISTS_NOTHING: Final = (
     "it is older than Kafka 0.9 and lists no groups: only ZooKeeper knows them, give that"
 )
 _NO_SUCH_GROUP: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
-"""Of a group that is not there; or of any where the cluster knows no such groups."""
+"""The error codes of an absent group, or of a cluster without such groups."""
 _OF_THE_GROUP: Final = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -58,13 +58,13 @@ _OF_THE_GROUP: Final = frozenset(
 
 
 class CoordinatorReader:
-    """Thread: any.
+    """Reads from coordinators. Thread: any.
 
     Args:
-        brokers: asks.
-        clock: when things were seen.
-        must_list: whether a broker that can't list groups is one that did not answer: where nobody
-            else knows any.
+        brokers: sends the requests.
+        clock: for the times of reading.
+        must_list: whether a broker that can't list groups counts as not responding: if there is no
+            other source of groups.
     """
 
     def __init__(self, brokers: BrokerRound, clock: Clock, *, must_list: bool = False) -> None:
@@ -73,7 +73,7 @@ class CoordinatorReader:
         self._clock = clock
 
     def read_groups(self, brokers: Collection[Broker], deadline: Deadline) -> CoordinatorsRead:
-        """Ask every broker for the groups that it coordinates, and who is in them."""
+        """Read the groups that each broker coordinates, with their members."""
 
         def request(connection: NegotiatedConnection) -> list[GroupStatus]:
             return list(self._groups_of(connection, deadline))
@@ -86,11 +86,12 @@ class CoordinatorReader:
                 failures[broker.id] = response.reason
                 continue
             for group in response:
-                # One that has just moved may be listed by both: who has its members knows more.
+                # A group that has just moved may be listed by both: the one with its members is
+                # right.
                 known = groups.get(group.group_id)
                 if known is None or len(known.members) < len(group.members):
                     groups[group.group_id] = group
-        responding = frozenset(one.id for one in brokers) - failures.keys()
+        responding = frozenset(broker.id for broker in brokers) - failures.keys()
         return CoordinatorsRead(groups=groups, responding=responding, failures=failures)
 
     def find(
@@ -98,11 +99,11 @@ class CoordinatorReader:
     ) -> dict[str, Broker | str]:
         """Who keeps these groups' offsets, or why that is not known; asks one broker for all.
 
-        Only to be called when the offsets topic is there.
+        Only to be called if the offsets topic exists.
         """
 
         def request(connection: NegotiatedConnection) -> dict[str, Broker | str]:
-            return {one: _find(connection, one, deadline) for one in group_ids}
+            return {group_id: _find(connection, group_id, deadline) for group_id in group_ids}
 
         if not group_ids:
             return {}
@@ -121,12 +122,12 @@ class CoordinatorReader:
         wanted: Mapping[Broker, Mapping[str, Collection[TopicPartition]]],
         deadline: Deadline,
     ) -> OffsetsRead:
-        """Ask coordinators what their groups have committed.
+        """Read the committed offsets of groups from their coordinators.
 
         Args:
-            wanted: the groups of each coordinator, and the partitions to ask for where it can't be
-                asked for all that there are (before 0.10.2).
-            deadline: until when.
+            wanted: the groups of each coordinator, and the partitions to request if it can't return
+                all (before 0.10.2).
+            deadline: the time limit.
         """
         lookups = {
             broker: self.offsets_request(groups, deadline) for broker, groups in wanted.items()
@@ -163,7 +164,7 @@ class CoordinatorReader:
                     seen_ms = self._clock.wall_ms()
                     status = described_status(group, connection.broker, seen_ms)
                     found[group.group_id] = status
-            # Gone, or of those that are described in another way.
+            # Gone, or of a kind that is described by another API.
             missing = [name for name, group in found.items() if group is None]
             return found | self._reconciled_again(connection, missing, deadline)
 
@@ -215,12 +216,12 @@ class CoordinatorReader:
         listed = connection.call(ListGroupsRequest(), timeout_ms=max(1, deadline.left_ms))
         _check(listed.error_code, "ListGroups", connection.broker)
         seen_ms = self._clock.wall_ms()
-        readers = {one.group_id: one for one in listed.groups if is_described(one)}
+        readers = {group.group_id: group for group in listed.groups if is_described(group)}
         has_other = connection.versions.has(ApiKey.CONSUMER_GROUP_DESCRIBE)
-        others = {one.group_id for one in listed.groups if has_other and is_reconciled(one)}
-        for one in listed.groups:
-            if one.group_id not in readers and one.group_id not in others:
-                yield listed_status(one, connection.broker, seen_ms)
+        others = {group.group_id for group in listed.groups if has_other and is_reconciled(group)}
+        for group_status in listed.groups:
+            if group_status.group_id not in readers and group_status.group_id not in others:
+                yield listed_status(group_status, connection.broker, seen_ms)
         for other in self._reconciled(connection, sorted(others), deadline):
             if other.error_code not in _NO_SUCH_GROUP:
                 yield reconciled_status(other, connection.broker, self._clock.wall_ms())
@@ -248,7 +249,7 @@ class CoordinatorReader:
         partitions: Collection[TopicPartition],
         deadline: Deadline,
     ) -> GroupOffsets | int:
-        """Return what it has committed, or the error code that stands for all of it."""
+        """Return the committed offsets of a group, or the error code of the whole request."""
         version = connection.version_of(OffsetFetchRequest, at_least=wire.IN_KAFKA_SINCE)
         asks_for_all = version >= wire.ALL_AT_ONCE_SINCE
         if not asks_for_all and not partitions:
@@ -261,9 +262,9 @@ class CoordinatorReader:
             at_least=version,
             at_most=version,
         )
-        # Before 0.10.2, what was stored for a topic that is gone, or never was, is answered so.
+        # Before 0.10.2, an offset of a topic that does not exist is answered like this.
         read = wire.positions(response, unknown_is_none=True)
-        # And what is wrong with the whole group stands in each of its partitions.
+        # And an error of the whole group is repeated in each of its partitions.
         codes = set(read.codes.values())
         if not asks_for_all and not read.found and len(codes) == 1 and codes <= _OF_THE_GROUP:
             return codes.pop()

@@ -1,4 +1,4 @@
-"""The time that one part of a snapshot may take."""
+"""The deadline for one part of a snapshot."""
 
 from zkconsumer.clock import Clock
 
@@ -7,8 +7,8 @@ class Deadline:
     """A point in time. Thread: any.
 
     Args:
-        clock: that it is measured by.
-        limit_ms: how far away it is.
+        clock: the clock that it refers to.
+        limit_ms: its distance from now.
     """
 
     def __init__(self, clock: Clock, limit_ms: int) -> None:
@@ -18,10 +18,10 @@ class Deadline:
 
     @property
     def left_ms(self) -> int:
-        """What is left; 0 when it is over."""
+        """Return the remaining time; 0 when it is over."""
         return max(0, self._at_ms - self._clock.now_ms())
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left."""
+        """Whether no time is left."""
         return self.left_ms == 0

@@ -1,9 +1,9 @@
-"""What lies in many folders of ZooKeeper, without reading again what can't have changed.
+"""Reads the children of many nodes, without reading again what can't have changed.
 
-ZooKeeper counts how often a child of a node came or went. As long as that count is what it was, the
-folder has the same children; and where children are made once and never written to again, as owner
-nodes are, they also hold the same. One look at the folder so stands for all that is in it. A tool
-that writes into an owner node goes unnoticed until the memory of it is too old.
+ZooKeeper counts the creations and deletions of a node's children. While that count is unchanged,
+the node has the same children; and where children are created once and never written again, as
+owner nodes are, they also have the same data. So one stat stands for all children. A tool that
+writes into an owner node goes unnoticed until the cached data expires.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ from zkconsumer.status.reading.read_nodes import Read, Unreadable
 from zkconsumer.zk.store import ZNode, ZNodeStat
 
 NODES_MAX_AGE_MS: Final = 60_000
-"""How long nodes are believed to hold the same."""
+"""How long the data of nodes is cached."""
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class _Folder:
     nodes_at_ms: int | None = None
 
     def holds(self, stat: ZNodeStat) -> bool:
-        """Return whether no child has come or gone."""
+        """Return whether no child was created or deleted."""
         return (stat.czxid, stat.child_changes, stat.pzxid) == (
             self.stat.czxid,
             self.stat.child_changes,
@@ -35,10 +35,10 @@ class _Folder:
 
 
 class FolderMemory:
-    """Thread: one at a time.
+    """A cache of the children of nodes. Thread: one at a time.
 
     Args:
-        nodes_max_age_ms: how long nodes are believed to hold the same.
+        nodes_max_age_ms: how long the data of nodes is cached.
     """
 
     def __init__(self, nodes_max_age_ms: int = NODES_MAX_AGE_MS) -> None:
@@ -48,10 +48,10 @@ class FolderMemory:
     def names(
         self, batches: NodeBatches, paths: Sequence[str]
     ) -> dict[str, Sequence[str] | Unreadable]:
-        """Return the names in each folder; nothing for one that does not exist.
+        """Return the names of the children of each node; empty for an absent node.
 
         Raises:
-            RegistryError: ZooKeeper does not answer.
+            RegistryError: ZooKeeper does not respond.
         """
         found: dict[str, Sequence[str] | Unreadable] = {}
         changed: dict[str, ZNodeStat] = {}
@@ -64,7 +64,7 @@ class FolderMemory:
             elif known is not None and known.holds(stat):
                 found[path] = known.names
             else:
-                # What changes between this look and the list shows in the next look.
+                # A change between this stat and the list shows at the next stat.
                 changed[path] = stat
         for path, names in zip(changed, batches.children(list(changed)), strict=True):
             self._folders.pop(path, None)
@@ -81,15 +81,15 @@ class FolderMemory:
         """What lies in each folder that ``names`` has just told of, by name, written once as it is.
 
         Args:
-            batches: reads.
-            paths: of folders.
-            now_ms: the time, by whatever clock.
+            batches: reads nodes.
+            paths: of the parent nodes.
+            now_ms: the time, by any clock.
 
         Raises:
-            RegistryError: ZooKeeper does not answer.
+            RegistryError: ZooKeeper does not respond.
         """
         folders = {path: self._folders[path] for path in paths if path in self._folders}
-        stale = {path: one for path, one in folders.items() if self._is_stale(one, now_ms)}
+        stale = {path: folder for path, folder in folders.items() if self._is_stale(folder, now_ms)}
         requested = [f"{path}/{name}" for path, folder in stale.items() for name in folder.names]
         responses = iter(batches.get(requested))
         fresh: dict[str, dict[str, Read[ZNode]]] = {}
@@ -99,10 +99,10 @@ class FolderMemory:
             known = {name: node for name, node in read.items() if isinstance(node, ZNode)}
             if len(known) == len(read):
                 folder.nodes, folder.nodes_at_ms = known, now_ms
-        return {path: fresh.get(path, {**one.nodes}) for path, one in folders.items()}
+        return {path: fresh.get(path, {**folder.nodes}) for path, folder in folders.items()}
 
     def forget_all_but(self, roots: Collection[str]) -> None:
-        """Forget what lies below none of these."""
+        """Drop the cache of everything that is not below these roots."""
         starts = tuple(f"{root}/" for root in roots)
         gone = [path for path in self._folders if not path.startswith(starts)]
         for path in gone:

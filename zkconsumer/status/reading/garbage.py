@@ -1,4 +1,4 @@
-"""Keeps Python's search for cyclic garbage from a reading."""
+"""Suspends Python's cyclic garbage collection while a cluster is read."""
 
 import gc
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Let the collector rest while the block runs; whoever switched it off keeps it so.
+    """Suspend the garbage collector while the block runs, unless it is off already.
 
-    A snapshot is made of values without cycles, by the hundred thousand, and after each few hundred
-    of them the collector goes through those that are there already: a fifth of the time that a
-    large cluster takes. Cycles that others leave meanwhile wait for the end of the block.
+    A snapshot consists of values without cycles, by the hundred thousand, and after every few
+    hundred of them the collector would traverse the others: a fifth of the time that a large
+    cluster takes. Cycles elsewhere are collected after the block.
     """
     was_on = gc.isenabled()
     gc.disable()

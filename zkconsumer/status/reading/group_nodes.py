@@ -1,4 +1,4 @@
-"""What the nodes of a ZooKeeper group say, as a group's status. Pure."""
+"""Converts the nodes of a ZooKeeper group to a status. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,14 +34,14 @@ ByName: TypeAlias = Mapping[str, Read[ZNode]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupNodes:
-    """All nodes of a group, as they were read.
+    """All nodes of a group, as read.
 
     Attributes:
         members: by consumer id.
-        owners: by topic and by the name of the node, which should be a partition's number.
-        offsets: the same.
+        owners: by topic and by the name of the node, which should be a partition number.
+        offsets: likewise.
         problems: what could not even be listed.
-        listed: whether all members and owners could be.
+        listed: whether all members and owners could be listed.
     """
 
     members: ByName
@@ -52,7 +52,7 @@ class GroupNodes:
 
     @property
     def unread(self) -> list[str]:
-        """Why members and owners that were listed could not be read."""
+        """Return why listed members and owners could not be read."""
         owners = (node for by_name in self.owners.values() for node in by_name.values())
         nodes = (*self.members.values(), *owners)
         return [node.reason for node in nodes if isinstance(node, Unreadable)]
@@ -61,18 +61,18 @@ class GroupNodes:
 def group_status(
     group_id: str, nodes: GroupNodes, topics: Mapping[str, Sequence[int]], seen_ms: int
 ) -> GroupStatus:
-    """Return the group, its state aside, and without what logs and coordinators know.
+    """Return the group's status, except its state, log ends and offsets in Kafka.
 
     Args:
         group_id: its id.
-        nodes: what was read.
-        topics: the partitions of every topic there is.
-        seen_ms: when it was read.
+        nodes: its nodes.
+        topics: the partitions of every existing topic.
+        seen_ms: when they were read.
     """
     members = tuple(
         _member(group_id, consumer_id, node, topics)
         for consumer_id, node in sorted(nodes.members.items())
-        if node is not None  # it left between the list and the read
+        if node is not None  # deleted between the list and the read
     )
     owners, strange_owners = _by_partition(nodes.owners, "owner")
     offsets, strange_offsets = _by_partition(nodes.offsets, "offset")
@@ -148,7 +148,7 @@ def _streams(
 
 
 def _described(unread: Sequence[str]) -> list[str]:
-    """That not all was read; each reason stands where it belongs, too."""
+    """Return problems that summarize what could not be read; the reasons are in place, too."""
     if not unread:
         return []
     more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
@@ -183,7 +183,7 @@ def _partition(
         value = parse_offset(offset.data)
         if isinstance(value, Malformed):
             problems.append(f"its offset node: {value.reason}")
-        elif value >= 0:  # tools leave -1, which means none
+        elif value >= 0:  # tools leave -1 for no offset
             committed = (CommittedOffset(value, "zookeeper", seen_ms, "", offset.mtime_ms),)
     if isinstance(owner, Unreadable):
         problems.append(owner.reason)

@@ -1,7 +1,7 @@
-"""Reads a few groups again, each server once: what pages that are open want every second.
+"""Reads a few groups again, with one connection per server: every second, for open pages.
 
-ZooKeeper and the brokers are asked at the same time. A broker gets all its questions one after the
-other over one connection of its own, so that a look does not wait for a reading of everything.
+ZooKeeper and the brokers are queried at the same time. A broker receives all requests over one
+connection of its own, so that this does not wait for a full read.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -26,11 +26,11 @@ from zkconsumer.zk.store import ZkStore
 
 @dataclass(slots=True)
 class BrokerTask:
-    """What to ask of one broker.
+    """The requests to one broker.
 
     Attributes:
-        describe: the groups that it coordinates.
-        offsets: the groups whose offsets it keeps, and the partitions to ask for.
+        describe: the groups to describe, which it coordinates.
+        offsets: the groups whose offsets it stores, and the partitions to request.
         logs: the partitions that it leads.
     """
 
@@ -41,12 +41,12 @@ class BrokerTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan:
-    """What to ask whom.
+    """Which servers to query for what.
 
     Attributes:
-        in_zookeeper: the groups to read there.
-        errands: of the brokers.
-        topics: the partitions of every topic, for what members subscribe to.
+        in_zookeeper: the groups to read from ZooKeeper.
+        errands: the tasks of the brokers.
+        topics: the partitions of every topic, to expand subscriptions.
     """
 
     in_zookeeper: tuple[str, ...]
@@ -56,7 +56,7 @@ class ReadPlan:
 
 @dataclass(slots=True)
 class _BrokerReport:
-    """What a broker said."""
+    """The responses of a broker."""
 
     groups: Mapping[str, GroupStatus | str | None] = field(default_factory=dict)
     offsets: Mapping[str, GroupOffsets | int] = field(default_factory=dict)
@@ -65,21 +65,21 @@ class _BrokerReport:
 
 @dataclass(frozen=True, slots=True)
 class _InZookeeper:
-    """What ZooKeeper said, and of which groups."""
+    """The groups read from ZooKeeper, and which were requested."""
 
     names: frozenset[str]
     read: GroupsRead
 
 
 def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Broker]) -> ReadPlan:
-    """Whom to ask about some groups, by what is known of the cluster (pure).
+    """Plan the queries for some groups, by what is known of the cluster (pure).
 
-    Kafka is asked for offsets of a ZooKeeper group only if it was known to have some.
+    A ZooKeeper group's offsets are requested from Kafka only if it was known to have some.
 
     Args:
-        kept: what is known.
+        kept: what is known of the cluster.
         keys: of the groups.
-        answering: the brokers that answered lately, by id; the others are not waited for.
+        answering: the brokers that responded lately, by id; others are not waited for.
     """
     topics = kept.partition_ids() or {}
     errands: dict[Broker, BrokerTask] = {}
@@ -89,39 +89,39 @@ def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Br
             continue
         errands.setdefault(group.coordinator, BrokerTask()).describe.append(group.group_id)
     keeping = {
-        one.group_id
-        for one in known
-        if one.kind is GroupKind.COORDINATOR or kept.offsets.get(one.group_id)
+        group.group_id
+        for group in known
+        if group.kind is GroupKind.COORDINATOR or kept.offsets.get(group.group_id)
     }
     for broker, groups in offset_requests(kept, sorted(keeping), topics).items():
         errands.setdefault(broker, BrokerTask()).offsets = groups
     leaders = kept.leaders(answering)
-    read = {one.topic_partition for group in known for one in group.partitions}
-    # What nobody owns is known by its offsets alone.
+    read = {partition.topic_partition for group in known for partition in group.partitions}
+    # Unowned partitions are known by their offsets alone.
     read |= {tp for group in known for tp in kept.offsets.get(group.group_id, ())}
     for tp in sorted(read):
         if tp in leaders:
             errands.setdefault(leaders[tp], BrokerTask()).logs.append(tp)
     return ReadPlan(
-        in_zookeeper=tuple(one.group_id for one in keys if one.kind is GroupKind.ZOOKEEPER),
-        errands={one: it for one, it in errands.items() if one.id in answering},
+        in_zookeeper=tuple(key.group_id for key in keys if key.kind is GroupKind.ZOOKEEPER),
+        errands={broker: task for broker, task in errands.items() if broker.id in answering},
         topics=topics,
     )
 
 
 class CoordinatorGroupReader:
-    """Thread: one at a time, but for ``close``.
+    """Reads some groups again. Thread: one at a time, except ``close``.
 
     Args:
-        store: the way to ZooKeeper; None: no group of it is looked at.
-        dialer: the way to the brokers.
+        store: the connection to ZooKeeper; None: no ZooKeeper groups are read.
+        dialer: connects to the brokers.
         clock: for deadlines and ages.
     """
 
     def __init__(self, store: ZkStore | None, dialer: BrokerDialer, clock: Clock) -> None:
         self._clock = clock
         self._scope = ThreadScope("status-look", clock=clock)
-        # Groups that somebody looks at are read whole, so that no write goes unnoticed.
+        # These groups are read in full, so that no write goes unnoticed.
         self._groups = None if store is None else ZookeeperGroups(store, clock, owners_max_age_ms=0)
         self._part: Part[_InZookeeper] = Part("groups", self._scope)
         self._brokers = BrokerRound(dialer, clock)
@@ -129,7 +129,7 @@ class CoordinatorGroupReader:
         self._coordinators = CoordinatorReader(self._brokers, clock)
 
     def look(self, plan: ReadPlan, deadline: Deadline) -> GroupReads:
-        """Ask all of them."""
+        """Run all queries."""
         groups = self._groups
         if plan.in_zookeeper and groups is not None:
             self._part.start(lambda: _read(groups, plan, deadline))
@@ -145,7 +145,7 @@ class CoordinatorGroupReader:
         return found.on_snapshot()
 
     def close(self, timeout_ms: int) -> None:
-        """Break off what is under way. Idempotent. Thread: any."""
+        """Interrupt running queries. Idempotent. Thread: any."""
         self._brokers.close(timeout_ms)
         self._scope.close(timeout_ms)
 
@@ -158,7 +158,7 @@ class CoordinatorGroupReader:
             if task.offsets:
                 fetch = self._coordinators.offsets_request(task.offsets, deadline)
                 message.offsets = fetch(connection)
-            # The last, so that no commit is seen that is beyond it.
+            # Last, so that no commit is seen beyond the log end.
             if task.logs:
                 message.logs = self._logs.lookup(task.logs, deadline)(connection)
             return message
@@ -172,7 +172,7 @@ def _read(groups: ZookeeperGroups, plan: ReadPlan, deadline: Deadline) -> _InZoo
 
 
 class _CollectedGroups:
-    """Collects what is told."""
+    """Collects the results."""
 
     def __init__(self) -> None:
         self._groups: dict[GroupKey, GroupStatus | None] = {}
@@ -181,7 +181,7 @@ class _CollectedGroups:
         self._failures: dict[str, str] = {}
 
     def take(self, task: BrokerTask, response: _BrokerReport | Unanswered) -> None:
-        """A broker answered, or did not."""
+        """Record the response of a broker, or its absence."""
         if isinstance(response, Unanswered):
             self._fail((*task.describe, *task.offsets), response.reason)
             self._logs |= dict.fromkeys(task.logs, response.reason)
@@ -199,7 +199,7 @@ class _CollectedGroups:
         self._logs |= response.logs
 
     def take_zookeeper(self, names: Collection[str], response: _InZookeeper | Unanswered) -> None:
-        """ZooKeeper answered, or did not; a response can be to an earlier question."""
+        """Record ZooKeeper's response or its absence; it may belong to an earlier request."""
         if isinstance(response, Unanswered):
             self._fail(names, response.reason)
             return
@@ -209,7 +209,7 @@ class _CollectedGroups:
         self._fail(late, "ZooKeeper has only now answered the question before")
 
     def on_snapshot(self) -> GroupReads:
-        """Return all of it."""
+        """Return the collected results."""
         return GroupReads(
             groups=self._groups, offsets=self._offsets, logs=self._logs, failures=self._failures
         )

@@ -1,7 +1,7 @@
-"""What is known of a cluster: the last good value of each part, and what fails since when. Pure.
+"""The last known state of a cluster's parts, and their failures. Pure.
 
-A part that could not be read leaves what was known of it as it was: every value says itself when
-it was seen. What is surely gone (a topic, a group, by the word of who lists them) goes.
+A part that could not be read keeps its last state: every value has the time of its reading. What is
+known to be gone (a topic or group that is no longer listed) is dropped.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -34,18 +34,18 @@ from zkconsumer.zk.absence import NoBrokers
 CLUSTER_PART: Final = "brokers and topics in ZooKeeper"
 CLUSTER_PART_ALONE: Final = "brokers and topics"
 CLUSTER_PARTS: Final = frozenset({CLUSTER_PART, CLUSTER_PART_ALONE})
-"""What fails where not even the brokers are known: by ZooKeeper's word, or by their own."""
+"""The parts that fail if the brokers are unknown: read from ZooKeeper, or from brokers."""
 GROUPS_PART: Final = "groups in ZooKeeper"
 LOOK_PART: Final = "groups that were looked at again"
 
 _ABSENT_MS: Final = 600_000
-"""How long groups of a broker that went away are believed to be there still."""
+"""How long groups of a broker that went away are kept."""
 _LOOK_MS: Final = 10_000
-"""How long the failure of a look is shown that is not followed by another."""
+"""How long a failure of a partial read is shown if no other read follows."""
 
 
 class Failures:
-    """What fails, and since when."""
+    """The current failures, and since when."""
 
     def __init__(self) -> None:
         self._by_kind: dict[str, dict[str, PartFailure]] = {}
@@ -57,13 +57,13 @@ class Failures:
         now_ms: int,
         groups: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Replace what was known of one kind of parts.
+        """Replace the failures of one kind of parts.
 
         Args:
-            kind: names them for us alone.
-            reasons: why it failed, by part; whatever part is not among them does not fail.
+            kind: an internal name.
+            reasons: the current failures, by part; other parts do not fail.
             now_ms: the time.
-            groups: by part the group that alone it is about.
+            groups: the affected group, by part.
         """
         before = self._by_kind.get(kind, {})
         found = {
@@ -78,29 +78,29 @@ class Failures:
         self._by_kind = {**self._by_kind, kind: found}
 
     def all(self) -> tuple[PartFailure, ...]:
-        """Return all of them, those first that have lasted longest."""
-        found = [one for of_kind in self._by_kind.values() for one in of_kind.values()]
-        return tuple(sorted(found, key=lambda one: (one.since_ms, one.part)))
+        """Return all failures, the oldest first."""
+        found = [failure for of_kind in self._by_kind.values() for failure in of_kind.values()]
+        return tuple(sorted(found, key=lambda failure: (failure.since_ms, failure.part)))
 
 
 class Kept:
-    """The last good values. What is here is replaced, never changed, but for ``keepers``.
+    """The last known values. They are replaced, never changed, except ``keepers``.
 
     Args:
-        cluster_part: what fails where brokers and topics can't be read.
+        cluster_part: the part that fails if brokers and topics can't be read.
 
     Attributes:
-        brokers: that are registered.
-        no_brokers: why none is.
-        no_zookeeper: whether the cluster has no ZooKeeper; None where nobody told.
-        topics: all of them; None while they were never read.
-        zookeeper_groups: by id, their states aside.
-        coordinator_groups: the same.
-        offsets: what each group has committed to Kafka.
-        keepers: who keeps those offsets.
-        spans: of logs.
-        log_problems: why the span of a partition was not read the last time.
-        failures: what fails.
+        brokers: the registered brokers.
+        no_brokers: why there are none.
+        no_zookeeper: whether the cluster has no ZooKeeper; None if unknown.
+        topics: all of them; None before the first read.
+        zookeeper_groups: by id, without their states.
+        coordinator_groups: likewise.
+        offsets: the offsets in Kafka of each group.
+        keepers: the coordinators of those offsets.
+        spans: start and end of logs.
+        log_problems: why the last read of a partition's span failed.
+        failures: the current failures.
     """
 
     def __init__(self, cluster_part: str = CLUSTER_PART) -> None:
@@ -120,33 +120,37 @@ class Kept:
         self._last_read_ms = 0
 
     def take_cluster(self, read: ClusterRead, now_ms: int) -> None:
-        """Brokers and topics were read; or why there are no brokers."""
+        """Record brokers and topics, or why there are no brokers."""
         self.brokers, self.topics = read.brokers, read.topics
         self.no_brokers, self.no_zookeeper = read.no_brokers, read.no_zookeeper
-        there = {one.topic_partition for topic in read.topics for one in topic.partitions}
-        # Who makes a topic again under the old name gets a new log: what is older is not its.
+        there = {
+            partition.topic_partition for topic in read.topics for partition in topic.partitions
+        }
+        # A topic created again under the old name has a new log: older spans are not its.
         self.spans = {tp: span for tp, span in self.spans.items() if tp in there}
         self.log_problems = {tp: why for tp, why in self.log_problems.items() if tp in there}
         self.failures.note(self._cluster_part, {}, now_ms)
 
     def lose_cluster(self, reason: str, now_ms: int) -> None:
-        """They could not be read."""
+        """Record that they could not be read."""
         self.failures.note(self._cluster_part, {self._cluster_part: reason}, now_ms)
 
     def take_groups(self, read: GroupsRead, now_ms: int) -> None:
-        """Groups of ZooKeeper were read, or some of them."""
+        """Record ZooKeeper groups that were read."""
         known = {**self.zookeeper_groups, **read.groups}
-        self.zookeeper_groups = {name: one for name, one in known.items() if name in read.listed}
+        self.zookeeper_groups = {
+            name: offsets for name, offsets in known.items() if name in read.listed
+        }
         self.failures.note(
             GROUPS_PART, {} if read.failure is None else {GROUPS_PART: read.failure}, now_ms
         )
 
     def lose_groups(self, reason: str, now_ms: int) -> None:
-        """They could not be read."""
+        """Record that they could not be read."""
         self.failures.note(GROUPS_PART, {GROUPS_PART: reason}, now_ms)
 
     def take_logs(self, read: LogsRead, now_ms: int) -> None:
-        """Leaders were asked for the ends of their logs."""
+        """Record the ends of logs."""
         known = self.spans
         self.spans = {
             **known,
@@ -159,15 +163,15 @@ class Kept:
         self.log_problems = dict(read.problems)
         self.failures.note(
             "logs",
-            {f"log ends of broker {one}": reason for one, reason in read.failures.items()},
+            {f"log ends of broker {failure}": reason for failure, reason in read.failures.items()},
             now_ms,
         )
 
     def take_coordinators(self, read: CoordinatorsRead, now_ms: int) -> None:
-        """Brokers were asked for their groups.
+        """Record the coordinators' groups.
 
-        Those of one that did not answer stay, and for a while those of one that is not even
-        registered any more: it may just be restarting; if not, others will coordinate them.
+        Groups of a broker that did not respond are kept, and for a while those of one that is no
+        longer registered: it may just be restarting; if not, others will coordinate them.
         """
         failures = dict(read.failures)
         silent: dict[str, GroupStatus] = {}
@@ -183,20 +187,20 @@ class Kept:
         self.coordinator_groups = {**silent, **read.groups}
         self.failures.note(
             "coordinators",
-            {f"groups of broker {one}": reason for one, reason in failures.items()},
+            {f"groups of broker {failure}": reason for failure, reason in failures.items()},
             now_ms,
         )
 
     def take_offsets(self, read: OffsetsRead, now_ms: int) -> None:
-        """Coordinators were asked for offsets; ``now_ms`` is when that began."""
+        """Record offsets in Kafka; ``now_ms`` is when reading them began."""
         groups = self.zookeeper_groups.keys() | self.coordinator_groups.keys()
         known = {**self.offsets, **_newer_offsets(read.offsets, self.offsets, now_ms)}
-        self.offsets = {name: one for name, one in known.items() if name in groups}
-        self._unmoved = {name: one for name, one in self._unmoved.items() if name in groups}
+        self.offsets = {name: offsets for name, offsets in known.items() if name in groups}
+        self._unmoved = {name: unmoved for name, unmoved in self._unmoved.items() if name in groups}
         self._note_unmoved(read.offsets, now_ms)
         self.keepers = {
-            name: one
-            for name, one in self.keepers.items()
+            name: broker
+            for name, broker in self.keepers.items()
             if name in groups and name not in read.moved
         }
         parts = {f"offsets of group {name} in Kafka": name for name in read.failures}
@@ -204,7 +208,7 @@ class Kept:
         self.failures.note("offsets", reasons, now_ms, parts)
 
     def take_look(self, read: GroupReads, now_ms: int) -> None:
-        """Some groups were read again."""
+        """Record groups that were read again."""
         groups = (self.zookeeper_groups, self.coordinator_groups)
         self.zookeeper_groups, self.coordinator_groups = (
             _covered(known, read.groups, kind)
@@ -214,10 +218,10 @@ class Kept:
         self._note_unmoved(read.offsets, now_ms)
         self.spans = {
             **self.spans,
-            **{tp: one for tp, one in read.logs.items() if isinstance(one, LogSpan)},
+            **{tp: span for tp, span in read.logs.items() if isinstance(span, LogSpan)},
         }
         problems = {tp: why for tp, why in self.log_problems.items() if tp not in read.logs}
-        problems |= {tp: one for tp, one in read.logs.items() if isinstance(one, str)}
+        problems |= {tp: log for tp, log in read.logs.items() if isinstance(log, str)}
         self.log_problems = problems
         parts = {f"group {name}, looked at again": name for name in read.failures}
         reasons = {part: read.failures[name] for part, name in parts.items()}
@@ -225,7 +229,7 @@ class Kept:
         self._last_read_ms = now_ms
 
     def unmoved_since_ms(self, name: str) -> int | None:
-        """Since when a group's offsets in Kafka were seen as they are, while it has no members."""
+        """Return since when the offsets in Kafka of a group without members are unchanged."""
         found = self._unmoved.get(name)
         return None if found is None else found[1]
 
@@ -236,7 +240,9 @@ class Kept:
                 self._unmoved.pop(name, None)
                 continue
             places = (
-                (tp, one.offset) for tp, one in offsets.items() if isinstance(one, CommittedOffset)
+                (tp, committed.offset)
+                for tp, committed in offsets.items()
+                if isinstance(committed, CommittedOffset)
             )
             mark = hash(frozenset(places))
             known = self._unmoved.get(name)
@@ -244,12 +250,12 @@ class Kept:
                 self._unmoved[name] = (mark, now_ms)
 
     def forget_look(self, now_ms: int) -> None:
-        """What a look failed at fails no more when nobody looks any more."""
+        """Drop failures of partial reads if no other read follows."""
         if not 0 <= now_ms - self._last_read_ms < _LOOK_MS:
             self.failures.note(LOOK_PART, {}, now_ms)
 
     def group(self, key: GroupKey) -> GroupStatus | None:
-        """Return what is known of a group."""
+        """Return the last known status of a group."""
         kinds = {
             GroupKind.ZOOKEEPER: self.zookeeper_groups,
             GroupKind.COORDINATOR: self.coordinator_groups,
@@ -261,50 +267,56 @@ class Kept:
         if self.topics is None:
             return None
         return {
-            topic.name: tuple(one.topic_partition.partition for one in topic.partitions)
+            topic.name: tuple(partition.topic_partition.partition for partition in topic.partitions)
             for topic in self.topics
         }
 
     def leaders(self, addresses: Mapping[int, Broker]) -> dict[TopicPartition, Broker]:
-        """Return who leads each partition that has a leader whose address is known."""
+        """Return the leader of each partition, if its address is known."""
         return {
-            one.topic_partition: addresses[one.leader]
+            partition.topic_partition: addresses[partition.leader]
             for topic in self.topics or ()
-            for one in topic.partitions
-            if one.leader is not None and one.leader in addresses
+            for partition in topic.partitions
+            if partition.leader is not None and partition.leader in addresses
         }
 
     def unasked(self, addresses: Mapping[int, Broker]) -> dict[TopicPartition, str]:
-        """Return why the leader of a partition that has one can't be asked, of the others."""
-        problems = {one.broker.id: one.problem for one in self.brokers}
+        """Return why leaders can't be queried, by partition."""
+        problems = {broker.broker.id: broker.problem for broker in self.brokers}
         return {
-            one.topic_partition: (
-                f"its leader, broker {one.leader}, can't be reached: {problems[one.leader]}"
-                if one.leader in problems
-                else f"its leader, broker {one.leader}, is not registered"
+            partition.topic_partition: (
+                f"its leader, broker {partition.leader}, can't be reached: "
+                f"{problems[partition.leader]}"
+                if partition.leader in problems
+                else f"its leader, broker {partition.leader}, is not registered"
             )
             for topic in self.topics or ()
-            for one in topic.partitions
-            if one.leader is not None and one.leader not in addresses
+            for partition in topic.partitions
+            if partition.leader is not None and partition.leader not in addresses
         }
 
 
 def _newer_offsets(
     read: Mapping[str, GroupOffsets], known: Mapping[str, GroupOffsets], began_ms: int
 ) -> dict[str, GroupOffsets]:
-    """Return what was read, but for groups whose offsets were looked at since that began.
+    """Return the offsets that were read, except of groups that were read again since that began.
 
     An offset that seemed to go back would be taken for a rewind.
     """
     return {
-        name: known[name] if _seen_ms(known.get(name, {})) > began_ms else one
-        for name, one in read.items()
+        name: known[name] if _seen_ms(known.get(name, {})) > began_ms else offsets
+        for name, offsets in read.items()
     }
 
 
 def _seen_ms(offsets: GroupOffsets) -> int:
     return max(
-        (one.seen_ms for one in offsets.values() if isinstance(one, CommittedOffset)), default=0
+        (
+            committed.seen_ms
+            for committed in offsets.values()
+            if isinstance(committed, CommittedOffset)
+        ),
+        default=0,
     )
 
 
@@ -320,7 +332,7 @@ def _covered(
 
 def registered_addresses(brokers: Sequence[BrokerStatus]) -> dict[int, Broker]:
     """The addresses that brokers registered, of those that did so in a way that can be used."""
-    return {one.broker.id: one.broker for one in brokers if one.broker.port > 0}
+    return {broker.broker.id: broker.broker for broker in brokers if broker.broker.port > 0}
 
 
 def offset_requests(
@@ -332,7 +344,9 @@ def offset_requests(
     may keep the offsets of some in ZooKeeper; or about all that there are, where none is known.
     """
     requested: dict[Broker, dict[str, Collection[TopicPartition]]] = {}
-    everything = [TopicPartition(topic, one) for topic, ids in partition_ids.items() for one in ids]
+    everything = [
+        TopicPartition(topic, group_id) for topic, ids in partition_ids.items() for group_id in ids
+    ]
     for name in groups:
         found = [kept.zookeeper_groups.get(name), kept.coordinator_groups.get(name)]
         known = [group for group in found if group is not None]
@@ -343,7 +357,9 @@ def offset_requests(
         partitions = {tp for group in known for tp in read_partitions(group, partition_ids)}
         topics = {tp.topic for tp in partitions}
         partitions |= {
-            TopicPartition(topic, one) for topic in topics for one in partition_ids.get(topic, ())
+            TopicPartition(topic, number)
+            for topic in topics
+            for number in partition_ids.get(topic, ())
         }
         requested.setdefault(metadata, {})[name] = sorted(partitions) or everything
     return requested

@@ -1,7 +1,7 @@
-"""Asks the leaders where their logs start and end: two requests a broker, all brokers at once.
+"""Reads log start and end offsets from the leaders: two requests per broker, all brokers at once.
 
-Nothing is tried twice: a partition whose leader moved meanwhile keeps its last value until the next
-reading. Source: Kafka 0.8.2.2 ``OffsetRequest``, Kafka 3.9 ``ListOffsetsRequest``.
+Nothing is retried: a partition whose leader moved meanwhile keeps its last value until the next
+read. Source: Kafka 0.8.2.2 ``OffsetRequest``, Kafka 3.9 ``ListOffsetsRequest``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ from zkconsumer.status.reading.values import LogSpan, LogsRead
 
 
 class LogReader:
-    """Thread: any.
+    """Reads the ends of logs. Thread: any.
 
     Args:
-        brokers: asks.
-        clock: when things were seen.
+        brokers: sends the requests.
+        clock: for the times of reading.
     """
 
     def __init__(self, brokers: BrokerRound, clock: Clock) -> None:
@@ -36,7 +36,7 @@ class LogReader:
         self._clock = clock
 
     def read(self, leaders: Mapping[TopicPartition, Broker], deadline: Deadline) -> LogsRead:
-        """Ask each leader about its partitions."""
+        """Query each leader about its partitions."""
         by_leader: dict[Broker, list[TopicPartition]] = {}
         for tp, leader in leaders.items():
             by_leader.setdefault(leader, []).append(tp)
@@ -51,17 +51,17 @@ class LogReader:
                 failures[leader.id] = reported.reason
                 problems |= dict.fromkeys(by_leader[leader], reported.reason)
                 continue
-            for tp, one in reported.items():
-                if isinstance(one, LogSpan):
-                    spans[tp] = one
+            for tp, span in reported.items():
+                if isinstance(span, LogSpan):
+                    spans[tp] = span
                 else:
-                    problems[tp] = f"{leader}: {one}"
+                    problems[tp] = f"{leader}: {span}"
         return LogsRead(spans=spans, problems=problems, failures=failures)
 
     def lookup(
         self, partitions: Sequence[TopicPartition], deadline: Deadline
     ) -> Question[dict[TopicPartition, LogSpan | str]]:
-        """Return what to ask the leader of these; its response: each log's span, or why not."""
+        """Return the query of a leader; its response: each log's span, or why not."""
 
         def request(connection: NegotiatedConnection) -> dict[TopicPartition, LogSpan | str]:
             starts = _request(connection, partitions, EARLIEST, deadline)
@@ -87,12 +87,12 @@ def _request(
 def _span(
     start: TimedOffset | int | None, end: TimedOffset | int | None, at_ms: int
 ) -> LogSpan | str:
-    for one in (start, end):
-        if one is None:
+    for bound in (start, end):
+        if bound is None:
             return "its answer leaves the partition out"
-        if isinstance(one, int):
-            return explained(one)
-        if one.offset < 0:
+        if isinstance(bound, int):
+            return explained(bound)
+        if bound.offset < 0:
             return "it tells no offset"
     if isinstance(start, TimedOffset) and isinstance(end, TimedOffset):
         return LogSpan(start.offset, end.offset, at_ms)

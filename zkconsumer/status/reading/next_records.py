@@ -1,8 +1,8 @@
-"""Finds out when the next record of each group was written: the exact lag in time.
+"""Reads the timestamps of the groups' next records: the exact lag in time.
 
-That a record is at an offset, and when it was written, does not change: each place of a log is
-asked about once, and groups that don't move cost nothing. Of more places than can be asked about at
-a time those that were asked about longest ago come first; meanwhile the growth of the log tells.
+The timestamp of a record at an offset does not change: each is read once, and groups that don't
+move cost nothing. If there are more than can be read at a time, those read longest ago come first;
+meanwhile the growth of the log gives an estimate.
 """
 
 import threading
@@ -24,18 +24,18 @@ from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.record_times import RecordTimes
 
 _AGAIN_MS: Final = 30_000
-"""How soon a log is asked again that told no time: mostly it has none."""
+"""How soon a log without timestamp is queried again: mostly it has none."""
 
 Placed: TypeAlias = tuple[TopicPartition, int]
 """A partition and an offset in it."""
 
 
 def partitions_of(group: GroupStatus) -> Iterator[Placed]:
-    """Yield where a group has something to read next that the log still has (pure)."""
-    for one in group.partitions:
-        offset = _next_offset(group.kind, one)
+    """Yield the next offsets of a group that the log still has (pure)."""
+    for partition in group.partitions:
+        offset = _next_offset(group.kind, partition)
         if offset is not None:
-            yield one.topic_partition, offset
+            yield partition.topic_partition, offset
 
 
 def _next_offset(kind: GroupKind, partition: GroupPartition) -> int | None:
@@ -48,14 +48,14 @@ def _next_offset(kind: GroupKind, partition: GroupPartition) -> int | None:
 
 
 class _LastRequest(NamedTuple):
-    """When a partition was asked last, and whether it told."""
+    """When a partition was last queried, and whether it had a timestamp."""
 
     at_ms: int
     reported: bool
 
 
 class TimesMemory:
-    """What is known of places in logs. Thread: any."""
+    """A cache of timestamps by offset. Thread: any."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -63,37 +63,43 @@ class TimesMemory:
         self._requested: dict[TopicPartition, _LastRequest] = {}
 
     def unknown(self, all_placed: Collection[Placed], now_ms: int, most: int) -> list[Placed]:
-        """Return what to ask about, at most so much, those first that were waited for longest."""
+        """Return up to ``most`` offsets to query, those waiting longest first."""
         with self._lock:
             waiting = [
-                one for one in all_placed if one not in self._written_ms and self._due(one, now_ms)
+                placed
+                for placed in all_placed
+                if placed not in self._written_ms and self._due(placed, now_ms)
             ]
             waiting.sort(
-                key=lambda one: self._requested.get(one[0], _LastRequest(-1, reported=True)).at_ms
+                key=lambda placed: (
+                    self._requested.get(placed[0], _LastRequest(-1, reported=True)).at_ms
+                )
             )
             return waiting[:most]
 
     def learn(
         self, requested: Collection[Placed], reported: Mapping[Placed, int], now_ms: int
     ) -> None:
-        """Note what was requested about, and what came of it: when each record was written."""
+        """Record the requested offsets, and the timestamps that were found."""
         with self._lock:
             self._written_ms.update(reported)
             for placed in requested:
                 self._requested[placed[0]] = _LastRequest(now_ms, placed in reported)
 
     def keep_only(self, all_placed: Collection[Placed]) -> None:
-        """Forget all other places: nobody is there any more."""
+        """Drop all other offsets: no group is at them any more."""
         partitions = {tp for tp, _ in all_placed}
         with self._lock:
             known = self._written_ms
-            self._written_ms = {one: known[one] for one in all_placed if one in known}
-            self._requested = {tp: one for tp, one in self._requested.items() if tp in partitions}
+            self._written_ms = {placed: known[placed] for placed in all_placed if placed in known}
+            self._requested = {
+                tp: request for tp, request in self._requested.items() if tp in partitions
+            }
 
     def filled(
         self, snapshot: ClusterSnapshot, keys: Collection[GroupKey] | None = None
     ) -> ClusterSnapshot:
-        """Return the snapshot with what is known of these groups (None: all)."""
+        """Return the snapshot with the known timestamps of these groups (None: all)."""
         with self._lock:
             known = self._written_ms
             if not known:
@@ -119,22 +125,22 @@ def _with_times(group: GroupStatus, known: Mapping[Placed, int]) -> GroupStatus:
     return replace(
         group,
         partitions=tuple(
-            one._replace(next_written_ms=found[one.topic_partition])
-            if one.topic_partition in found
-            else one
-            for one in group.partitions
+            partition._replace(next_written_ms=found[partition.topic_partition])
+            if partition.topic_partition in found
+            else partition
+            for partition in group.partitions
         ),
     )
 
 
 class NextRecords:
-    """Asks. Thread: one at a time, but for ``close``.
+    """Reads the timestamps. Thread: one at a time, except ``close``.
 
     Args:
-        dialer: the way to the brokers; whoever made it stops it.
+        dialer: connects to the brokers; the caller stops it.
         clock: for deadlines.
-        memory: keeps what was told.
-        most: how many places to ask about at a time; 0: none.
+        memory: caches the results.
+        most: the number of offsets to read at a time; 0: none.
     """
 
     def __init__(
@@ -152,12 +158,12 @@ class NextRecords:
         deadline: Deadline,
         keys: Collection[GroupKey] | None = None,
     ) -> None:
-        """Ask about the next records of these groups (None: all, and forget all other places).
+        """Read the timestamps of these groups' next records (None: all, and drop other offsets).
 
         Args:
-            snapshot: with where groups are.
-            leaders: whom to ask.
-            deadline: for all of it.
+            snapshot: with the groups' offsets.
+            leaders: the leader of each partition.
+            deadline: time limit of the whole.
             keys: of groups.
         """
         if not self._most:
@@ -172,7 +178,7 @@ class NextRecords:
             self._memory.keep_only(all_placed)
         waiting = set(self._memory.unknown(all_placed, self._clock.now_ms(), self._most))
         while waiting and not deadline.is_over:
-            # Groups at different offsets of one partition are asked for one after the other.
+            # Different offsets of one partition are requested one after the other.
             wanted = dict(waiting)
             reported = self._times.read(wanted, leaders, timeout_ms=max(1, deadline.left_ms))
             requested = set(wanted.items())
@@ -184,5 +190,5 @@ class NextRecords:
             waiting -= requested
 
     def close(self, timeout_ms: int) -> None:
-        """Break off what is under way. Idempotent. Thread: any."""
+        """Interrupt running queries. Idempotent. Thread: any."""
         self._times.close(timeout_ms)

@@ -1,7 +1,7 @@
 """Reads many nodes of ZooKeeper, so that one that is refused does not hide the others.
 
-A batch of a store fails as a whole: one node whose ACL keeps us out would be the end of it. So a
-batch that fails is read again in halves, until what can't be read stands alone.
+A batch fails as a whole: one node whose ACL excludes us would fail it. So a failed batch is read
+again in halves, down to the nodes that can't be read.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,19 +14,19 @@ from zkconsumer.status.reading.read_nodes import Read, Unreadable
 from zkconsumer.zk.store import ZkStore, ZNode, ZNodeStat
 
 _MOST_AT_ONCE: Final = 4000
-"""About a third of a second: between two batches others get their turn at the connection, and it
-is seen whether the time is over."""
+"""About a third of a second: between two batches other requests get the connection, and the
+deadline is checked."""
 
 T = TypeVar("T")
 
 
 class NodeBatches:
-    """Reads, for one part of a snapshot, within its time. Thread: one.
+    """Reads nodes for one part of a snapshot, until a deadline. Thread: one.
 
-    All calls give one response for each path, in their order.
+    All calls return one result for each path, in their order.
 
     Raises:
-        RegistryError: ZooKeeper does not answer, or the time is over.
+        RegistryError: ZooKeeper does not respond, or the time is over.
     """
 
     def __init__(self, store: ZkStore, deadline: Deadline) -> None:
@@ -38,11 +38,11 @@ class NodeBatches:
         return self._read(self._store.get_many, paths)
 
     def children(self, paths: Sequence[str], *, as_listed: bool = False) -> list[Read[list[str]]]:
-        """Return the names of the nodes below, see ``ZkStore.children_many``."""
+        """Return the names of the children, see ``ZkStore.children_many``."""
         return self._read(partial(self._store.children_many, as_listed=as_listed), paths)
 
     def stat(self, paths: Sequence[str]) -> list[Read[ZNodeStat]]:
-        """Return what is known about the nodes, without their data."""
+        """Return the stats of the nodes, without their data."""
         return self._read(self._store.exists_many, paths)
 
     def _read(

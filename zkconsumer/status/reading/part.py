@@ -1,4 +1,4 @@
-"""A part of a snapshot that is read on a thread of its own, so that it can be left behind."""
+"""Reads a part of a snapshot on a thread of its own, so that it can be abandoned."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -12,14 +12,14 @@ T = TypeVar("T")
 
 
 class Part(Generic[T]):
-    """What is asked may be bounded by a client's time-out alone, which can be long.
+    """Reads one part of a snapshot, whose calls may be bounded only by a client's long time-out.
 
-    A reading that comes too late is not lost: it is the answer the next time. Thread: one.
+    A result that comes too late is used the next time. Thread: one.
 
     Args:
-        name: what is read, in plain words.
+        name: the part's name, in plain words.
         scope: owns the thread.
-        requested: who does not answer where nothing comes of it in time.
+        requested: the addressee to name when there is no result in time.
     """
 
     def __init__(self, name: str, scope: ThreadScope, requested: str = "ZooKeeper") -> None:
@@ -30,7 +30,7 @@ class Part(Generic[T]):
         self._running = False
 
     def start(self, read: Callable[[], T]) -> None:
-        """Begin to read, unless the last reading still goes on."""
+        """Begin to read, unless the last read still runs."""
         if self._running:
             return
         self._running = True
@@ -47,7 +47,7 @@ class Part(Generic[T]):
         self._scope.spawn(self._name, run, stop=lambda: None, on_error=died)
 
     def result(self, deadline: Deadline) -> T | Unanswered:
-        """Return what came of it, or that nothing has come of it yet."""
+        """Return the result, or that there is none yet."""
         reported = self._reported.get(deadline.left_ms)
         if reported is None:
             return Unanswered(f"{self._requested} gave no answer within {deadline.limit_ms} ms")

@@ -1,4 +1,4 @@
-"""What came of reading nodes of ZooKeeper. Pure values."""
+"""Results of reading nodes of ZooKeeper. Pure values."""
 
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
@@ -14,4 +14,4 @@ class Unreadable:
 
 
 Read: TypeAlias = T | Unreadable | None
-"""What there is at a path; None: nothing."""
+"""The node at a path; None if absent."""

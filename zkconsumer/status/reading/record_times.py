@@ -1,7 +1,7 @@
-"""Asks leaders when the record at an offset was written: the exact lag in time.
+"""Reads the timestamps of records at given offsets from the leaders: the exact lag in time.
 
-Only logs of the format of 0.10 and later tell. A record that is not there any more (compaction, a
-transaction's marker) counts as the next one that is.
+Only logs of the format of 0.10 and later have them. A missing record (compacted, or a transaction
+marker) is represented by the next one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,22 +25,22 @@ from zkconsumer.wire.messages.fetch import (
 )
 
 _FIRST_WITH_TIMES: Final = 2
-"""The first version of Fetch whose records can have a timestamp."""
+"""The first version of Fetch whose records can have timestamps."""
 _AT_ONCE: Final = 500
 _AT_ONCE_BYTES: Final = 4 * 1024 * 1024
-"""How much a response may have, save for one large entry: many partitions come in several."""
+"""The size of a response, except for one large entry: many partitions take several."""
 _FIRST_BYTES: Final = 4 * 1024
-"""Enough for a small record; of a larger entry, old brokers then give the beginning."""
+"""Enough for a small record; of a larger entry, old brokers return the beginning."""
 _NEXT_BYTES: Final = 32 * 1024
-"""Producers fill batches of 16 KiB, unless told otherwise."""
+"""Producers fill batches of 16 KiB by default."""
 _MOST_BYTES: Final = 32 * 1024 * 1024
 _ROUNDS: Final = 6
-"""How often one partition is asked: for larger pieces, or for what follows a marker."""
+"""How often one partition is queried: for larger sizes, or past a marker."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordTimeFetch:
-    """What to fetch of one partition next; ``alone``: in a request of its own."""
+    """The next fetch of one partition; ``alone``: in a request of its own."""
 
     offset: int
     max_bytes: int = _FIRST_BYTES
@@ -48,10 +48,10 @@ class RecordTimeFetch:
 
 
 class RecordTimes:
-    """Thread: one at a time, but for ``close``.
+    """Reads timestamps of records. Thread: one at a time, except ``close``.
 
     Args:
-        dialer: the way to the brokers; whoever made it stops it.
+        dialer: connects to the brokers; the caller stops it.
         clock: for deadlines.
     """
 
@@ -66,14 +66,14 @@ class RecordTimes:
         *,
         timeout_ms: int,
     ) -> dict[TopicPartition, int]:
-        """Return when the records at these offsets were written, in ms since the epoch.
+        """Return the timestamps of the records at these offsets, in ms since the epoch.
 
-        What has no time, or could not be read in time, is missing.
+        Records without timestamp, or not read in time, are missing.
 
         Args:
             wanted: the offset of each partition.
-            leaders: whom to ask.
-            timeout_ms: for all of it.
+            leaders: the leader of each partition.
+            timeout_ms: time limit of the whole.
         """
         deadline = Deadline(self._clock, timeout_ms)
         by_leader: dict[Broker, dict[TopicPartition, int]] = {}
@@ -89,7 +89,7 @@ class RecordTimes:
         return found
 
     def close(self, timeout_ms: int = 5_000) -> None:
-        """Break off what is under way. Idempotent. Thread: any."""
+        """Interrupt running queries. Idempotent. Thread: any."""
         self._brokers.close(timeout_ms)
 
 
@@ -121,18 +121,18 @@ def _lookup(
 def _parts(
     waiting: Mapping[TopicPartition, RecordTimeFetch],
 ) -> Iterator[dict[TopicPartition, RecordTimeFetch]]:
-    """So many at a time that a response fits into memory: large pieces come alone."""
+    """Yield batches whose response fits into memory: large fetches are alone in theirs."""
     part: dict[TopicPartition, RecordTimeFetch] = {}
     size = 0
-    for tp, one in waiting.items():
-        if one.alone:
-            yield {tp: one}
+    for tp, fetch in waiting.items():
+        if fetch.alone:
+            yield {tp: fetch}
             continue
-        if part and (len(part) == _AT_ONCE or size + one.max_bytes > _AT_ONCE_BYTES):
+        if part and (len(part) == _AT_ONCE or size + fetch.max_bytes > _AT_ONCE_BYTES):
             yield part
             part, size = {}, 0
-        part[tp] = one
-        size += one.max_bytes
+        part[tp] = fetch
+        size += fetch.max_bytes
     if part:
         yield part
 
@@ -143,9 +143,11 @@ def _fetch(
     deadline: Deadline,
 ) -> Iterable[tuple[TopicPartition, FetchedPartition]]:
     by_topic: dict[str, list[FetchPartition]] = {}
-    for tp, one in part.items():
+    for tp, fetch in part.items():
         by_topic.setdefault(tp.topic, []).append(
-            FetchPartition(partition=tp.partition, fetch_offset=one.offset, max_bytes=one.max_bytes)
+            FetchPartition(
+                partition=tp.partition, fetch_offset=fetch.offset, max_bytes=fetch.max_bytes
+            )
         )
     request = FetchRequest(
         max_wait_ms=0,
@@ -169,9 +171,9 @@ def _fetch(
 
 
 def time_at(response: FetchedPartition, requested: RecordTimeFetch) -> int | RecordTimeFetch | None:
-    """Return the timestamp of the first record from an offset on; or what to ask next to learn it.
+    """Return the timestamp of the first record from an offset on; or the next fetch to find it.
 
-    None where there is no record, or it has no timestamp, or can't be read.
+    None if there is no record, or it has no timestamp, or can't be read.
     """
     if response.error_code != ErrorCode.NONE:
         return None
@@ -186,7 +188,7 @@ def time_at(response: FetchedPartition, requested: RecordTimeFetch) -> int | Rec
             enough_bytes=1,
         )
     except ZkConsumerError:
-        return None  # a codec that is not installed
+        return None  # the codec is not installed
     if decoded.records:
         at_ms = decoded.records[0].timestamp
         return at_ms if at_ms >= 0 else None
@@ -199,10 +201,10 @@ def time_at(response: FetchedPartition, requested: RecordTimeFetch) -> int | Rec
 
 
 def _larger(requested: RecordTimeFetch) -> RecordTimeFetch | None:
-    """Return what to ask where something is there, but it did not fit.
+    """Return the next fetch after an entry that did not fit.
 
-    From 0.10.1 on a broker leaves out what does not fit, but for the first entry of the first
-    partition: whoever is asked about alone gets it, however large it is (KIP-74).
+    From 0.10.1 on a broker omits what does not fit, except the first entry of the first partition:
+    a partition alone in its request gets it, however large it is (KIP-74).
     """
     if requested.alone:
         return None

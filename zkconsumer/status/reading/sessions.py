@@ -1,9 +1,9 @@
-"""Which ZooKeeper sessions are alive, by the word of the server that counts them.
+"""Reads the live ZooKeeper sessions from the server that tracks them.
 
-Whoever leads the ensemble (or stands alone) decides when a session is over; the others only pass
-on what they hear. It lists them when somebody sends the four letters ``dump``, which many clusters
-don't allow (``4lw.commands.whitelist``, ZooKeeper 3.4.10 and later): then nobody knows. A list
-without our own session is not one of this ensemble.
+The leader of the ensemble (or a standalone server) expires sessions; the others only relay
+heartbeats. It lists them on the four-letter word ``dump``, which many clusters don't allow
+(``4lw.commands.whitelist``, ZooKeeper 3.4.10 and later): then they are unknown. A list without our
+own session is not from this ensemble.
 
 Source: ZooKeeper 3.3 to 3.9 ``DumpCommand``, ``SessionTrackerImpl.dumpSessions``.
 """
@@ -19,10 +19,10 @@ from zkconsumer.net.transport import Connector
 from zkconsumer.status.reading.deadline import Deadline
 
 Sessions: TypeAlias = Callable[[Deadline], frozenset[int] | None]
-"""The sessions that are alive; None: not known. It is over when the deadline is."""
+"""Returns the live sessions before the deadline; None: unknown."""
 
 _LISTED: Final = re.compile(r"^(?:Global )?Session Sets \(", re.MULTILINE)
-"""What leaders and lone servers say, and followers don't."""
+"""The heading that leaders and standalone servers print, and followers don't."""
 _END: Final = re.compile(r"^ephemeral nodes dump:", re.MULTILINE)
 _SESSION: Final = re.compile(r"^\s+0x([0-9a-f]{1,16})\b", re.MULTILINE)
 _MOST_BYTES: Final = 64 * 1024 * 1024
@@ -37,19 +37,19 @@ def parse_dump(text: str) -> frozenset[int] | None:
         return None
     end = _END.search(text, start.end())
     if end is None:
-        return None  # cut off
+        return None  # truncated
     found = _SESSION.findall(text, start.end(), end.start())
-    return frozenset((int(one, 16) ^ _SIGN) - _SIGN for one in found)
+    return frozenset((int(session_id, 16) ^ _SIGN) - _SIGN for session_id in found)
 
 
 class EnsembleSessions:
-    """Asks each server of the connect string until one of them counts. Thread: one at a time.
+    """Queries the servers of the connect string until one tracks sessions. Thread: one at a time.
 
     Args:
-        connector: the way there.
+        connector: connects to them.
         servers: of the ensemble; without the leader among them nothing is known.
-        own_session: the session of whoever reads, which has to be in the list.
-        clock: for the time that is left.
+        own_session: our own session, which has to be in the list.
+        clock: for the remaining time.
     """
 
     def __init__(
@@ -70,18 +70,18 @@ class EnsembleSessions:
         for number, server in enumerate(self._servers):
             if deadline.is_over:
                 return None
-            # One that hangs must leave time for the others.
+            # A server that hangs must leave time for the others.
             share_ms = max(1, deadline.left_ms // (len(self._servers) - number))
             found = parse_dump(self._dump(server, Deadline(self._clock, share_ms)))
             if found is not None and self._own_session() in found:
-                # The first to be asked the next time.
+                # Queried first the next time.
                 self._servers.remove(server)
                 self._servers.insert(0, server)
                 return found
         return None
 
     def _dump(self, server: tuple[str, int], deadline: Deadline) -> str:
-        """Return what it answers, as far as it comes in time; nothing where it can't be reached."""
+        """Return a server's output, as far as it arrives in time; empty if it can't be reached."""
         received = bytearray()
         with contextlib.suppress(TransportError):
             transport = self._connector.connect(*server, timeout_ms=max(1, deadline.left_ms))

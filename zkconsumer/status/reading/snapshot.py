@@ -1,7 +1,7 @@
-"""Reads a whole cluster, again and again, into one snapshot each time.
+"""Reads a whole cluster repeatedly, into one snapshot each time.
 
-No part waits for another longer than its own time: what could not be read is shown as it was last
-seen, with its age, and with the reason.
+No part waits for another longer than its own time limit: a part that could not be read is shown as
+last known, with its age and the reason.
 """
 
 import threading
@@ -50,25 +50,25 @@ from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.zk.store import ZkStore
 
 Addresses: TypeAlias = Callable[[Sequence[BrokerStatus]], Mapping[int, Broker]]
-"""Where to reach brokers, by id."""
+"""Returns the addresses of brokers, by id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingLimits:
-    """How long reading may take.
+    """Time limits of reading.
 
     Attributes:
         cluster_ms: for brokers and topics.
-        cluster_every_ms: how old these may get before they are read again; it is a fifth of all
-            that there is to read, and seldom changes.
+        cluster_every_ms: the maximum age of brokers and topics, which are a fifth of all reads, and
+            seldom change.
         groups_ms: for the groups in ZooKeeper.
         brokers_ms: for each of three rounds to the brokers: logs, groups, offsets.
-        quiet_ms: how long a ZooKeeper group that had no offsets in Kafka is believed to have none;
-            not while it has members and no offsets at all: it has yet to commit.
-        look_ms: for a look at some groups.
+        quiet_ms: how long a ZooKeeper group without offsets in Kafka is assumed to have none; not
+            while it has members and no offsets at all: it has yet to commit.
+        look_ms: for reading some groups again.
         sessions_ms: for the list of sessions.
-        times_ms: for asking when the next records of groups were written.
-        times_most: about how many of them to ask at a time; 0: nobody wants to know.
+        times_ms: for reading the timestamps of the groups' next records.
+        times_most: about how many of them to read at a time; 0: none.
     """
 
     cluster_ms: int = 5_000
@@ -83,28 +83,30 @@ class ReadingLimits:
 
 
 class SnapshotReader:
-    """Thread: one reads, and one (it may be another) looks; ``close``: any.
+    """Reads snapshots of a cluster.
+
+    Thread: one reads, and one (it may be another) looks; ``close``: any.
 
     Args:
-        store: the way to ZooKeeper; whoever made it closes it. None: the cluster is read through
-            its brokers alone, and what only ZooKeeper could tell is not known.
-        dialer: the way to the brokers, with whatever security they want; the same.
+        store: the connection to ZooKeeper; the caller closes it. None: only brokers are read, and
+            what only ZooKeeper knows is unknown.
+        dialer: connects to the brokers; the caller stops it.
         zookeeper_connect: as the snapshot shows it; None without a store.
-        bootstrap: the bootstrap brokers where there is no store.
-        limits: how long reading may take.
-        addresses: where to reach the brokers; by default, where they registered to be, which is
-            their plain-text listener.
-        sessions: tells which ZooKeeper sessions are alive; by default nobody is asked, since the
-            question is dear to a large ensemble.
-        abandoned_after_ms: after how long without a commit a group that nobody is in counts as
+        bootstrap: the bootstrap brokers if there is no store.
+        limits: time limits of reading.
+        addresses: returns the brokers' addresses; None: the registered ones, of their plain-text
+            listener.
+        sessions: returns the live ZooKeeper sessions; None: not read, since that is expensive for a
+            large ensemble.
+        abandoned_after_ms: the time without a commit after which a group without members is
             abandoned.
         clock: for deadlines and ages.
 
     Raises:
-        ConfigError: there is neither a store nor a broker to begin with.
+        ConfigError: there is neither a store nor a bootstrap broker.
 
     Example:
-        A cluster without a ZooKeeper::
+        A cluster without ZooKeeper::
 
             bootstrap = parse_bootstrap("servers", "kafka1:9092")
             dialer = dialer_of(ClientSettings(client_id="watch", timeout_ms=5_000))
@@ -127,7 +129,7 @@ class SnapshotReader:
     ) -> None:
         self._clock = clock or SystemClock()
         self._zookeeper_connect = None if store is None else zookeeper_connect or ""
-        self._bootstrap = ",".join(f"{one.host}:{one.port}" for one in bootstrap)
+        self._bootstrap = ",".join(f"{broker.host}:{broker.port}" for broker in bootstrap)
         self._limits = limits
         self._addresses = addresses
         self._sessions = sessions
@@ -155,7 +157,7 @@ class SnapshotReader:
         self._next, self._next_read = (
             NextRecords(dialer, self._clock, self._memory, most=limits.times_most) for _ in range(2)
         )
-        # Guards what both reading and looking change.
+        # Guards the state that both reading and looking change.
         self._lock = threading.Lock()
         self._kept = Kept(self._source.part)
         self._last: ClusterSnapshot | None = None
@@ -165,11 +167,10 @@ class SnapshotReader:
         self._quiet_since_ms: dict[str, int] = {}
 
     def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
-        """Read what can be read in time, and show it with what was known before.
+        """Read all that can be read in time; the rest is shown as last known.
 
         Args:
-            first: ids of ZooKeeper groups that somebody looks at: they are read even where the
-                time is not enough for all.
+            first: ids of ZooKeeper groups to read first, in case the time does not suffice for all.
         """
         with no_collection():
             return self._read(first)
@@ -204,20 +205,20 @@ class SnapshotReader:
         return snapshot
 
     def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
-        """Read these groups again, and show all the rest as it was last seen.
+        """Read these groups again, and show all else as last read.
 
-        Members, owners, committed offsets and the ends of the logs of their partitions are read;
-        brokers, topics, leaders and coordinators are those of the last ``read``. A group that is
-        gone is left out; one that could not be read is shown as it was, with its age, and with the
-        reason among the failures. Before the first ``read`` it is one.
+        Members, owners, committed offsets and the log ends of their partitions are read; brokers,
+        topics, leaders and coordinators are those of the last ``read``. A group that is gone is
+        omitted; one that could not be read is shown as last known, with its age, and the reason
+        among the failures. Before the first ``read`` it is one.
 
         Args:
-            keys: of groups, also of some that the last snapshot did not have.
+            keys: of groups, also of new ones.
         """
         if self._zookeeper_groups is None:
-            keys = [one for one in keys if one.kind is not GroupKind.ZOOKEEPER]
+            keys = [key for key in keys if key.kind is not GroupKind.ZOOKEEPER]
         if self._last is None:
-            return self.read([one.group_id for one in keys if one.kind is GroupKind.ZOOKEEPER])
+            return self.read([key.group_id for key in keys if key.kind is GroupKind.ZOOKEEPER])
         with self._lock:
             plan = plan_look(self._kept, keys, self._answering)
         found = self._holds_lookaround.look(plan, Deadline(self._clock, self._limits.look_ms))
@@ -236,12 +237,12 @@ class SnapshotReader:
             deadline = Deadline(self._clock, self._limits.times_ms)
             self._next_read.request(on_snapshot, leaders, deadline, keys)
         with self._lock:
-            # Meanwhile all of it may have been read again.
+            # Meanwhile all groups may have been read again.
             self._last = self._memory.filled(self._last, keys)
             return self._last
 
     def close(self, timeout_ms: int = 5_000) -> None:
-        """Break off what is under way. Idempotent. Thread: any."""
+        """Interrupt running reads. Idempotent. Thread: any."""
         self._source.close()
         self._holds_lookaround.close(timeout_ms)
         self._next.close(timeout_ms)
@@ -286,7 +287,7 @@ class SnapshotReader:
                 self._kept.take_groups(found, now_ms)
 
     def _begin_sessions(self) -> Deadline:
-        """Ask which are alive: after the groups, since who came in between would seem dead."""
+        """Begin to read the live sessions: after the groups, else new members would seem dead."""
         deadline = Deadline(self._clock, self._limits.sessions_ms)
         request = self._sessions
         if request is not None:
@@ -304,7 +305,7 @@ class SnapshotReader:
         return None if isinstance(found, Unanswered) else found
 
     def _read_logs_and_coordinators(self) -> dict[int, Broker]:
-        """Ask the brokers; gives the addresses of those that have answered."""
+        """Read from the brokers; return the addresses of those that responded."""
         addresses = dict(self._addresses(self._kept.brokers))
         leaders = self._kept.leaders(addresses)
         logs = self._logs.read(leaders, self._deadline())
@@ -314,8 +315,10 @@ class SnapshotReader:
         )
         with self._lock:
             self._kept.take_logs(read_logs, self._clock.wall_ms())
-        # Who was silent just now is not waited for again.
-        answering = {one: it for one, it in addresses.items() if one not in logs.failures}
+        # Brokers that just failed to respond are not waited for again.
+        answering = {
+            address: broker for address, broker in addresses.items() if address not in logs.failures
+        }
         found = self._coordinators.read_groups(list(answering.values()), self._deadline())
         read = CoordinatorsRead(
             groups=found.groups,
@@ -324,19 +327,23 @@ class SnapshotReader:
         )
         with self._lock:
             self._kept.take_coordinators(read, self._clock.wall_ms())
-        return {one: it for one, it in answering.items() if one not in found.failures}
+        return {
+            broker_id: broker_id
+            for broker_id, broker_id in answering.items()
+            if broker_id not in found.failures
+        }
 
     def _read_offsets(self, answering: Mapping[int, Broker]) -> None:
         kept, now_ms = self._kept, self._clock.wall_ms()
         ids = kept.partition_ids() or {}
         if not ids.get(OFFSETS_TOPIC):
-            # To ask for coordinators would create it; and without it nothing is kept.
+            # A coordinator lookup would create the topic; and without it no offsets are stored.
             with self._lock:
                 kept.take_offsets(OffsetsRead(offsets={}, failures={}, moved=frozenset()), now_ms)
             return
         deadline = self._deadline()
         due = self._due(now_ms)
-        unknown = [one for one in due if self._needs_coordinator(one)]
+        unknown = [group_id for group_id in due if self._needs_coordinator(group_id)]
         failures: dict[str, str] = {}
         for name, found in self._coordinators.find(
             unknown, list(answering.values()), deadline
@@ -346,7 +353,9 @@ class SnapshotReader:
             else:
                 failures[name] = found
         lookups = offset_requests(kept, due, ids)
-        silent = {one: it for one, it in lookups.items() if one.id not in answering}
+        silent = {
+            broker: lookup for broker, lookup in lookups.items() if broker.id not in answering
+        }
         for broker, groups in silent.items():
             failures |= dict.fromkeys(groups, f"{broker} does not answer")
             del lookups[broker]
@@ -363,7 +372,7 @@ class SnapshotReader:
             )
 
     def _due(self, now_ms: int) -> Collection[str]:
-        """Return the groups whose offsets in Kafka are to be asked for now."""
+        """Return the groups whose offsets in Kafka are due to be read."""
         quiet_ms = self._limits.quiet_ms
         resting = {
             name
@@ -389,7 +398,7 @@ class SnapshotReader:
         group = self._kept.zookeeper_groups.get(name)
         if group is None or not group.members:
             return False
-        return not any(one.committed for one in group.partitions)
+        return not any(partition.committed for partition in group.partitions)
 
     def _through(self, kept: Kept) -> str | BrokersAlone:
         if self._zookeeper_connect is not None:

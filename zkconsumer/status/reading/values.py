@@ -1,4 +1,4 @@
-"""What came of reading the parts of a snapshot. Pure values."""
+"""Results of reading the parts of a snapshot. Pure values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from zkconsumer.status.model import (
 from zkconsumer.zk.absence import NoBrokers
 
 GroupOffsets: TypeAlias = Mapping[TopicPartition, CommittedOffset | str]
-"""What a group has committed, or of a partition why that is not known."""
+"""A group's committed offsets by partition; a text says why one is unknown."""
 
 
 class LogSpan(NamedTuple):
-    """Where a log starts (its first offset) and ends (the next one), and when that was seen."""
+    """The log start offset and the log end offset, and when they were read."""
 
     start: int
     end: int
@@ -28,13 +28,13 @@ class LogSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterRead:
-    """What came of asking who is there.
+    """The brokers and topics of a cluster.
 
     Attributes:
         brokers: ascending by id.
-        topics: as whoever was asked lists them, without the offsets of their logs.
-        no_brokers: why there are none; None where there are some.
-        no_zookeeper: whether the cluster has no ZooKeeper; None where nobody was asked.
+        topics: in the order of the source, without log offsets.
+        no_brokers: why there are none; None if there are some.
+        no_zookeeper: whether the cluster has no ZooKeeper; None if unknown.
     """
 
     brokers: tuple[BrokerStatus, ...]
@@ -45,12 +45,12 @@ class ClusterRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogsRead:
-    """What came of asking.
+    """The spans of logs.
 
     Attributes:
-        spans: of the partitions whose leader told both.
-        problems: why not, of the others that have a leader.
-        failures: the brokers that did not answer at all, by id, and why.
+        spans: of the partitions whose leader returned both offsets.
+        problems: why not, for other partitions with a leader.
+        failures: the brokers that did not respond, by id, and why.
     """
 
     spans: Mapping[TopicPartition, LogSpan]
@@ -60,12 +60,12 @@ class LogsRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsRead:
-    """What came of reading.
+    """The groups in ZooKeeper.
 
     Attributes:
-        listed: all groups that there are.
+        listed: all existing groups.
         groups: those that were read this time.
-        failure: why not all were; None where all were.
+        failure: why not all were; None if all were.
     """
 
     listed: frozenset[str]
@@ -75,12 +75,12 @@ class GroupsRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorsRead:
-    """What came of asking all brokers for their groups.
+    """The groups of the coordinators.
 
     Attributes:
         groups: by id.
-        responding: the ids of the brokers that answered; of those that are older than 0.9, too.
-        failures: the others, by id, and why.
+        responding: the ids of the brokers that responded; those older than 0.9 included.
+        failures: the other brokers, by id, and why.
     """
 
     groups: Mapping[str, GroupStatus]
@@ -90,12 +90,12 @@ class CoordinatorsRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetsRead:
-    """What came of asking for offsets.
+    """Committed offsets in Kafka.
 
     Attributes:
-        offsets: by group; those that were answered for.
+        offsets: by group, as far as read.
         failures: why others were not, by group.
-        moved: the groups whose coordinator says that it is not theirs.
+        moved: the groups whose coordinator has changed.
     """
 
     offsets: Mapping[str, GroupOffsets]
@@ -105,13 +105,13 @@ class OffsetsRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupReads:
-    """What came of reading some groups again.
+    """Groups that were read again.
 
     Attributes:
-        groups: those that were read; None: it is gone.
-        offsets: what some have committed to Kafka.
-        logs: of some of their partitions, or why not.
-        failures: why others were not read, by the group's id.
+        groups: by key; None: it is gone.
+        offsets: their committed offsets in Kafka.
+        logs: the spans of their partitions, or why not.
+        failures: why others were not read, by group id.
     """
 
     groups: Mapping[GroupKey, GroupStatus | None]

@@ -1,7 +1,7 @@
-"""Reads brokers and topics out of ZooKeeper, in a handful of batches however many there are.
+"""Reads brokers and topics from ZooKeeper, in a handful of batches however many there are.
 
-Leaders and replicas that keep up are read where the controller writes them: what brokers tell
-clients about the latter may be stale before 0.9 (KAFKA-1367).
+Leaders and in-sync replicas are read from the controller's nodes: the latter may be stale in
+brokers' Metadata before 0.9 (KAFKA-1367).
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,13 +39,13 @@ _NO_NODE: Final = Malformed("it has no node that says who leads it")
 
 
 class ZookeeperSource:
-    """Brokers and topics by the word of ZooKeeper; a ``ClusterSource``. Thread: one at a time.
+    """A ``ClusterSource`` of brokers and topics in ZooKeeper. Thread: one at a time.
 
     Args:
-        store: the way there.
-        zookeeper_connect: what it was opened with, to say where no broker is.
-        clock: when things were seen.
-        protocol: what is to be spoken with brokers: they are at their listeners for that.
+        store: the connection to ZooKeeper.
+        zookeeper_connect: its connect string, for the message when there is no broker.
+        clock: for the times of reading.
+        protocol: the security protocol, which selects the brokers' listeners.
     """
 
     part: Final = CLUSTER_PART
@@ -72,13 +72,13 @@ class ZookeeperSource:
         return ClusterRead(brokers=brokers, topics=topics, no_brokers=why)
 
     def close(self) -> None:
-        """Nothing is under way that could be broken off: the store is another's."""
+        """Do nothing: the store belongs to the caller."""
 
 
 def read_brokers(
     nodes: NodeBatches, now_ms: int, protocol: SecurityProtocol = "PLAINTEXT"
 ) -> tuple[BrokerStatus, ...]:
-    """Return the registered brokers, ascending by id; what is no broker's node is ignored.
+    """Return the registered brokers, ascending by id; other nodes are ignored.
 
     Raises:
         RegistryError: they could not be listed.
@@ -90,14 +90,14 @@ def read_brokers(
     return tuple(
         _broker(broker_id, node, now_ms, protocol, is_controller=broker_id == controller_id)
         for broker_id, node in zip(ids, found, strict=True)
-        if node is not None  # gone between the list and the read
+        if node is not None  # deleted between the list and the read
     )
 
 
 def read_topics(nodes: NodeBatches, now_ms: int) -> tuple[TopicStatus, ...]:
     """All topics, in the order in which ZooKeeper lists them, without the offsets of their logs.
 
-    On that order it can depend who reads what, see ``filters.expand``.
+    Assignments can depend on that order, see ``filters.expand``.
 
     Raises:
         RegistryError: they could not be listed.
@@ -127,7 +127,7 @@ def read_topics(nodes: NodeBatches, now_ms: int) -> tuple[TopicStatus, ...]:
 
 def _listed(nodes: NodeBatches, path: str, *, as_listed: bool = False) -> list[str]:
     names = nodes.children([path], as_listed=as_listed)[0]
-    # That a list is refused leaves nothing to show; that it is not there is an empty list.
+    # A refused list is a failure; an absent one is empty.
     return names if isinstance(names, list) else _refused(names)
 
 
@@ -185,7 +185,7 @@ def _read_states(
         if not isinstance(of_topic, str)
         for number in of_topic
     ]
-    # Most partitions say the same, letter by letter.
+    # Most partitions have identical data.
     parsed: dict[bytes, PartitionStateNode | Malformed] = {}
     states: dict[TopicPartition, PartitionStateNode | Malformed] = {}
     for tp, node in zip(partitions, nodes.get([state_path(*tp) for tp in partitions]), strict=True):

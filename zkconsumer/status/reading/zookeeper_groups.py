@@ -1,7 +1,7 @@
-"""Reads all groups that ZooKeeper keeps together: members, owners, committed offsets.
+"""Reads all groups in ZooKeeper: members, owners, committed offsets.
 
-Groups are read in waves of some thousand nodes, those first that were read longest ago. When the
-time is over, what is complete counts, and the others are first the next time.
+Groups are read in waves of some thousand nodes, those read longest ago first. At the deadline
+complete groups count, and the others are first the next time.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -22,17 +22,17 @@ from zkconsumer.zk.store import ZkStore, ZNode
 _WAVE_PARTITIONS: Final = 2500
 """Two nodes each: a wave takes about as long as one batch of ``NodeBatches``."""
 _UNKNOWN_GROUP_PARTITIONS: Final = 250
-"""How many a group is taken to have that was never read."""
+"""The assumed number of partitions of a group that was never read."""
 
 
 class ZookeeperGroups:
-    """Thread: one at a time.
+    """Reads the groups in ZooKeeper. Thread: one at a time.
 
     Args:
         store: the client; no watch is left.
-        clock: when things were seen.
-        owners_max_age_ms: how long an owner node is believed to hold the same as long as nobody
-            made or deleted one beside it.
+        clock: for the times of reading.
+        owners_max_age_ms: how long the data of owner nodes is cached while none is created or
+            deleted beside them.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class ZookeeperGroups:
         """Read as many groups as there is time for.
 
         Args:
-            topics: the partitions of every topic, for what members subscribe to.
-            deadline: until when.
+            topics: the partitions of every topic, to expand subscriptions.
+            deadline: the time limit.
             first: the groups to begin with.
 
         Raises:
-            RegistryError: not even a list of them was to be had.
+            RegistryError: the groups could not even be listed.
         """
         batches = NodeBatches(self._store, deadline)
         names = batches.children([CONSUMERS])[0]
@@ -82,10 +82,10 @@ class ZookeeperGroups:
     def read_some(
         self, names: Collection[str], topics: Mapping[str, Sequence[int]], deadline: Deadline
     ) -> GroupsRead:
-        """Read these groups alone, as far as they exist; the arguments are those of ``read``.
+        """Read only these groups, as far as they exist; the arguments are those of ``read``.
 
         Raises:
-            RegistryError: ZooKeeper does not answer, or the time is over.
+            RegistryError: ZooKeeper does not respond, or the time is over.
         """
         batches = NodeBatches(self._store, deadline)
         wanted = sorted(name for name in names if is_segment(name))
@@ -105,7 +105,9 @@ class ZookeeperGroups:
         """All groups, those that are wanted first and the oldest, in pieces of the same size."""
         wave: list[str] = []
         size = 0
-        for name in sorted(names, key=lambda one: (one not in first, self._seen_ms.get(one, -1))):
+        for name in sorted(
+            names, key=lambda group_id: (group_id not in first, self._seen_ms.get(group_id, -1))
+        ):
             mine = 1 + self._sizes.get(name, _UNKNOWN_GROUP_PARTITIONS)
             if wave and size + mine > _WAVE_PARTITIONS:
                 yield wave
@@ -138,13 +140,13 @@ class _Wave:
         self._not_listed: set[str] = set()
 
     def read(self, names: Sequence[str]) -> dict[str, GroupNodes]:
-        """Return what each group's nodes hold."""
+        """Return the nodes of each group."""
         self._problems = {name: [] for name in names}
         ids = self._below(names, lambda paths: paths.ids)
         members = self._members(names, ids)
         owned = self._below(names, lambda paths: f"{paths.root}/owners")
         owners = self._in_folders({name: _owner_folders(name, owned[name]) for name in names})
-        # Who lacks only offsets is whole.
+        # A group that lacks only offsets is whole.
         self._not_listed = {name for name, problems in self._problems.items() if problems}
         committed = self._below(names, lambda paths: f"{paths.root}/offsets")
         offsets = self._offsets({name: _offset_folders(name, committed[name]) for name in names})
@@ -175,15 +177,15 @@ class _Wave:
     ) -> dict[str, dict[str, Read[ZNode]]]:
         nodes = iter(
             self._batches.get(
-                [f"{GroupPaths(name).ids}/{one}" for name in names for one in ids[name]]
+                [f"{GroupPaths(name).ids}/{number}" for name in names for number in ids[name]]
             )
         )
-        return {name: {one: next(nodes) for one in ids[name]} for name in names}
+        return {name: {number: next(nodes) for number in ids[name]} for name in names}
 
     def _in_folders(
         self, folders: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
-        """By group and topic what its folder holds; of nodes that are written once."""
+        """Return the children by group and topic; of nodes that are written once."""
         self._names(folders)
         paths = [path for of_group in folders.values() for path in of_group.values()]
         nodes = self._memory.nodes(self._batches, paths, self._now_ms)
@@ -195,12 +197,14 @@ class _Wave:
     def _offsets(
         self, folders: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
-        """Return the same of nodes that are written again and again."""
+        """Return the same for nodes that are written repeatedly."""
         names = self._names(folders)
         nodes = iter(
-            self._batches.get([f"{path}/{one}" for path, below in names.items() for one in below])
+            self._batches.get(
+                [f"{path}/{child}" for path, below in names.items() for child in below]
+            )
         )
-        read = {path: {one: next(nodes) for one in below} for path, below in names.items()}
+        read = {path: {child: next(nodes) for child in below} for path, below in names.items()}
         return {
             name: {topic: read[path] for topic, path in of_group.items() if path in read}
             for name, of_group in folders.items()

@@ -76,7 +76,7 @@ class RecordedPast:
                     until = {"series": series, "until_ms": since_ms + points * width_ms}
                     lags = dict(connection.execute(sql.GET_TREND, {**values, **until}).fetchall())
                     if lags:
-                        found[key] = tuple(lags.get(one) for one in range(points))
+                        found[key] = tuple(lags.get(point) for point in range(points))
         except sqlite3.Error as error:
             log.warning("the history can't be read: %s", error)
         return found

@@ -96,8 +96,8 @@ class Recorder:
         """Something new was seen. Never waits."""
         with self._lock:
             self._state = state
-            for one in rebalances:
-                self._rebalances[one.key, one.began_ms] = one
+            for rebalance in rebalances:
+                self._rebalances[rebalance.key, rebalance.began_ms] = rebalance
             while len(self._rebalances) > _REBALANCES_WAITING:
                 del self._rebalances[next(iter(self._rebalances))]
         self._nudges.put(None)
@@ -182,8 +182,8 @@ class Recorder:
         connection.execute("COMMIT")
         self._sampled_ms = sampled_ms
         with self._lock:
-            for place, one in rebalances.items():
-                if self._rebalances.get(place) is one:
+            for place, rebalance in rebalances.items():
+                if self._rebalances.get(place) is rebalance:
                     del self._rebalances[place]
 
     def _write_samples(
@@ -217,10 +217,16 @@ class Recorder:
 def _write_rebalances(
     connection: sqlite3.Connection, rebalances: Mapping[_RebalanceId, Rebalance]
 ) -> None:
-    for one in rebalances.values():
-        reasons = json.dumps([str(reason) for reason in one.reasons], ensure_ascii=False)
-        row = (one.began_ms, one.ended_ms, len(one.moved), one.reclaimed, reasons)
-        connection.execute(sql.PUT_REBALANCE, (_series_id(connection, one.key), *row))
+    for rebalance in rebalances.values():
+        reasons = json.dumps([str(reason) for reason in rebalance.reasons], ensure_ascii=False)
+        row = (
+            rebalance.began_ms,
+            rebalance.ended_ms,
+            len(rebalance.moved),
+            rebalance.reclaimed,
+            reasons,
+        )
+        connection.execute(sql.PUT_REBALANCE, (_series_id(connection, rebalance.key), *row))
 
 
 def _series_id(connection: sqlite3.Connection, key: GroupKey) -> int:

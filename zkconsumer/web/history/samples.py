@@ -70,7 +70,7 @@ def sample_of(group: GroupStatus, lag: GroupLag, stale_ms: int) -> GroupSample:
     return GroupSample(
         at_ms=group.seen_ms,
         lag=total if known else UNKNOWN,
-        layout=layout_text(one.topic_partition for one in group.partitions),
+        layout=layout_text(partition.topic_partition for partition in group.partitions),
         body=_packed(committed, log_ends, ages),
     )
 
@@ -88,7 +88,7 @@ def layout_text(partitions: Iterable[TopicPartition]) -> str:
 def parse_layout(text: str) -> tuple[TopicPartition, ...]:
     """Return the partitions of ``layout_text``."""
     return tuple(
-        TopicPartition(topic, one) for topic, numbers in json.loads(text) for one in numbers
+        TopicPartition(topic, number) for topic, numbers in json.loads(text) for number in numbers
     )
 
 
@@ -101,14 +101,14 @@ def series_of(rows: Sequence[StoredSample], shown: int = PARTITIONS_SHOWN) -> La
     """
     columns = [_Columns(row) for row in rows]
     worst: dict[TopicPartition, int] = {}
-    for one in columns:
-        for tp, behind in zip(one.layout, one.lags, strict=True):
+    for column in columns:
+        for tp, behind in zip(column.layout, column.lags, strict=True):
             if behind > worst.get(tp, UNKNOWN - 1):
                 worst[tp] = behind
     chosen = sorted(sorted(worst), key=lambda tp: -worst[tp])[:shown]
     return LagSeries(
         times_ms=tuple(row.at_ms for row in rows),
-        total=tuple(one.total for one in columns),
+        total=tuple(column.total for column in columns),
         partitions={tp: _series(tp, columns) for tp in sorted(chosen)},
         left_out=len(worst) - len(chosen),
     )
@@ -133,27 +133,29 @@ class _Columns:
         self.lags = [
             max(0, lag) if sure else UNKNOWN for lag, sure in zip(behind, known, strict=True)
         ]
-        sure_lags = [one for one in self.lags if one != UNKNOWN]
+        sure_lags = [lag for lag in self.lags if lag != UNKNOWN]
         self.total = sum(sure_lags) if sure_lags else None
         self._places: Mapping[TopicPartition, int] | None = None
 
     def place(self, tp: TopicPartition) -> int | None:
         if self._places is None:
-            self._places = {one: place for place, one in enumerate(self.layout)}
+            self._places = {tp: place for place, tp in enumerate(self.layout)}
         return self._places.get(tp)
 
 
 def _series(tp: TopicPartition, columns: Sequence[_Columns]) -> PartitionSeries:
-    places = [one.place(tp) for one in columns]
+    places = [column.place(tp) for column in columns]
     at = list(zip(columns, places, strict=True))
-    ages = [None if place is None else _described(one.ages[place]) for one, place in at]
+    ages = [None if place is None else _described(columns.ages[place]) for columns, place in at]
     return PartitionSeries(
-        lag=tuple(None if place is None else _described(one.lags[place]) for one, place in at),
+        lag=tuple(
+            None if place is None else _described(columns.lags[place]) for columns, place in at
+        ),
         committed=tuple(
-            None if place is None else _described(one.committed[place]) for one, place in at
+            None if place is None else _described(columns.committed[place]) for columns, place in at
         ),
         log_end=tuple(
-            None if place is None else _described(one.log_ends[place]) for one, place in at
+            None if place is None else _described(columns.log_ends[place]) for columns, place in at
         ),
         seconds=tuple(None if age is None else age / 1000 for age in ages),
     )

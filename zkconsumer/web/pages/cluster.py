@@ -107,9 +107,17 @@ def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Diagnos
             found += state.findings(row.key)
     # What could not be read has a place of its own on the page.
     found = [
-        one for one in found if one.severity > Severity.NOTE and one.code is not Code.NOT_LOOKED_AT
+        diagnosis
+        for diagnosis in found
+        if diagnosis.severity > Severity.NOTE and diagnosis.code is not Code.NOT_LOOKED_AT
     ]
-    found.sort(key=lambda one: (-one.severity, one.group is not None, one.group or ()))
+    found.sort(
+        key=lambda diagnosis: (
+            -diagnosis.severity,
+            diagnosis.group is not None,
+            diagnosis.group or (),
+        )
+    )
     return found, left_out
 
 
@@ -126,7 +134,7 @@ def _outcome(
 ) -> tuple[str, Tone]:
     """Return one sentence, and how it is shown. What is old, or was not looked at, is no health."""
     stopped = _stopped(findings, groups)
-    errors = sum(one.severity is Severity.ERROR for one in findings)
+    errors = sum(diagnosis.severity is Severity.ERROR for diagnosis in findings)
     numbers = (
         (errors, "error"),
         (len(findings) - errors, "warning"),
@@ -151,27 +159,29 @@ def _outcome(
 
 def _stopped(findings: list[Diagnosis], groups: list[GroupRow]) -> int:
     """Return the groups that Burrow calls an error, and of which no finding says so."""
-    reported = {one.group for one in findings if one.severity is Severity.ERROR}
+    reported = {diagnosis.group for diagnosis in findings if diagnosis.severity is Severity.ERROR}
     return sum(row.burrow_tone is Tone.BAD and row.key not in reported for row in groups)
 
 
 def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
-    partitions = [one for topic in snapshot.topics for one in topic.partitions]
+    partitions = [partition for topic in snapshot.topics for partition in topic.partitions]
     counts = Counter(row.state for row in groups)
     return Totals(
         brokers=len(snapshot.brokers),
         topics=len(snapshot.topics),
         partitions=len(partitions),
-        leaderless=sum(one.leaderless for one in partitions),
-        under_replicated=sum(one.under_replicated for one in partitions),
+        leaderless=sum(partition.leaderless for partition in partitions),
+        under_replicated=sum(partition.under_replicated for partition in partitions),
         groups=len(groups),
         members=sum(row.members for row in groups),
-        states=tuple((one, counts[one]) for one in GroupState if counts[one]),
+        states=tuple((state, counts[state]) for state in GroupState if counts[state]),
         lag=sum(row.lag or 0 for row in groups),
-        controller=next((one.broker.id for one in snapshot.brokers if one.is_controller), None),
-        controller_told=all(one.is_controller is not None for one in snapshot.brokers),
-        brokers_ms=min((one.seen_ms for one in snapshot.brokers), default=None),
-        topics_ms=min((one.seen_ms for one in snapshot.topics), default=None),
+        controller=next(
+            (broker.broker.id for broker in snapshot.brokers if broker.is_controller), None
+        ),
+        controller_told=all(broker.is_controller is not None for broker in snapshot.brokers),
+        brokers_ms=min((broker.seen_ms for broker in snapshot.brokers), default=None),
+        topics_ms=min((topic.seen_ms for topic in snapshot.topics), default=None),
         groups_ms=min((row.seen_ms for row in groups), default=None),
     )
 
@@ -184,15 +194,15 @@ def _broker_rows(snapshot: ClusterSnapshot) -> tuple[BrokerRow, ...]:
         if leader is not None:
             leads[leader] += 1
         holds.update(replicas)
-        behind.update(one for one in replicas if one not in in_sync)
+        behind.update(replica for replica in replicas if replica not in in_sync)
     return tuple(
         BrokerRow(
-            status=one,
-            leads=leads[one.broker.id],
-            holds=holds[one.broker.id],
-            behind=behind[one.broker.id],
+            status=broker,
+            leads=leads[broker.broker.id],
+            holds=holds[broker.broker.id],
+            behind=behind[broker.broker.id],
         )
-        for one in snapshot.brokers
+        for broker in snapshot.brokers
     )
 
 
@@ -200,5 +210,5 @@ def _places(
     snapshot: ClusterSnapshot,
 ) -> Iterator[tuple[int | None, tuple[int, ...], tuple[int, ...]]]:
     for topic in snapshot.topics:
-        for one in topic.partitions:
-            yield one.leader, one.replicas, one.in_sync
+        for partition in topic.partitions:
+            yield partition.leader, partition.replicas, partition.in_sync

@@ -50,7 +50,7 @@ def frame_of(state: ClusterState, page_request: PageRequest) -> Frame:
         old_after_ms=old_after_ms(state),
         number=state.number,
         problem=state.problem,
-        failures=tuple(sorted(snapshot.failures, key=lambda one: one.since_ms)),
+        failures=tuple(sorted(snapshot.failures, key=lambda failure: failure.since_ms)),
         section=page_request.path.partition("/")[2].partition("/")[0],
         token_in_use=page_request.token_in_use,
     )

@@ -48,7 +48,9 @@ def group_page(
             "worst_time": lag.worst_time,
             "lag_at_ms": _lag_at_ms(group),
             "verdict": outcome,
-            "watched": _watched(outcome.complete, [one.complete for one in outcome.partitions]),
+            "watched": _watched(
+                outcome.complete, [partition.complete for partition in outcome.partitions]
+            ),
             "owned": sum(row.column is not None and row.fault is None for row in grid.rows),
             "checked": verification.checked,
             "findings": state.findings(key),
@@ -57,12 +59,12 @@ def group_page(
             "grid": group_grid(state, page_request, key),
             "members": columns[:MEMBERS_SHOWN],
             "more_members": max(0, len(columns) - MEMBERS_SHOWN),
-            "details": {one.member_id: one for one in group.members},
+            "details": {member.member_id: member for member in group.members},
             "bare_id": lambda member_id: bare_id(key, member_id),
             "events": shown,
             "more_events": len(events) - len(shown),
             "ribbon": ribbon(events, page_request.now_ms),
-            "marks": ",".join(str(one.began_ms) for one in events),
+            "marks": ",".join(str(event.began_ms) for event in events),
             "data_address": f"/api{group_address(key)}/lag",
             "in_zookeeper": key.kind is GroupKind.ZOOKEEPER,
         },
@@ -79,8 +81,12 @@ def absent_text(state: ClusterState, key: GroupKey) -> str:
 
 def _lag_at_ms(group: GroupStatus) -> int:
     """Return when the oldest of what its lag is counted from was seen."""
-    ends = [one.log_at_ms for one in group.partitions if one.log_at_ms is not None]
-    commits = [it.seen_ms for one in group.partitions if (it := one.effective(group.kind))]
+    ends = [
+        partition.log_at_ms for partition in group.partitions if partition.log_at_ms is not None
+    ]
+    commits = [
+        it.seen_ms for partition in group.partitions if (it := partition.effective(group.kind))
+    ]
     return min([group.seen_ms, *ends, *commits])
 
 

@@ -113,12 +113,12 @@ class GroupGrid:
 
 def columns_of(key: GroupKey, columns: Sequence[OwnerColumn]) -> tuple[GridColumn, ...]:
     """Columns with their numbers, colours and names; names that would be the same stay long."""
-    labels = [member_label(key, one.owner_id) for one in columns]
+    labels = [member_label(key, column.owner_id) for column in columns]
     if len(set(labels)) < len(labels):
-        labels = [one.label for one in columns]
+        labels = [column.label for column in columns]
     return tuple(
-        GridColumn(number=place + 1, hue=place % HUES, label=labels[place], column=one)
-        for place, one in enumerate(columns)
+        GridColumn(number=place + 1, hue=place % HUES, label=labels[place], column=column)
+        for place, column in enumerate(columns)
     )
 
 
@@ -133,7 +133,7 @@ def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) ->
     columns = all_columns
     if len(columns) > COLUMNS:
         used = {row.column for row in shown}
-        columns = tuple(one for one in columns if one.number - 1 in used)
+        columns = tuple(column for column in columns if column.number - 1 in used)
     rows = _rows(state, key, shown, all_columns)
     return GroupGrid(
         columns=columns,
@@ -141,7 +141,7 @@ def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) ->
         named=len(columns) <= NAMED,
         topics=tuple(
             (topic, tuple(some))
-            for topic, some in groupby(rows, key=lambda one: one.row.topic_partition.topic)
+            for topic, some in groupby(rows, key=lambda row: row.row.topic_partition.topic)
         ),
         all_topics=tuple(dict.fromkeys(row.topic_partition.topic for row in grid.rows)),
         found=len(found),
@@ -171,19 +171,21 @@ def _rows(
     wanted = {row.topic_partition for row in rows}
     group = state.snapshot.groups[key]
     partitions = {
-        one.topic_partition: one for one in group.partitions if one.topic_partition in wanted
+        partition.topic_partition: partition
+        for partition in group.partitions
+        if partition.topic_partition in wanted
     }
     lags = {
-        one.topic_partition: one
-        for one in state.lag(key).partitions
-        if one.topic_partition in wanted
+        lag.topic_partition: lag
+        for lag in state.lag(key).partitions
+        if lag.topic_partition in wanted
     }
     verdicts = {
-        one.topic_partition: one.status
-        for one in state.outcome(key).partitions
-        if one.topic_partition in wanted
+        partition.topic_partition: partition.status
+        for partition in state.outcome(key).partitions
+        if partition.topic_partition in wanted
     }
-    largest = max((one.records or 0 for one in lags.values()), default=0)
+    largest = max((lag.records or 0 for lag in lags.values()), default=0)
 
     def made(row: PartitionRow) -> GridRow:
         tp = row.topic_partition
@@ -214,4 +216,4 @@ def _bar(lag: int | None, largest: int) -> int:
 
 def _oldest_ms(partition: GroupPartition, row: PartitionRow) -> int | None:
     seen = [partition.log_at_ms, None if row.committed is None else row.committed.seen_ms]
-    return min((one for one in seen if one is not None), default=None)
+    return min((owner for owner in seen if owner is not None), default=None)

@@ -98,7 +98,7 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
         unknown=lag.unknown,
         time=None if worst is None else worst.time,
         burrow=outcome.status,
-        trouble=sum(one.status > BurrowStatus.WARN for one in outcome.partitions),
+        trouble=sum(partition.status > BurrowStatus.WARN for partition in outcome.partitions),
         silent_since_ms=group.silent_since_ms,
         seen_ms=group.seen_ms,
         problems=group.problems,
@@ -115,6 +115,8 @@ def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, Di
         left -= row.partitions
         if left < 0:
             break
-        severities = [one.severity for one in state.findings(row.key)]
-        found[row.key] = DiagnosisCount(*(severities.count(one) for one in reversed(Severity)))
+        severities = [diagnosis.severity for diagnosis in state.findings(row.key)]
+        found[row.key] = DiagnosisCount(
+            *(severities.count(severity) for severity in reversed(Severity))
+        )
     return found

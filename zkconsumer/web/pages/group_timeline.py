@@ -80,10 +80,10 @@ def events_of(
     """
     recent = state.rebalances(key)
     first_ms = recent[0].began_ms if recent else None
-    older = [one for one in past if first_ms is None or one.began_ms < first_ms]
+    older = [rebalance for rebalance in past if first_ms is None or rebalance.began_ms < first_ms]
     return [
-        *(_event(one, key, now_ms) for one in reversed(recent)),
-        *(_past_event(one, key) for one in reversed(older)),
+        *(_event(rebalance, key, now_ms) for rebalance in reversed(recent)),
+        *(_past_event(rebalance, key) for rebalance in reversed(older)),
     ]
 
 
@@ -129,13 +129,13 @@ def member_label(key: GroupKey, member_id: str) -> str:
 
 
 def _event(rebalance: Rebalance, key: GroupKey, now_ms: int) -> Event:
-    moves = tuple(_move(one, key) for one in rebalance.moved[:MOVES_SHOWN])
+    moves = tuple(_move(move, key) for move in rebalance.moved[:MOVES_SHOWN])
     return Event(
         began_ms=rebalance.began_ms,
         ended_ms=rebalance.ended_ms,
         lasted=_lasted(rebalance.lasted_ms(now_ms)),
         under_way=rebalance.ended_ms is None,
-        reasons=tuple(_reason(one, key) for one in rebalance.reasons),
+        reasons=tuple(_reason(reason, key) for reason in rebalance.reasons),
         changed=_changed(len(rebalance.moved), rebalance.reclaimed),
         moves=moves,
         more_moves=len(rebalance.moved) - len(moves),
@@ -149,7 +149,7 @@ def _past_event(rebalance: PastRebalance, key: GroupKey) -> Event:
         ended_ms=rebalance.ended_ms,
         lasted="" if ended is None else _lasted(ended - rebalance.began_ms),
         under_way=False,
-        reasons=tuple(_shortened(one, key) for one in rebalance.reasons),
+        reasons=tuple(_shortened(reason, key) for reason in rebalance.reasons),
         changed=_changed(rebalance.moved, rebalance.reclaimed),
     )
 

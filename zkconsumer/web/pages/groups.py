@@ -89,10 +89,10 @@ def groups_page(
             "trends": {key: trend_of(lags) for key, lags in past.items()},
             "findings": found_in(state, table.rows),
             "kinds": [
-                one.value
-                for one in GroupKind
-                if state.snapshot.brokers_alone is None or one is GroupKind.COORDINATOR
+                kind.value
+                for kind in GroupKind
+                if state.snapshot.brokers_alone is None or kind is GroupKind.COORDINATOR
             ],
-            "states": [one.value for one in GroupState],
+            "states": [state.value for state in GroupState],
         },
     )

@@ -95,7 +95,7 @@ def table_of(
         total: how many there are besides; by default what was found.
         page_rows: how many to a page.
     """
-    by = {one.name: one for one in columns}
+    by = {column.name: column for column in columns}
     request = page_request.query.get("sort", "")
     column, descending = by.get(request.removeprefix("-")), request.startswith("-")
     found = list(rows) if column is None else _sorted(rows, column.of, descending=descending)
@@ -103,7 +103,7 @@ def table_of(
     page = min(max(1, number_in(page_request.query, "page", 1)), pages)
     start = (page - 1) * page_rows
     return Table(
-        heads=tuple(_head(one, page_request, request) for one in columns),
+        heads=tuple(_head(column, page_request, request) for column in columns),
         rows=tuple(found[start : start + page_rows]),
         found=len(found),
         of=len(found) if total is None else total,

@@ -14,17 +14,19 @@ _COLUMNS: Final[tuple[SortableColumn[PartitionStatus], ...]] = (
     SortableColumn(
         name="partition",
         label="Partition",
-        of=lambda one: one.topic_partition.partition,
+        of=lambda partition: partition.topic_partition.partition,
     ),
-    SortableColumn(name="leader", label="Leader", of=lambda one: one.leader),
+    SortableColumn(name="leader", label="Leader", of=lambda partition: partition.leader),
     SortableColumn(
         name="replicas",
         label="Replicas",
-        of=lambda one: len(one.replicas),
+        of=lambda partition: len(partition.replicas),
         about="The preferred leader first; those that are behind or gone are struck out",
     ),
-    SortableColumn(name="start", label="First offset", of=lambda one: one.log_start, numeric=True),
-    SortableColumn(name="end", label="End", of=lambda one: one.log_end, numeric=True),
+    SortableColumn(
+        name="start", label="First offset", of=lambda partition: partition.log_start, numeric=True
+    ),
+    SortableColumn(name="end", label="End", of=lambda partition: partition.log_end, numeric=True),
     SortableColumn(name="held", label="Offsets held", of=held_by, numeric=True),
 )
 
@@ -36,7 +38,11 @@ def topic_page(state: ClusterState, page_request: PageRequest, name: str) -> Vie
         return sorry_page(404, f"There is no topic {name} in this cluster.")
     partitions = topic.partitions
     if page_request.query.get("only") == "sick":
-        partitions = tuple(one for one in partitions if one.leaderless or one.under_replicated)
+        partitions = tuple(
+            partition
+            for partition in partitions
+            if partition.leaderless or partition.under_replicated
+        )
     return View(
         template="topic.html",
         title=name,

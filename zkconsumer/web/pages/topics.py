@@ -77,10 +77,12 @@ def topic_row(state: ClusterState, topic: TopicStatus) -> TopicRow:
     held = [one for one in map(held_by, partitions) if one is not None]
     return TopicRow(
         topic=topic,
-        replicas=max((len(one.replicas) for one in partitions), default=0),
-        leaderless=sum(one.leaderless for one in partitions),
-        under_replicated=sum(one.under_replicated for one in partitions),
-        elsewhere=sum(not one.preferred and not one.leaderless for one in partitions),
+        replicas=max((len(partition.replicas) for partition in partitions), default=0),
+        leaderless=sum(partition.leaderless for partition in partitions),
+        under_replicated=sum(partition.under_replicated for partition in partitions),
+        elsewhere=sum(
+            not partition.preferred and not partition.leaderless for partition in partitions
+        ),
         records=sum(held) if held else None,
         readers=len(state.readers_of(topic.name)),
     )
@@ -96,8 +98,8 @@ def held_by(partition: PartitionStatus) -> int | None:
 def topics_page(state: ClusterState, page_request: PageRequest) -> View:
     """Return the list of topics, narrowed by ``q`` (words of the name) and ``only=sick``."""
     topics = state.snapshot.topics
-    found = matching(topics, lambda one: one.name, page_request.query.get("q", ""))
-    rows = [topic_row(state, one) for one in found]
+    found = matching(topics, lambda topic: topic.name, page_request.query.get("q", ""))
+    rows = [topic_row(state, topic) for topic in found]
     if page_request.query.get("only") == "sick":
         rows = [row for row in rows if row.sick or row.topic.problem is not None]
     return View(

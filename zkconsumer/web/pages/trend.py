@@ -32,7 +32,7 @@ def trend_of(lags: Sequence[int | None]) -> Trend | None:
 
     Each line has a scale of its own: it tells where a group goes, not how it stands to others.
     """
-    known = [one for one in lags if one is not None]
+    known = [lag for lag in lags if lag is not None]
     if not known:
         return None
     largest = max(known)
@@ -48,7 +48,7 @@ def trend_of(lags: Sequence[int | None]) -> Trend | None:
         y = HEIGHT - 1 - (HEIGHT - 2) * lag / largest if largest else HEIGHT - 1
         lines[-1].append(f"{place * _STEP},{y:.1f}")
     # A single sample is a dot: a line to where it already is.
-    drawn = tuple(" ".join(one if len(one) > 1 else one * 2) for one in lines)
+    drawn = tuple(" ".join(line if len(line) > 1 else line * 2) for line in lines)
     message = (
         f"in the last hour from {short(known[0])} to {short(known[-1])}, at most {short(largest)}"
     )

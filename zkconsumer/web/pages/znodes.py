@@ -32,7 +32,8 @@ def znodes_page(page_request: PageRequest, key: GroupKey, nodes: Sequence[ZnodeV
             "node": node,
             "crumbs": crumbs,
             "below": [
-                (one, one.path.rsplit("/", 1)[-1], page_request.at(path=one.path)) for one in below
+                (znode, znode.path.rsplit("/", 1)[-1], page_request.at(path=znode.path))
+                for znode in below
             ],
         },
         status=404 if node.problem == "there is no such node" else 200,
