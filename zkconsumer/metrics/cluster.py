@@ -1,8 +1,8 @@
 """The metrics of a whole cluster, from one snapshot. Pure.
 
 By the names of three exporters that people have dashboards and alerts for, and under
-``zkconsumer_`` what none of them tells: whether the cluster can be read, how old each part of what
-is shown is, how groups stand.
+``zkconsumer_`` what they lack: whether the cluster can be read, how old each part is, the state of
+groups.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,13 +17,13 @@ __all__ = ["ALWAYS_MEASURES", "CLUSTER_MEASURES", "ClusterMeasures", "Detail", "
 
 
 def cluster_families(view: ClusterMeasures) -> Iterator[Family]:
-    """Yield all metrics of a cluster; of one that was never read only that it can't be.
+    """Yield all metrics of a cluster; before the first read only that it can't be read.
 
     Args:
-        view: what there is to measure.
+        view: the measures to export.
 
     Returns:
-        Families of different names; the samples of one are found when they are iterated.
+        Families with different names; the samples of a family are computed when iterated.
     """
     for always in ALWAYS_MEASURES:
         yield always.of(view)
@@ -66,7 +66,7 @@ def _ages(seen: Measured) -> Iterator[Sample]:
 
 
 def _age(seen: Measured, part: str, seen_ms: Iterable[int]) -> Iterator[Sample]:
-    """Yield how old the oldest of them is; nothing where there are none."""
+    """Yield the age of the oldest part; nothing if there are none."""
     oldest_ms = min(seen_ms, default=None)
     if oldest_ms is not None:
         yield Sample((part,), max(0, seen.view.now_ms - oldest_ms) / 1000)

@@ -1,6 +1,7 @@
 """The metrics of consumers, whose names follow the original's MBeans. Pure.
 
-All have the labels ``group`` and ``client_id``; see ``consumer_numbers`` for what shares them.
+All have the labels ``group`` and ``client_id``; see ``consumer_numbers`` for consumers that share
+them.
 
 ====================================  ==============================================
 ``zkconsumer_messages_total``         ``MessagesPerSec``
@@ -34,7 +35,7 @@ def consumer_families(numbers: Iterable[ConsumerNumbers]) -> Iterator[Family]:
     """Yield all metrics of these consumers.
 
     Args:
-        numbers: of each; those of the same group and client id are added up.
+        numbers: of each consumer; those of the same group and client id are summed.
     """
     found = added_up(numbers)
     for measure in CONSUMER_MEASURES:
@@ -42,7 +43,7 @@ def consumer_families(numbers: Iterable[ConsumerNumbers]) -> Iterator[Family]:
 
 
 def _one(value: Callable[[ConsumerNumbers], float | None]) -> _Find:
-    """Yield a sample for each that knows it."""
+    """Yield a sample for each consumer with a known value."""
 
     def find(numbers: _All) -> Iterator[Sample]:
         for consumer in numbers:
@@ -54,7 +55,7 @@ def _one(value: Callable[[ConsumerNumbers], float | None]) -> _Find:
 
 
 def _each(values: Callable[[ConsumerNumbers], Mapping[str, int]]) -> _Find:
-    """Yield a sample for each topic, or storage, of each."""
+    """Yield a sample for each topic, or storage, of each consumer."""
 
     def find(numbers: _All) -> Iterator[Sample]:
         for consumer in numbers:

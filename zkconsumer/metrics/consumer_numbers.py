@@ -1,7 +1,7 @@
-"""What consumers of both kinds can tell of themselves, in one form; and the sum of several. Pure.
+"""The measures of consumers of both kinds in one form, and their sums. Pure.
 
-Consumers of one process that call themselves the same, in the same group, are told as one: as in
-the original, whose meters are shared by client id.
+Consumers of one process with the same group and client id are summed: as in the original, whose
+meters are shared by client id.
 """
 
 from collections import Counter
@@ -17,12 +17,12 @@ _OF_PARTITION = "consumer-fetch-manager-metrics."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebalanceTimes:
-    """How long rebalances took.
+    """The durations of rebalances.
 
     Attributes:
-        count: how many there were.
-        total_ms: all of them together.
-        within: how many took no longer than each of ``REBALANCE_BOUNDS_MS``.
+        count: their number.
+        total_ms: their sum.
+        within: the number within each of ``REBALANCE_BOUNDS_MS``.
     """
 
     count: int
@@ -32,28 +32,28 @@ class RebalanceTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerNumbers:
-    """One consumer, or several that go by the same names; see ``ConnectorNumbers`` for more.
+    """The measures of one consumer, or of several with the same names; see ``ConnectorNumbers``.
 
     Attributes:
         group_id: its group; "" for none.
-        client_id: how it calls itself to brokers.
-        messages: that were handed over, by topic; by "" where it does not tell by topic.
-        received_bytes: of record sets that brokers sent.
-        fetches: answers of brokers.
-        lags: of each partition that it reads; what is not known is missing.
-        owned: how many partitions it reads, by topic.
-        queued_bytes: fetched, and not handed over yet.
-        rebalances: that came to their end.
-        rebalance_times: how long they took; None where it does not tell.
-        failed_tries: of rebalances.
-        commits: offsets written, by storage.
-        commit_calls: how often offsets were written.
-        failed_commits: offsets that were not written, by storage.
-        lost: partitions that were taken from it.
-        poisoned: messages that could not be read.
-        orphans: partitions of its topics that nobody owns.
-        paused: how many of them wait for ZooKeeper.
-        least_fetch_rate: the smallest rate of answers of any broker; None where it does not tell.
+        client_id: its client id.
+        messages: messages handed to the caller, by topic; under "" if not known by topic.
+        received_bytes: the size of received record sets.
+        fetches: the number of fetch responses.
+        lags: by partition; unknown ones are missing.
+        owned: the number of its partitions, by topic.
+        queued_bytes: fetched, and not handed to the caller yet.
+        rebalances: the number of completed rebalances.
+        rebalance_times: their durations; None if unknown.
+        failed_tries: the number of failed tries to rebalance.
+        commits: the number of offsets written, by storage.
+        commit_calls: the number of commits.
+        failed_commits: the number of offsets that failed, by storage.
+        lost: the number of partitions lost to others.
+        poisoned: the number of unreadable messages.
+        orphans: the number of unowned partitions of its topics.
+        paused: how many of its partitions wait for ZooKeeper.
+        least_fetch_rate: the smallest rate of fetch responses of a broker; None if unknown.
     """
 
     group_id: str
@@ -78,7 +78,7 @@ class ConsumerNumbers:
 
 
 def numbers_of_connector(numbers: ConnectorNumbers) -> ConsumerNumbers:
-    """Return what a connector has measured."""
+    """Return the measures of a connector."""
     lags = {tp: numbers.lag for tp, numbers in numbers.partitions.items()}
     spread = numbers.rebalance_ms
     return ConsumerNumbers(
@@ -143,7 +143,7 @@ def _partition(text: str) -> TopicPartition:
 
 
 def added_up(numbers: Iterable[ConsumerNumbers]) -> list[ConsumerNumbers]:
-    """Return one for each group and client id, in the order of both."""
+    """Return the sums for each group and client id, in that order."""
     found: dict[tuple[str, str], ConsumerNumbers] = {}
     for consumer in numbers:
         key = (consumer.group_id, consumer.client_id)
@@ -161,7 +161,7 @@ def _both(numbers: ConsumerNumbers, other: ConsumerNumbers) -> ConsumerNumbers:
         messages=_sums(numbers.messages, other.messages),
         received_bytes=numbers.received_bytes + other.received_bytes,
         fetches=numbers.fetches + other.fetches,
-        # While a partition changes hands, both may still show it.
+        # While a partition changes owners, both may still report it.
         lags={
             tp: max(_of(numbers, tp), _of(other, tp))
             for tp in numbers.lags.keys() | other.lags.keys()

@@ -1,11 +1,11 @@
-"""The metrics of kafka_exporter, by its names and labels, so that its dashboards and alerts work.
+"""The metrics of kafka_exporter, by its names and labels, for existing dashboards and alerts.
 
-Three things are different, and none of them changes what an expression over its labels gives:
+Three things differ, without changing the result of an expression over its labels:
 
 - Groups have one more label, ``kind``: the same id can be in use in ZooKeeper and at a coordinator.
-- Groups of both kinds are in all metrics; there the ones in ZooKeeper have but one of their own,
+- Groups of both kinds are in all metrics; in kafka_exporter those in ZooKeeper have only
   ``kafka_consumergroupzookeeper_lag_zookeeper``, which is here, too.
-- What is not known has no sample. There it is -1, which spoils every sum.
+- Unknown values have no sample. In kafka_exporter they are -1, which spoils every sum.
 
 Source: danielqsj/kafka_exporter ``kafka_exporter.go``. Pure.
 """
@@ -38,7 +38,7 @@ def _partition_counts(seen: Measured) -> Iterator[Sample]:
 def _of_each(
     value: Callable[[PartitionStatus], int | None],
 ) -> Callable[[Measured], Iterator[Sample]]:
-    """Yield one sample for each partition of the cluster of which this is known."""
+    """Yield a sample for each partition of the cluster with a known value."""
 
     def find(seen: Measured) -> Iterator[Sample]:
         for topic in seen.snapshot.topics:

@@ -1,4 +1,4 @@
-"""Metrics as values: what Prometheus calls a family, without the library for it. Pure."""
+"""Metric families in the sense of Prometheus, without its library. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ V = TypeVar("V")
 
 
 class Sample(NamedTuple):
-    """One number.
+    """One sample.
 
     Attributes:
-        labels: the values of the family's labels, in its order.
+        labels: the values of the family's labels, in order.
         value: in the unit that the family's name ends in.
-        suffix: what stands behind the name: ``_sum``, ``_count``, ``_bucket`` of a summary or
-            histogram. A bucket has one more label, ``le``, which comes last.
+        suffix: of the name: ``_sum``, ``_count``, ``_bucket`` of a summary or histogram. A bucket
+            has one more label, ``le``, which comes last.
     """
 
     labels: tuple[str, ...]
@@ -26,14 +26,14 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """All samples of one name.
+    """All samples with one name.
 
     Attributes:
         name: as Prometheus stores it; counters end in ``_total``.
         text: what it measures, in one sentence.
         labels: the names of its labels.
-        samples: can be iterated once; no two have the same labels.
-        kind: what Prometheus is to take it for; a counter only grows.
+        samples: an iterator; no two have the same labels.
+        kind: the metric type; a counter never decreases.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Family:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure(Generic[V]):
-    """How a family is found in what is looked at; see ``Family`` for the rest.
+    """Computes a family from a source; see ``Family`` for the rest.
 
     Attributes:
-        find: gives the samples.
-        per_partition: whether there is a sample for each partition of something, so that a large
-            cluster has very many.
+        find: yields the samples.
+        per_partition: whether there is a sample for each partition of a group, which are very many
+            in a large cluster.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Measure(Generic[V]):
     per_partition: bool = False
 
     def of(self, covered: V) -> Family:
-        """Return the family; nothing is found before its samples are iterated."""
+        """Return the family; samples are computed when they are iterated."""
         return Family(
             name=self.name,
             text=self.text,

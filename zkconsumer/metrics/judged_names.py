@@ -1,7 +1,7 @@
-"""Lag in time by the names of kafka-lag-exporter, and Burrow's verdicts by those of Burrow. Pure.
+"""Lag in time by the names of kafka-lag-exporter, and Burrow's statuses by those of Burrow. Pure.
 
-All have their labels and one more, ``kind``; see ``exporter_names``. Groups that are abandoned
-have no lag in time, and no alert fires for them: their lag in records stays.
+All have their labels and one more, ``kind``; see ``exporter_names``. Abandoned groups have no lag
+in time, so that no alert fires for them: their lag in records remains.
 
 Source: seglo/kafka-lag-exporter ``Metrics.scala``; linkedin/Burrow
 ``core/internal/httpserver/prometheus.go``, of whose numbers (NOTFOUND 0, OK 1, WARN 2, ERR 3,
@@ -32,7 +32,7 @@ def _lag_seconds(seen: Measured) -> Iterator[Sample]:
     for group_status in seen.groups:
         group = group_status.group
         if group.state is GroupState.ABANDONED:
-            continue  # it grows for ever, and is of no interest to anybody
+            continue  # it grows for ever, and is of no interest
         owners = _Owners(group_status)
         for partition, lag in group_status.partitions():
             if lag.time is not None:
@@ -46,7 +46,7 @@ def _lag_seconds(seen: Measured) -> Iterator[Sample]:
 
 
 class _Owners:
-    """Finds the member behind an owner.
+    """Finds the member of an owner.
 
     Args:
         one: the group.
@@ -57,7 +57,7 @@ class _Owners:
         self._members = {member.member_id: member for member in group.group.members}
 
     def of(self, owner: str | None) -> tuple[str, str, str]:
-        """Host, member id and client id; empty where there is none, or nobody tells."""
+        """Return host, member id and client id; empty if unknown."""
         if owner is None:
             return "", "", ""
         member_id = owner
@@ -92,7 +92,7 @@ def _sum_lag(seen: Measured) -> Iterator[Sample]:
 
 
 def _lag_labels(seen: Measured, group: GroupMeasures) -> tuple[str, ...]:
-    """Burrow's are the same under other names."""
+    """Return the labels; Burrow's are the same under other names."""
     return seen.cluster, group.group.group_id, group.group.kind
 
 

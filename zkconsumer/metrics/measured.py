@@ -1,4 +1,4 @@
-"""What metrics of a cluster are taken from: one snapshot, and verdicts on its groups. Pure."""
+"""The source of a cluster's metrics: one snapshot, with lag and status of its groups. Pure."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from zkconsumer.status.lag import GroupLag, PartitionLag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupPartition, GroupStatus
 
 MOST_GROUP_PARTITIONS = 50_000
-"""With more partitions of groups, ``Detail.AUTO`` leaves them out: Prometheus would get a page of
-tens of megabytes, and a million series, every few seconds."""
+"""Beyond this many partitions of groups, ``Detail.AUTO`` omits them: Prometheus would scrape tens
+of megabytes, and a million series, every few seconds."""
 
 
 class Detail(StrEnum):
-    """How much is told; the values are what users write."""
+    """The level of detail; the values are what users write."""
 
     AUTO = "auto"
     PARTITIONS = "partitions"
@@ -24,19 +24,19 @@ class Detail(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterMeasures:
-    """What there is to measure at one moment.
+    """The measures of a cluster at one moment.
 
     Attributes:
-        snapshot: the cluster; None where it was never read.
-        lag: how far a group of the snapshot is behind; asked once for each.
-        verdict: how Burrow would judge it; asked once for each.
-        now_ms: the time that ages are counted to, in ms since the epoch.
-        problem: why the cluster can't be read now; None where it can.
-        read_ms: how long the last reading took.
-        cluster: what the label of that name says; by default what the snapshot was
-            reached by: a connect string, or brokers.
-        detail: ``GROUPS`` leaves out what has a sample for each partition of a group; ``AUTO``
-            does where these are more than ``MOST_GROUP_PARTITIONS``.
+        snapshot: the cluster; None before the first read.
+        lag: returns the lag of a group; called once for each.
+        verdict: returns Burrow's status of a group; called once for each.
+        now_ms: the current time, in ms since the epoch, for ages.
+        problem: why the cluster can't be read now; None if it can.
+        read_ms: the duration of the last read.
+        cluster: the label of that name; None: the address of the snapshot: a connect string, or
+            brokers.
+        detail: ``GROUPS`` omits samples of single partitions of groups; ``AUTO`` does if they are
+            more than ``MOST_GROUP_PARTITIONS``.
     """
 
     snapshot: ClusterSnapshot | None
@@ -50,7 +50,7 @@ class ClusterMeasures:
 
 
 class GroupMeasures(NamedTuple):
-    """A group with what was found out about it."""
+    """A group with its lag and Burrow's status."""
 
     group: GroupStatus
     lag: GroupLag
@@ -62,7 +62,7 @@ class GroupMeasures(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A cluster that has been read, all its groups judged."""
+    """A cluster that has been read, with the status of all groups."""
 
     view: ClusterMeasures
     snapshot: ClusterSnapshot
@@ -70,7 +70,7 @@ class Measured(NamedTuple):
 
     @property
     def has_partition_labels(self) -> bool:
-        """Whether the partitions of groups are told."""
+        """Whether there are samples of single partitions of groups."""
         if self.view.detail is Detail.AUTO:
             return (
                 sum(len(group.group.partitions) for group in self.groups) <= MOST_GROUP_PARTITIONS
@@ -79,12 +79,12 @@ class Measured(NamedTuple):
 
     @property
     def cluster(self) -> str:
-        """How the cluster is called."""
+        """The name of the cluster."""
         return self.view.cluster or self.snapshot.address
 
 
 def measured(view: ClusterMeasures, snapshot: ClusterSnapshot) -> Measured:
-    """Ask for what is known of every group."""
+    """Compute lag and status of every group."""
     groups = snapshot.groups.items()
     return Measured(
         view,

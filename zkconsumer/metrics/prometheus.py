@@ -1,7 +1,7 @@
-"""The door to ``prometheus_client``: families as it wants them.
+"""Converts families to those of ``prometheus_client``; its only importer.
 
-For a page of metrics ``text`` is enough. The extra ``metrics`` brings the library; without it,
-using anything here says so.
+For a page of metrics ``text`` is enough. The extra ``metrics`` has the library; without it, calls
+here raise an error that says so.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,7 @@ MISSING = "metrics need prometheus-client: pip install 'zkconsumer[metrics]'"
 
 
 def require_prometheus() -> ModuleType:
-    """Return the library.
+    """Import the library.
 
     Raises:
         ConfigError: it is not installed; the message says what to install.
@@ -34,10 +34,10 @@ def require_prometheus() -> ModuleType:
 
 
 class FamilyCollector:
-    """A collector of ``prometheus_client``: finds the families again whenever it is asked.
+    """A collector of ``prometheus_client`` that computes the families on each scrape.
 
     Args:
-        families: finds them; called by any thread that collects.
+        families: computes them; called by any thread that collects.
     """
 
     def __init__(self, families: Callable[[], Iterable[Family]]) -> None:
@@ -49,7 +49,7 @@ class FamilyCollector:
         return map(_metric, self._families())
 
     def describe(self) -> "Iterable[Metric]":
-        """Nothing: registering must not collect."""
+        """Return nothing: registering must not collect."""
         return ()
 
 
@@ -58,7 +58,7 @@ def _metric(family: Family) -> "Metric":
 
     name = family.name
     if family.kind == "counter":
-        name = name.removesuffix("_total")  # the library puts it there itself
+        name = name.removesuffix("_total")  # the library appends it itself
     metric = Metric(name, family.text, family.kind)
     of_bucket = (*family.labels, "le")
     for sample in family.samples:

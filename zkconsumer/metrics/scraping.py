@@ -1,7 +1,7 @@
-"""Serves what a WSGI application says to whoever asks, on one thread, within limits.
+"""Serves a WSGI application on one thread, within limits.
 
-It is for small answers that are made at once, such as a page of metrics. Clients that keep it
-waiting give way to others, so none of them can use up the descriptors or threads of the process.
+It is for small responses that are computed at once, such as a page of metrics. Clients that make it
+wait give way to others, so none of them can use up the descriptors or threads of the process.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ class ScrapeServer:
     """Serves on a listening socket until it is closed, on a thread of its own.
 
     Args:
-        listening: where; closed with the server.
-        app: what answers; called on that thread.
-        limits: what connections may do.
+        listening: the socket; closed with the server.
+        app: the application; called on that thread.
+        limits: of connections.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class ScrapeServer:
         self._scope.spawn("serve", self._run, stop=self._request_end)
 
     def close(self) -> None:
-        """End it; who is being answered has two seconds to take the response. Idempotent."""
+        """End it; responses in progress have two seconds to complete. Idempotent."""
         self._scope.close(_CLOSE_MS)
 
     def _request_end(self) -> None:
-        # Closed is the loop of a server that was ended before.
+        # The loop of a server that was ended before is closed.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._ending.set)
 
@@ -129,12 +129,12 @@ class _Scrape(asyncio.Protocol, Watched):
 
 
 def _is_whole(head: bytes) -> bool:
-    """Return whether nothing more of it is waited for; what is too long will be refused."""
+    """Return whether the head is complete, or so long that it will be refused."""
     return b"\n\r\n" in head or b"\n\n" in head or len(head) > _HEAD_MAX
 
 
 class _Exchange(BaseHTTPRequestHandler):
-    """Reads the head of a request, and writes the response of a WSGI application to it.
+    """Parses a request's head, and writes the response of a WSGI application.
 
     Attributes:
         response: the response.
@@ -155,7 +155,7 @@ class _Exchange(BaseHTTPRequestHandler):
         self.response = written.getvalue()
 
     def do_GET(self) -> None:
-        """Say what the application does; it knows which methods it takes."""
+        """Call the application, which knows which methods it supports."""
         path, _, query = self.path.partition("?")
         environ = {
             "REQUEST_METHOD": self.command,
@@ -187,4 +187,4 @@ class _Exchange(BaseHTTPRequestHandler):
     do_HEAD = do_OPTIONS = do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 - likewise
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - likewise
-        """Say nothing of a request."""
+        """Log nothing of a request."""

@@ -1,11 +1,11 @@
 """Spans of what a connector does, for OpenTelemetry: joins, rebalances with their steps, commits.
 
-The door to ``opentelemetry``, of which only the API is needed (extra ``tracing``): without an SDK
-that somebody has set up, it does nothing. What happens is told when it is over, so a span is made
-with the times at which it began and ended, and has no parent but its own rebalance.
+The only importer of ``opentelemetry``, of which the API is enough (extra ``tracing``): without an
+SDK it does nothing. Events are reported when they are over, so a span is made with the times at
+which it began and ended, and has no parent but its own rebalance.
 
-Attributes follow OpenTelemetry's conventions for messaging where there are such, and begin with
-``zkconsumer.`` where there are not.
+Attributes follow OpenTelemetry's conventions for messaging where there are any, and else begin with
+``zkconsumer.``.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MISSING = "spans need opentelemetry-api: pip install 'zkconsumer[tracing]'"
 FETCH_INTERVAL_MS = 10_000
-"""So often a fetch from each broker gets a span."""
+"""The interval at which a fetch from each broker gets a span."""
 _AUDIT = RebalanceCause.AUDIT.value
 
 _Attributes: TypeAlias = Mapping[str, str | int | bool]
@@ -52,7 +52,7 @@ class _Step(NamedTuple):
 
 @dataclass(slots=True)
 class _Rebalance:
-    """One that is under way."""
+    """A rebalance in progress."""
 
     began_ms: int
     causes: list[tuple[str, int]]
@@ -64,9 +64,9 @@ class SpanObserver:
     """An ``Observer`` of connectors that makes spans. Thread: any.
 
     Args:
-        tracer_provider: whose spans; by default the one that is set up for the process.
-        fetch_interval_ms: how often a fetch from each broker gets a span: there can be thousands
-            a second. 0: each one, None: none.
+        tracer_provider: None: the process's default.
+        fetch_interval_ms: the interval at which a fetch from each broker gets a span: there can be
+            thousands a second. 0: every one, None: none.
         clock: the time.
 
     Raises:
@@ -81,7 +81,7 @@ class SpanObserver:
         clock: Clock | None = None,
     ) -> None:
         try:
-            # An extra: only who wants it needs it.
+            # An optional extra, imported on use.
             from opentelemetry import trace  # noqa: PLC0415
             from opentelemetry.context import Context  # noqa: PLC0415
         except ImportError as missing:
@@ -144,7 +144,7 @@ class SpanObserver:
     ) -> None:
         del self._rebalances[member]
         if not (event.changed or running.failures) and event.cause == _AUDIT:
-            return  # it looked, and all was well
+            return  # it checked, and nothing was to be done
         about: _Attributes = {
             "zkconsumer.cause": event.cause,
             "zkconsumer.changed": event.changed,
@@ -221,11 +221,11 @@ class SpanObserver:
         parent: "Context | None" = None,
         is_client: bool = False,
     ) -> "Context":
-        """Make a span that began and ended at these instants; gives the context of its children."""
+        """Make a span with begin and end; return the context for its children."""
         trace, (began_ms, ended_ms) = self._trace, times
         span = self._tracer.start_span(
             f"zkconsumer.{operation}",
-            # Not below what the thread happens to do.
+            # Not a child of the thread's current span.
             context=self._nothing if parent is None else parent,
             kind=trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL,
             attributes={
@@ -247,7 +247,7 @@ class SpanObserver:
 
 
 def tracing_observers() -> tuple[Observer, ...]:
-    """Return what makes spans, where OpenTelemetry's API is installed; else nothing."""
+    """Return the observer of spans if OpenTelemetry's API is installed; else nothing."""
     try:
         return (SpanObserver(),)
     except ConfigError:

@@ -1,7 +1,7 @@
-"""Families as the text that Prometheus reads. Pure.
+"""Formats families as the text that Prometheus scrapes. Pure.
 
-``prometheus_client`` writes it, too, at 8 microseconds a line; a large cluster has hundreds of
-thousands of lines, for each of which this takes a tenth of that. A test holds both to the same.
+``prometheus_client`` does it, too, at 8 microseconds a line; a large cluster has hundreds of
+thousands of lines, for each of which this takes a tenth of that. A test compares both.
 
 Source: Prometheus's text format 0.0.4.
 """
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from zkconsumer.metrics.families import Family
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-"""Of what is written here."""
+"""The content type of the text."""
 
 _ODD = re.compile(r'[\\"\n\ud800-\udfff]')
 
 
 def exposition(families: Iterable[Family]) -> bytes:
-    """Return all of it; its type is ``CONTENT_TYPE``."""
+    """Return the whole text; its type is ``CONTENT_TYPE``."""
     return b"".join(exposition_parts(families))
 
 
@@ -43,14 +43,14 @@ def _lines(family: Family) -> Iterator[str]:
 
 
 def _form(family: Family, suffix: str) -> str:
-    """Return a line into which the values of the labels, and that of the sample, are to be put."""
+    """Return the format of a line for the values of the labels and the sample."""
     names = (*family.labels, "le") if suffix == "_bucket" else family.labels
     inside = ",".join(f'{name}="%s"' for name in names)
     return f"{family.name}{suffix}" + (f"{{{inside}}}" if inside else "") + " %s\n"
 
 
 def escaped(label: str) -> str:
-    """Return a label's value as the format has it; what can't be encoded is told by its number.
+    """Return an escaped label value; characters that can't be encoded are replaced by their number.
 
     One bad name must not hide all other metrics.
     """

@@ -1,9 +1,8 @@
-"""What polls gave, on its way into the target: what is written, and how far that reaches. Pure.
+"""Polled messages on their way to the target: what is unwritten, and the resulting positions. Pure.
 
-An offset may be committed when everything in front of it is acknowledged. With ``key`` and
-``round-robin`` the messages of one partition go to many, so that may end before what was
-acknowledged last. Where all of them go to one, they stay as they were fetched: no object is made
-for any message.
+An offset may be committed when everything before it is acknowledged. With ``key`` and
+``round-robin`` the messages of one partition go to many, so the position may be lower than the last
+acknowledged offset. If all of them go to one, they stay as fetched: without an object per message.
 """
 
 from collections import deque
@@ -26,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _OffsetRun:
-    """Messages of one source that go to a partition one behind the other, not there yet."""
+    """Consecutive messages of one source partition for a target partition, not written yet."""
 
     source: TopicPartition
     runs: deque[Run]
 
     def take(self, count: int) -> tuple[Run, ...]:
-        """Take the offsets of the first ``count`` messages, or of all where there are fewer."""
+        """Remove the offsets of the first ``count`` messages, or of all if there are fewer."""
         taken: list[Run] = []
         while count and self.runs:
             start, until = self.runs.popleft()
@@ -46,20 +45,20 @@ class _OffsetRun:
 
 @dataclass(slots=True)
 class _Strand:
-    """What goes to one partition of the target and is not there yet."""
+    """The unwritten messages of one target partition."""
 
     outgoing: OutgoingRecords = field(default_factory=OutgoingRecords)
     stretches: deque[_OffsetRun] = field(default_factory=deque)
 
     def add(self, source: TopicPartition, runs: Iterable[Run]) -> None:
-        """Note where messages that were added come from."""
+        """Record the source offsets of messages that were added."""
         if self.stretches and self.stretches[-1].source == source:
             self.stretches[-1].runs.extend(runs)
         else:
             self.stretches.append(_OffsetRun(source, deque(runs)))
 
     def take(self, count: int) -> list[tuple[TopicPartition, tuple[Run, ...]]]:
-        """Take the first ``count`` messages; gives where they come from."""
+        """Remove the first ``count`` messages; return their source offsets."""
         self.outgoing.drop(count)
         taken: list[tuple[TopicPartition, tuple[Run, ...]]] = []
         while count:
@@ -74,7 +73,7 @@ class _Strand:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A message that the target will never take."""
+    """A message that the target will never accept."""
 
     source: TopicPartition
     offset: int
@@ -82,18 +81,18 @@ class Dropped:
 
 
 def outgoing_of(record: ConsumerRecord, *, with_headers: bool) -> Outgoing:
-    """Return the message as it is written: key, value, timestamp, headers."""
+    """Return the message to write: key, value, timestamp, headers."""
     plain = Record(record.offset, record.key, record.value, record.timestamp)
     headers = record.headers if with_headers else ()
     return HeadedRecord(plain, tuple(headers)) if headers else plain
 
 
 class MirrorBatch:
-    """Thread: one at a time.
+    """A batch of messages to write. Thread: one at a time.
 
     Attributes:
-        size_bytes: what its keys and values had, written or not.
-        count: how many messages were added, written or not.
+        size_bytes: of all keys and values, written or not.
+        count: the number of messages added, written or not.
     """
 
     def __init__(self) -> None:
@@ -111,14 +110,14 @@ class MirrorBatch:
         behind: int,
         with_headers: bool = True,
     ) -> None:
-        """Add messages of a partition that go to several.
+        """Add messages of a source partition that go to several target partitions.
 
         Args:
-            source: which.
-            records: in the order of their offsets, behind those that are here.
-            locations: the indexes of those that go to each place, ascending.
-            behind: the offset to go on with when all of them are done.
-            with_headers: keep their headers.
+            source: the partition.
+            records: in the order of their offsets, after those already added.
+            locations: the indexes of the messages for each target, ascending.
+            behind: the position once all of them are written.
+            with_headers: whether to keep their headers.
         """
         self._behind[source] = behind
         self.count += len(records)
@@ -144,14 +143,14 @@ class MirrorBatch:
         behind: int,
         with_headers: bool = True,
     ) -> tuple[Run, ...]:
-        """Add messages of a partition that go to one; gives their offsets.
+        """Add messages of a source partition that go to one target partition; return their offsets.
 
         Args:
-            source: which.
-            piece: at least one message, behind those that are here.
-            target: where all of them go.
-            behind: the offset to go on with when all of them are done.
-            with_headers: keep their headers.
+            source: the partition.
+            piece: at least one message, after those already added.
+            target: the target partition.
+            behind: the position once all of them are written.
+            with_headers: whether to keep their headers.
         """
         self._behind[source] = behind
         self.count += len(piece)
@@ -180,8 +179,8 @@ class MirrorBatch:
         return runs
 
     def extend(self, other: "MirrorBatch") -> None:
-        """Add all of another batch, of which nothing is written, behind this."""
-        self._behind |= other._behind  # noqa: SLF001 - of this class
+        """Append another batch, of which nothing is written."""
+        self._behind |= other._behind  # noqa: SLF001 - an instance of this class
         self.size_bytes += other.size_bytes
         self.count += other.count
         for target, strand in other._strands.items():  # noqa: SLF001
@@ -191,7 +190,7 @@ class MirrorBatch:
                 known.add(range_.source, range_.runs)
 
     def rest(self) -> dict[TopicPartition, OutgoingRecords]:
-        """Return what is not written yet."""
+        """Return the unwritten messages."""
         return {
             target: strand.outgoing
             for target, strand in self._strands.items()
@@ -199,7 +198,7 @@ class MirrorBatch:
         }
 
     def acknowledge(self, target: TopicPartition, base_offset: int, count: int) -> list[Landed]:
-        """Return the next ``count`` messages that go there are there, from this offset on."""
+        """Record that the next ``count`` messages of a target are written from this offset on."""
         landed: list[Landed] = []
         for source, runs in self._strands[target].take(count):
             landed.append(Landed(source, runs, target, base_offset))
@@ -207,19 +206,19 @@ class MirrorBatch:
         return landed
 
     def drop_next(self, target: TopicPartition) -> Dropped:
-        """Give up the next message that goes there."""
+        """Give up the next message of a target."""
         source, runs = self._strands[target].take(1)[0]
         return Dropped(source, runs[0][0], target)
 
     def next_of(self, target: TopicPartition) -> tuple[TopicPartition, int]:
-        """Return where the next message that goes there comes from."""
+        """Return the source of the next message of a target."""
         front = self._strands[target].stretches[0]
         return front.source, front.runs[0][0]
 
     def positions(self) -> dict[TopicPartition, int]:
-        """Return how far each partition is done without a gap: the offset to go on with.
+        """Return the position of each source partition: everything before it is done.
 
-        A partition of which nothing is done stands in front of its first message.
+        Without any message done it is the first one's offset.
         """
         found = dict(self._behind)
         for strand in self._strands.values():
@@ -237,11 +236,11 @@ def _outgoing_row(
 
 
 def _ranges_of(runs: "list[_core.Run]") -> list[Run]:
-    from zkconsumer.produce.run_sets import offset_ranges  # noqa: PLC0415 - who has runs has it
+    from zkconsumer.produce.run_sets import offset_ranges  # noqa: PLC0415 - requires the native core
 
     return offset_ranges(runs)
 
 
 def records_of(source: TopicPartition, piece: RecordSlice) -> Sequence[ConsumerRecord]:
-    """Return the messages of a slice one by one, for those that go by their keys."""
+    """Return the records of a slice, for messages that are assigned by key."""
     return piece.records(RecordOrigin(source))

@@ -1,4 +1,4 @@
-"""Refuses mirrors that would read what they wrote, for ever."""
+"""Refuses mirrors that would read what they write, for ever."""
 
 import logging
 import random
@@ -26,11 +26,11 @@ Address = tuple[str, int]
 
 
 def refuse_circles(settings: MirrorSettings) -> None:
-    """Ask source and target for their brokers; where these are the same, look at the topics.
+    """Compare the brokers of source and target; if they are the same, check the topics.
 
     Raises:
-        ConfigError: a topic would be mirrored into one that is mirrored, too.
-        ZkConsumerError: a cluster can't be asked.
+        ConfigError: a topic would be mirrored into a mirrored one.
+        ZkConsumerError: a cluster can't be reached.
     """
     there = _brokers(settings.target.client)[0]
     for consumer in settings.consumers:
@@ -51,11 +51,11 @@ def refuse_circles(settings: MirrorSettings) -> None:
 
 
 def circle_of(settings: MirrorSettings, topics: Collection[str]) -> tuple[str, str] | None:
-    """Return a topic and where it would go, if that is to be mirrored again; pure.
+    """Return a topic and its target topic, if that is mirrored again; pure.
 
     Args:
         settings: of a mirror whose source and target are one cluster.
-        topics: that it has now.
+        topics: of the cluster.
     """
     for topic in sorted(topics):
         copy = settings.topic_prefix + topic

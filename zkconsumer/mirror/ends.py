@@ -1,4 +1,4 @@
-"""Where the source's logs ended at the start, and which are still to be reached. Pure."""
+"""The source's log ends at the start, and which are still to be reached. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -6,15 +6,15 @@ from typing import Final
 from zkconsumer.model import TopicPartition
 
 LOOKS: Final = 30
-"""How often in a row a log has to end too early to be believed."""
+"""How many times in a row a log end must be too low to be believed."""
 
 
 class Ends:
-    """Thread: one at a time.
+    """The log ends that a mirror has to reach. Thread: one at a time.
 
     Args:
-        ends: of every partition that was there.
-        starts: where their logs began: what is empty is reached.
+        ends: of every existing partition.
+        starts: the log start offsets: an empty log is reached.
     """
 
     def __init__(
@@ -26,18 +26,18 @@ class Ends:
 
     @property
     def missing(self) -> frozenset[TopicPartition]:
-        """Those that are not reached."""
+        """The partitions whose end is not reached."""
         return frozenset(self._missing)
 
     def reached(self, tp: TopicPartition, position: int) -> None:
-        """Everything in front of this offset of a partition is in the target."""
+        """Record that everything before this offset is in the target."""
         if tp in self._missing and position >= self.ends[tp]:
             self._missing.discard(tp)
 
     def shorten(self, tp: TopicPartition, end: int) -> bool:
-        """Return its log ends here now; whether that takes the place of where it ended.
+        """Record a log end; return whether it replaces the end to be reached.
 
-        It does after many looks in a row: a new leader says less for a moment, too (KIP-207).
+        It does after many reads in a row: a new leader may report less for a moment (KIP-207).
         """
         if tp not in self._missing or end >= self.ends[tp]:
             self._shorter.pop(tp, None)
@@ -49,5 +49,5 @@ class Ends:
         return True
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """These are gone: nobody will reach their ends."""
+        """Drop deleted partitions: their ends can't be reached."""
         self._missing.difference_update(partitions)

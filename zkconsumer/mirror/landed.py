@@ -1,10 +1,10 @@
-"""Where messages of the source lie in the target: values, and the lines of the offsets file. Pure.
+"""The offsets of source messages in the target: values, and the lines of the offsets file. Pure.
 
-A line is one acknowledged set, as a JSON object: ``topic`` and ``partition`` of the source,
-``offsets`` there as a list of ``[from, until)`` runs in order, ``target_topic``,
-``target_partition``, and ``target_offset`` of the first. In the target the messages stand one
-behind the other. Where a process begins to read a partition, a line with ``from`` in their place
-says at which offset: everything from there on is to be in lines.
+A line is one acknowledged set, as a JSON object: ``topic`` and ``partition`` of the source, its
+``offsets`` as a list of ``[from, until)`` runs in order, ``target_topic``, ``target_partition``,
+and ``target_offset`` of the first. In the target the messages are consecutive. When a process
+begins to read a partition, a line with ``from`` instead records the offset: everything from there
+on is to be in lines.
 """
 
 import json
@@ -15,18 +15,18 @@ from zkconsumer.errors import MirrorError
 from zkconsumer.model import TopicPartition
 
 Run = tuple[int, int]
-"""Offsets of messages one behind the other: the first, and the one behind the last."""
+"""Consecutive offsets: the first, and the one after the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """Messages of one partition that stand one behind the other in one partition of the target.
+    """Messages of one source partition that are consecutive in one target partition.
 
     Attributes:
-        source: where they come from.
-        runs: their offsets there, ascending.
-        target: where they are.
-        target_offset: that of the first one there.
+        source: the source partition.
+        runs: their source offsets, ascending.
+        target: the target partition.
+        target_offset: of the first one.
     """
 
     source: TopicPartition
@@ -36,21 +36,21 @@ class Landed:
 
     @property
     def count(self) -> int:
-        """How many messages."""
+        """The number of messages."""
         return sum(until - start for start, until in self.runs)
 
     @property
     def first_offset(self) -> int:
-        """The first one's offset in the source."""
+        """The source offset of the first one."""
         return self.runs[0][0]
 
     @property
     def until_offset(self) -> int:
-        """Behind the last one in the source."""
+        """The offset after the last one in the source."""
         return self.runs[-1][1]
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Offset in the source and offset in the target, of each."""
+        """The source and target offset of each."""
         at = self.target_offset
         for start, until in self.runs:
             for offset in range(start, until):
@@ -60,10 +60,10 @@ class Landed:
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """A process begins to mirror a partition: what lies in front is not its own.
+    """A process begins to mirror a partition; earlier offsets are not its own.
 
     Attributes:
-        source: which partition.
+        source: the partition.
         offset: the first one to mirror.
     """
 
@@ -90,7 +90,7 @@ def runs_of(offsets: Sequence[int]) -> tuple[Run, ...]:
 
 
 def joined_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
-    """Ascending runs, those that follow each other without a gap as one."""
+    """Return ascending runs with adjacent ones merged."""
     joined: list[Run] = []
     for start, until in runs:
         if joined and joined[-1][1] == start:
@@ -101,7 +101,7 @@ def joined_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
 
 
 def to_line(landed: Line) -> bytes:
-    """Return a line of the offsets file, with its end."""
+    """Return a line of the offsets file, with its line end."""
     line: dict[str, object] = {
         "topic": landed.source.topic,
         "partition": landed.source.partition,
@@ -123,14 +123,14 @@ def _encoded(line: dict[str, object]) -> bytes:
 
 
 def from_line(line: bytes, location: str) -> Line:
-    """Read a line of the offsets file.
+    """Parse a line of the offsets file.
 
     Args:
         line: with or without its end.
         location: file and line, for the error.
 
     Raises:
-        MirrorError: it is no such line.
+        MirrorError: it is malformed.
     """
     try:
         fields = json.loads(line)

@@ -1,4 +1,4 @@
-"""A mirror: streams side by side, and who starts them, hears of them and ends them."""
+"""A mirror: starts parallel streams, monitors and ends them."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -29,10 +29,10 @@ _TICK_MS = 500
 
 @dataclass(frozen=True, slots=True)
 class MirrorProgress:
-    """How far a mirror is.
+    """The progress of a mirror.
 
     Attributes:
-        running_ms: since it was started.
+        running_ms: since its start.
         sources: the counts of each partition, by source cluster; see ``source_name``.
     """
 
@@ -41,7 +41,7 @@ class MirrorProgress:
 
     @property
     def partitions(self) -> Mapping[TopicPartition, PartitionAccount]:
-        """The counts of each partition of the first source, which mostly is the only one."""
+        """The counts of each partition of the first source, mostly the only one."""
         return next(iter(self.sources.values()), {})
 
     @property
@@ -53,20 +53,20 @@ class MirrorProgress:
 
 
 class _Ended:
-    """A stream has ended: of an error, or because it was asked to."""
+    """The end of a stream: by an error, or on request."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
 
 
 class Mirror:
-    """Copies topics until it is stopped, or everything is done that was asked for.
+    """Copies topics until it is stopped, or its limit is reached.
 
     Args:
-        settings: what and where to.
+        settings: sources, target and limits.
         clock: for commits and progress.
-        grace_ms: how long the target may take for what is in hand when everything is to end.
-        on_consumer: told of each member of the group as it is made, on its thread; for metrics.
+        grace_ms: how long the target may take for pending messages at the end.
+        on_consumer: called with each consumer when it is made, on its thread; for metrics.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Mirror:
 
     @property
     def is_copying(self) -> bool:
-        """Whether streams run; before, nothing is in hand. Thread: any, also a signal handler."""
+        """Whether streams run; before, nothing is pending. Thread: any, also a signal handler."""
         return self._copying
 
     def wake(self) -> None:
@@ -102,7 +102,7 @@ class Mirror:
         self._mailbox.put(None)
 
     def progress(self) -> MirrorProgress:
-        """Return how far it is. Thread: any."""
+        """Return the progress. Thread: any."""
         ledger = dict(self._ledger)
         totals = {name: of_source.totals() for name, of_source in ledger.items()}
         return MirrorProgress(self._clock.now_ms() - self._started_ms, totals)
@@ -114,19 +114,19 @@ class Mirror:
         every_ms: int = 1_000,
     ) -> MirrorProgress:
         """Mirror.
+        Run the mirror until it ends.
+                Args:
+                    on_progress: called with the progress at intervals.
+                    every_ms: the interval.
 
-        Args:
-            on_progress: told how far it is, from time to time.
-            every_ms: so often.
+                Returns:
+                    The final progress.
 
-        Returns:
-            What became of everything.
-
-        Raises:
-            ConfigError: it would read what it wrote.
-            MirrorError: the target refuses a message, a thread does not end, or the offsets file
-                can't be written. What was acknowledged is committed.
-            ZkConsumerError: something else failed.
+                Raises:
+                    ConfigError: it would read what it writes.
+                    MirrorError: the target refuses a message, a thread does not end, or the offsets file
+                        can't be written. Acknowledged offsets are committed.
+                    ZkConsumerError: something else failed.
         """
         settings = self._settings
         refuse_circles(settings)
@@ -199,7 +199,7 @@ class Mirror:
         return self._stopping or all(ledger.is_complete for ledger in self._ledger.values())
 
     def _end(self, scope: ThreadScope, streams: list[MirrorStream], left: int) -> list[str]:
-        """Ask the streams to end: first in order, then without waiting for the target."""
+        """End the streams: first in order, then without waiting for the target."""
         for stream in streams:
             stream.stop()
         errors: list[_Ended] = []
@@ -220,7 +220,7 @@ class Mirror:
         def run() -> None:
             try:
                 stream.run()
-            except BaseException as error:  # the thread's top: its owner hears it
+            except BaseException as error:  # the thread's top: reported to its owner
                 log.debug("a stream ended", exc_info=error)
                 self._mailbox.put(_Ended(without_frames(error)))
             else:
@@ -230,15 +230,15 @@ class Mirror:
 
 
 def source_name(consumer: Mapping[str, object]) -> str:
-    """Return what tells source clusters apart: where they are."""
+    """Return the identity of a source cluster: its addresses."""
     return str(consumer.get("zookeeper.connect", consumer.get("bootstrap.servers")))
 
 
 def _ends(settings: MirrorSettings, consumer_settings: Mapping[str, object]) -> Ends:
-    """Return where the logs of the topics to mirror begin and end now.
+    """Return the current log starts and ends of the topics to mirror.
 
     Raises:
-        ZkConsumerError: the source does not say.
+        ZkConsumerError: the source does not respond.
     """
     with KafkaConsumer(config=consumer_settings) as consumer:
         excluded = INTERNAL_TOPICS if consumer.config.exclude_internal_topics else frozenset()

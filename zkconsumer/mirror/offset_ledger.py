@@ -1,4 +1,4 @@
-"""What all streams of a mirror write down together: counts, the offsets file, the limits.
+"""The shared ledger of a mirror's streams: counts, the offsets file, the limits.
 
 Thread: any; a stream calls a few times for each poll.
 """
@@ -18,12 +18,12 @@ log = logging.getLogger(__name__)
 
 
 class OffsetLedger:
-    """See the module.
+    """Records what the streams of a mirror read, wrote and committed; see the module.
 
     Args:
-        offsets_file: gets where everything is, if it is wished.
-        ends: what is to be reached, if the mirror ends there.
-        max_messages: how many may be read; None: no limit.
+        offsets_file: receives the offsets of messages in the target; None: not wanted.
+        ends: the log ends to reach, if the mirror ends there.
+        max_messages: the maximum number of messages to read; None: no limit.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class OffsetLedger:
             self._totals.of(tp).end = end
 
     def totals(self) -> dict[TopicPartition, PartitionAccount]:
-        """Return the counts of each partition as they are now; nobody changes these."""
+        """Return a copy of the counts of each partition."""
         with self._lock:
             return {tp: account.copy() for tp, account in self._totals.partitions().items()}
 
@@ -51,24 +51,24 @@ class OffsetLedger:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was done that was to be done."""
+        """Whether the limit or all ends are reached."""
         with self._lock:
             used_up = self._left == 0 and self._reserved == 0
             return used_up or (self._ends is not None and not self._ends.missing)
 
     @property
     def is_limited(self) -> bool:
-        """Whether streams share a number of messages."""
+        """Whether streams share a maximum number of messages."""
         with self._lock:
             return self._left is not None
 
     def missing(self) -> frozenset[TopicPartition]:
-        """Return the partitions whose end is to be reached, and is not yet."""
+        """Return the partitions whose end is not reached yet."""
         with self._lock:
             return frozenset() if self._ends is None else self._ends.missing
 
     def reserve(self, most: int) -> int:
-        """Return how many messages may be read now, at most so many; ``settle`` ends it."""
+        """Return how many messages may be read now, up to ``most``; ``settle`` afterwards."""
         with self._lock:
             count = most if self._left is None else min(most, self._left)
             self._reserved += count
@@ -77,21 +77,21 @@ class OffsetLedger:
             return count
 
     def settle(self, reserved: int, used: int) -> None:
-        """So many of the reserved ones were read, and are done with."""
+        """Record how many of the reserved messages were read."""
         with self._lock:
             self._reserved -= reserved
             if self._left is not None:
                 self._left += reserved - used
 
-    # --- what happens -----------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------------
 
     def read(self, source: TopicPartition, runs: Sequence[Run], start: int | None) -> None:
-        """Messages of a partition were read, at these offsets.
+        """Record messages that were read, by their offsets.
 
-        ``start``: where that began, if these are the first.
+        ``start``: where reading began, if these are the first.
 
-        Offsets that are not there any more when a mirror comes back are told: it can't have them.
-        The offsets file gets where it began, before anything is written.
+        Offsets that were deleted before a restarted mirror could read them are logged. The offsets
+        file gets the start before anything is written.
         """
         with self._lock:
             is_new = self._totals.of(source).read_until is None
@@ -128,39 +128,39 @@ class OffsetLedger:
             self._totals.add_dropped(dropped.source)
 
     def reached(self, source: TopicPartition, position: int) -> None:
-        """Everything in front of this offset is in the target (or was dropped)."""
+        """Record that everything before this offset is in the target (or was dropped)."""
         with self._lock:
             self._totals.reached(source, position)
             if self._ends is not None:
                 self._ends.reached(source, position)
 
     def reached_by_others(self, source: TopicPartition, committed: int) -> None:
-        """Another process has committed this."""
+        """Record an offset that another process has committed."""
         with self._lock:
             if self._ends is not None:
                 self._ends.reached(source, committed)
 
     def forget(self, topics: Collection[str]) -> None:
-        """Only these topics are there: the ends of others will not be reached."""
+        """Drop all other topics: their ends can't be reached."""
         with self._lock:
             if self._ends is not None:
                 gone = {tp for tp in self._ends.missing if tp.topic not in topics}
                 self._ends.forget(gone)
 
     def ends_now(self, ends: Mapping[TopicPartition, int]) -> None:
-        """Here logs end now; where that is in front of what is to be reached, it is enough."""
+        """Record current log ends; lower ones replace the ends to reach."""
         with self._lock:
             for tp, end in {} if self._ends is None else ends.items():
                 if self._ends is not None and self._ends.shorten(tp, end):
                     self._totals.of(tp).end = end
 
     def sync(self) -> None:
-        """Have everything on disk that was told so far; called before a commit."""
+        """Flush all lines to disk; called before a commit."""
         if self._file is not None:
             self._file.sync()
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """These were committed."""
+        """Record committed offsets."""
         with self._lock:
             for tp, offset in offsets.items():
                 self._totals.committed(tp, offset)

@@ -1,8 +1,8 @@
-"""The offsets file on disk: what was acknowledged where, on disk before it is committed.
+"""The offsets file: which offsets were acknowledged where, on disk before they are committed.
 
-What is committed is in the file; what is in the file is in the target. A process that is killed
-between an acknowledgement and its line leaves messages that are in no line: they come again, and
-the proof counts them among the copies.
+Committed offsets are in the file; offsets in the file are in the target. A process that is killed
+between an acknowledgement and its line leaves messages that are in no line: they are written again,
+and the proof counts them among the copies.
 """
 
 import fcntl
@@ -23,13 +23,13 @@ _BEGIN = b'{"topic":'
 
 
 class OffsetsFile:
-    """Open for appending; one process at a time. Thread: any.
+    """The offsets file, open for appending; one process at a time. Thread: any.
 
     Args:
-        path: the file; made where there is none. A last line that a kill cut off is removed.
+        path: the file; created if absent. An incomplete last line is removed.
 
     Raises:
-        ConfigError: it can't be opened, is another file, or another process writes to it.
+        ConfigError: it can't be opened, has other content, or is in use by another process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -49,10 +49,10 @@ class OffsetsFile:
             raise
 
     def append(self, landed: Iterable[Line]) -> None:
-        """Write lines; they may not be on disk yet.
+        """Append lines; they may not be on disk yet.
 
         Raises:
-            MirrorError: the disk is full, or gone; from then on always, since a line is missing.
+            MirrorError: the disk failed; from then on always, since a line is missing.
         """
         data = b"".join(map(to_line, landed))
         with self._lock:
@@ -66,10 +66,10 @@ class OffsetsFile:
             self._unsynced = True
 
     def sync(self) -> None:
-        """Have all lines on disk; called before what they say is committed.
+        """Flush all lines to disk; called before their offsets are committed.
 
         Raises:
-            MirrorError: the disk is full, or gone, or was when a line was written.
+            MirrorError: the disk failed, now or when a line was written.
         """
         with self._lock:
             self._check()
@@ -86,7 +86,7 @@ class OffsetsFile:
         self._file.close()
 
     def _check(self) -> None:
-        """See that no line is missing: what was in it must not be committed by anybody."""
+        """Raise if a line is missing: its offsets must not be committed."""
         if self._failure is not None:
             raise self._failure
 
@@ -109,10 +109,10 @@ def _lock(file: BinaryIO, path: Path) -> None:
 
 
 def _cut_partial_line(path: Path) -> None:
-    """Remove what stands behind the last line end, of a file that is ours.
+    """Remove an incomplete last line of an offsets file.
 
     Raises:
-        ConfigError: it is another file, which stays as it is.
+        ConfigError: it is another file, which is left alone.
     """
     try:
         with path.open("rb") as file:
@@ -156,11 +156,11 @@ def _truncate_behind_last_line(path: Path) -> None:
 
 
 def read_offsets_file(path: Path) -> Iterator[Line]:
-    """Yield its lines, in their order; a last one that is cut off is left out.
+    """Yield its lines in order; an incomplete last one is skipped.
 
     Raises:
         ConfigError: it can't be read.
-        MirrorError: it is damaged.
+        MirrorError: it is malformed.
     """
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Counts what went from where: read, acknowledged, committed, and what came again. Pure."""
+"""Counts of each source partition: read, acknowledged, committed, and read again. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,19 +10,19 @@ from zkconsumer.model import TopicPartition
 
 @dataclass(slots=True)
 class PartitionAccount:
-    """What became of one partition of the source.
+    """The counts of one source partition.
 
     Attributes:
-        read: messages read, those among them that were read before.
+        read: messages read, repeated ones included.
         acknowledged: messages that the target acknowledged.
-        dropped: messages that were given up, which the target will never take.
-        again: messages that this process read before: others had the partition meanwhile, or
-            what was read of it was not committed in time.
-        gap: offsets without a message: compaction, control records, or lost to the retention.
-        read_until: the offset behind the last one read.
-        position: everything in front of this offset is acknowledged; None: nothing is known.
-        committed: the offset committed last; None: none was.
-        end: the end of its log, as far as it was asked for; None: it was not.
+        dropped: messages that the target will never accept.
+        again: messages that this process had read before: others had the partition meanwhile, or
+            they were not committed in time.
+        gap: offsets without a message: compacted, control records, or deleted by retention.
+        read_until: the offset after the last one read.
+        position: everything before this offset is acknowledged; None: unknown.
+        committed: the last committed offset; None: none.
+        end: the log end when last read; None: not read.
     """
 
     read: int = 0
@@ -36,34 +36,34 @@ class PartitionAccount:
     end: int | None = None
 
     def copy(self) -> Self:
-        """As it is now."""
+        """Return a copy."""
         return replace(self)
 
 
 class PartitionTotals:
-    """Thread: one at a time."""
+    """The accounts of all partitions. Thread: one at a time."""
 
     def __init__(self) -> None:
         self._partitions: dict[TopicPartition, PartitionAccount] = {}
 
     def of(self, source: TopicPartition) -> PartitionAccount:
-        """Return the account of a partition, a new one where there is none."""
+        """Return the account of a partition; create it if absent."""
         return self._partitions.setdefault(source, PartitionAccount())
 
     def partitions(self) -> dict[TopicPartition, PartitionAccount]:
-        """Return all of them, sorted."""
+        """Return all accounts, sorted."""
         return dict(sorted(self._partitions.items()))
 
     def add_read(self, source: TopicPartition, runs: Sequence[Run], start: int | None) -> int:
-        """Messages were read.
+        """Record messages that were read.
 
         Args:
             source: their partition.
             runs: their offsets, ascending, at least one.
-            start: where reading began, if these are the first ones.
+            start: where reading began, if these are the first.
 
         Returns:
-            How many offsets in front of the first one have no message; only where that is new.
+            The number of offsets without a message before the first one, if that is new.
         """
         account = self.of(source)
         first, until = runs[0][0], runs[-1][1]
@@ -80,29 +80,29 @@ class PartitionTotals:
         return jump
 
     def add_acknowledged(self, source: TopicPartition, count: int) -> None:
-        """The target acknowledged messages."""
+        """Record acknowledged messages."""
         self.of(source).acknowledged += count
 
     def add_dropped(self, source: TopicPartition) -> None:
-        """A message was given up."""
+        """Record a dropped message."""
         self.of(source).dropped += 1
 
     def reached(self, source: TopicPartition, position: int) -> None:
-        """Everything in front of this is acknowledged."""
+        """Record that everything before this offset is acknowledged."""
         account = self.of(source)
         account.position = max(position, account.position or 0)
 
     def committed(self, source: TopicPartition, offset: int) -> None:
-        """An offset was committed."""
+        """Record a committed offset."""
         self.of(source).committed = offset
 
     def total(self) -> PartitionAccount:
-        """Return the counts of all partitions."""
+        """Return the sum of all partitions."""
         return summed(self._partitions.values())
 
 
 def summed(totals: Iterable[PartitionAccount]) -> PartitionAccount:
-    """Return the counts of several partitions; what is an offset stays unknown."""
+    """Return the sum of accounts; offsets stay unknown."""
     total = PartitionAccount()
     for account in totals:
         total.read += account.read

@@ -1,7 +1,7 @@
 """Writes batches in a thread of its own, while the next ones are read.
 
-What is put is written in order. What comes while a batch is written makes up the next one, so that
-a slow target gets large batches. How much is in hand is bounded; whoever reads waits for room.
+Batches are written in order. Those put during a write are merged to the next one, so that a slow
+target gets large batches. The amount pending is limited; the reader waits for capacity.
 """
 
 import logging
@@ -17,21 +17,20 @@ from zkconsumer.scope import ThreadScope
 log = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 32 << 20
-"""Of keys and values in hand, and what one poll gives beyond that."""
+"""The limit of keys and values pending; one poll may exceed it."""
 
 _JOIN_MS: Final = 120_000
 _NAP_S: Final = 0.5
 
 
 class WritePipeline:
-    """Thread: one puts, another one writes.
+    """A bounded queue of batches and its writer. Thread: one puts, another one writes.
 
     Args:
-        write: writes a batch; False where it was given up since everything is to end.
-        on_done: told of each batch that was written, or as far as that went; on the writer's
-            thread.
-        most: how many messages may be in hand.
-        most_bytes: how many bytes of them.
+        write: writes a batch; returns False if it was abandoned at the end.
+        on_done: called after each batch, also if it was written in part; on the writer's thread.
+        most: the maximum number of messages pending.
+        most_bytes: the maximum of their bytes.
     """
 
     def __init__(
@@ -56,13 +55,13 @@ class WritePipeline:
 
     @property
     def is_idle(self) -> bool:
-        """Whether all that was put is done with, and writing goes on."""
+        """Whether nothing is pending, and the writer runs."""
         with self._changed:
             return not self._count and not self._has_ended
 
     @property
     def room(self) -> int:
-        """How many messages may be put now; 0 or less: none."""
+        """Return how many messages may be put now; 0 or less: none."""
         with self._changed:
             return self._most - self._count if self._size_bytes < self._most_bytes else 0
 
@@ -71,7 +70,7 @@ class WritePipeline:
         """Write for as long as the context lasts; at its end all that is in hand is written.
 
         Raises:
-            Exception: what writing died of.
+            Exception: the writer's error.
         """
         scope = ThreadScope(threading.current_thread().name)
         scope.spawn("writer", self._run, stop=self._end)
@@ -84,13 +83,13 @@ class WritePipeline:
         self.check()
 
     def check(self) -> None:
-        """Raise what writing died of, if it did."""
+        """Raise the writer's error, if any."""
         error = self._error
         if error is not None:
             raise without_frames(error)
 
     def put(self, batch: MirrorBatch) -> None:
-        """Have a batch written behind those that were put before."""
+        """Append a batch."""
         with self._changed:
             if self._has_ended:
                 return
@@ -100,15 +99,15 @@ class WritePipeline:
             self._changed.notify_all()
 
     def wait_for_room(self, timeout_ms: int) -> bool:
-        """Wait until something may be put; False: not in that time, or writing has ended."""
+        """Wait for capacity; return False after the time-out, or if writing has ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._has_ended or self.room > 0, timeout_ms / 1000)
             return not self._has_ended and self.room > 0
 
     def flush(self) -> None:
-        """Wait until nothing is in hand, or writing has ended."""
+        """Wait until nothing is pending, or writing has ended."""
         with self._changed:
-            # In naps: a wait without end would swallow a signal.
+            # With time-outs: an endless wait would swallow signals.
             while not self._changed.wait_for(lambda: self._has_ended or not self._count, _NAP_S):
                 pass
 
@@ -122,7 +121,7 @@ class WritePipeline:
             while (batch := self._next()) is not None:
                 if not self._write_one(batch):
                     break
-        except BaseException as error:  # noqa: BLE001 - the thread's top: its owner hears it
+        except BaseException as error:  # noqa: BLE001 - the thread's top: reported to its owner
             self._error = error
         finally:
             with self._changed:
@@ -132,7 +131,7 @@ class WritePipeline:
                 self._changed.notify_all()
 
     def _next(self) -> MirrorBatch | None:
-        """Return all that waits, as one batch; None: it is over."""
+        """Return all pending messages as one batch; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_ending)
             if not self._waiting:

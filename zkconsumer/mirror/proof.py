@@ -1,4 +1,4 @@
-"""What the lines of an offsets file say together, and what is found when they are looked up. Pure.
+"""The combined content of an offsets file, and its comparison with the logs. Pure.
 
 A message is mirrored if a line names its offset and the target has the same key and value there.
 Each further line that names it is a copy.
@@ -13,13 +13,13 @@ from zkconsumer.mirror.landed import Began, Landed, Line, Run
 from zkconsumer.model import TopicPartition
 
 Place = tuple[TopicPartition, int]
-"""A partition of the target, and an offset there."""
+"""A partition of the target, and an offset in it."""
 
 _SHOWN = 20
 
 
 def digest_of(key: bytes | None, value: bytes | None) -> bytes:
-    """Return what tells messages apart: null is not empty."""
+    """Return the digest by which messages are compared: null is not empty."""
     digest = blake2b(digest_size=16)
     for part in (key, value):
         digest.update(b"-" if part is None else b"%d:" % len(part))
@@ -28,14 +28,14 @@ def digest_of(key: bytes | None, value: bytes | None) -> bytes:
 
 
 class Lines:
-    """The lines of one partition of the source.
+    """The lines of one source partition.
 
     Args:
         lines: in any order; at least one.
 
     Attributes:
         start: the first offset that should be in a line.
-        until: behind the last one that is.
+        until: the offset after the last one that is.
     """
 
     def __init__(self, lines: Iterable[Line]) -> None:
@@ -58,7 +58,7 @@ class Lines:
         self._firsts = [landed_run.first_offset for landed_run in self._landed]
 
     def locations(self, start: int, until: int) -> dict[int, list[Place]]:
-        """Return where the messages of these offsets are, those that a line names."""
+        """Return the target offsets of the messages in a range, as far as lines name them."""
         found: dict[int, list[Place]] = {}
         for landed_run in self._landed[bisect_left(self._firsts, start - self._longest) :]:
             if landed_run.first_offset >= until:
@@ -71,19 +71,19 @@ class Lines:
 
 @dataclass(slots=True)
 class MirroredPartition:
-    """What was found out about one partition of the source.
+    """The proof of one source partition.
 
     Attributes:
-        source: which.
+        source: the partition.
         start: the first offset that should be in a line.
-        until: up to here it should be mirrored: what is committed.
+        until: up to here it should be mirrored: the committed offset.
         messages: how many the source has there.
         mirrored: how many of them the target has, with the same key and value.
-        copies: how many of them it has once more, by further lines.
+        copies: how many duplicates further lines name.
         missing: how many no line names.
-        different: how many are something else there, or nothing.
-        unproven: how many could not be looked at, since a log does not have them any more.
-        examples: where the first faults are.
+        different: how many differ in the target, or are absent.
+        unproven: how many could not be compared, since a log has deleted them.
+        examples: the offsets of the first faults.
     """
 
     source: TopicPartition
@@ -99,7 +99,7 @@ class MirroredPartition:
 
     @property
     def is_proven(self) -> bool:
-        """Whether every message is where it should be."""
+        """Whether every message is in its place."""
         return not (self.missing or self.different or self.unproven)
 
     def judge(
@@ -109,13 +109,13 @@ class MirroredPartition:
         target: Mapping[Place, bytes],
         target_starts: Mapping[TopicPartition, int],
     ) -> None:
-        """Add what was found of a range.
+        """Add the result for a range.
 
         Args:
-            source: the digest of each message that the source has.
-            locations: where they should be.
-            target: the digest of what is there.
-            target_starts: where the target's logs begin now.
+            source: the digests of the source's messages.
+            locations: where they should be in the target.
+            target: the digests of the target's messages.
+            target_starts: the target's log start offsets.
         """
         for offset, digest in source.items():
             self.messages += 1
@@ -142,7 +142,7 @@ class MirroredPartition:
 
 
 def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:
-    """Return the lines of each partition of the source, sorted."""
+    """Return the lines of each source partition, sorted."""
     found: dict[TopicPartition, list[Line]] = {}
     for landed_run in lines:
         found.setdefault(landed_run.source, []).append(landed_run)
@@ -168,13 +168,13 @@ def ranges_of(locations: Iterable[Place], *, gap: int) -> Iterator[tuple[TopicPa
 def unlisted(
     landed: Iterable[Landed], ends: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """How many offsets of each partition of the target no line names, from its first line on.
+    """Return how many offsets of each target partition no line names, from its first line on.
 
-    They are copies whose acknowledgement was lost, what somebody else wrote there, or no messages.
+    They are copies whose acknowledgement was lost, other producers' messages, or no messages.
 
     Args:
         landed: all lines.
-        ends: where the logs of the target end.
+        ends: the target's log ends.
     """
     runs: dict[TopicPartition, list[Run]] = {}
     for landed_run in landed:
@@ -193,10 +193,10 @@ def unlisted(
 
 
 def claimed_twice(landed: Iterable[Landed]) -> dict[TopicPartition, int]:
-    """Return how many offsets of each partition of the target several lines name.
+    """Return how many offsets of each target partition several lines name.
 
-    Each acknowledgement has offsets of its own: a log that gave them out twice has lost what was
-    there first, whatever is there now. A line that is there twice is one.
+    Each acknowledgement has offsets of its own: a log that assigned them twice has lost the earlier
+    messages. Identical lines count once.
     """
     runs: dict[TopicPartition, list[Run]] = {}
     for landed_run in dict.fromkeys(landed):

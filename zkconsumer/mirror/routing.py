@@ -1,4 +1,4 @@
-"""Which topic and partition of the target a message goes to. Pure.
+"""Assigns messages to topics and partitions of the target. Pure.
 
 Source: none of the original's tools keeps partitions: its mirror maker gives keyed messages to the
 producer's partitioner, and spreads the others at random.
@@ -16,7 +16,7 @@ class Partitioning(StrEnum):
     """How a message's partition is chosen."""
 
     SAME = "same"
-    """The number that it has in the source: order and offsets of each partition stay in step."""
+    """The partition number of the source: order and offsets of each partition stay aligned."""
 
     KEY = "key"
     """By the key, as the Java producer does; messages without one go round all partitions."""
@@ -30,11 +30,11 @@ def _no_hash(_key: bytes) -> int:
 
 
 class Router:
-    """Finds the places of messages. Thread: one at a time.
+    """Assigns target partitions to messages. Thread: one at a time.
 
     Args:
         partitioning: how partitions are chosen.
-        topic_prefix: stands in front of the topic's name in the target.
+        topic_prefix: prepended to the topic's name in the target.
     """
 
     def __init__(self, partitioning: Partitioning, topic_prefix: str = "") -> None:
@@ -43,18 +43,18 @@ class Router:
         self._choosers: dict[str, Chooser] = {}
 
     def topic(self, source: str) -> str:
-        """Return the name that a topic has in the target."""
+        """Return a topic's name in the target."""
         return f"{self._prefix}{source}"
 
     def location(self, source: TopicPartition, partitions: Sequence[int]) -> TopicPartition | None:
-        """Return where all messages of a partition go; None where each of them has to be asked for.
+        """Return the target of all messages of a partition; None if each has its own.
 
         Args:
-            source: where they are read.
-            partitions: those of the target's topic, ascending; at least one.
+            source: the source partition.
+            partitions: the target topic's partition numbers, ascending; at least one.
 
         Raises:
-            MirrorError: the target has no partition of the same number.
+            MirrorError: the target topic has no partition of the same number.
         """
         topic = self.topic(source.topic)
         if self._partitioning is Partitioning.SAME:
@@ -70,15 +70,15 @@ class Router:
     def locations(
         self, source: TopicPartition, keys: Sequence[bytes | None], partitions: Sequence[int]
     ) -> dict[TopicPartition, list[int]]:
-        """Return where messages of one partition go: of each place their indexes, ascending.
+        """Return the indexes of messages for each target partition, ascending.
 
         Args:
-            source: where they are read.
-            keys: theirs, in their order.
-            partitions: those of the target's topic, ascending; at least one.
+            source: the source partition of the messages.
+            keys: their keys, in order.
+            partitions: the target topic's partition numbers, ascending; at least one.
 
         Raises:
-            MirrorError: the target has no partition of the same number.
+            MirrorError: the target topic has no partition of the same number.
         """
         whole = self.location(source, partitions)
         if whole is not None:

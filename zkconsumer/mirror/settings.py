@@ -1,4 +1,4 @@
-"""How a mirror works, and what the original's files say of that. Pure.
+"""The settings of a mirror, also from the original's configuration files. Pure.
 
 Source: Kafka 0.8.2.2 and 0.9 ``MirrorMaker``; ``ConsumerConfig`` and ``ProducerConfig``.
 """
@@ -32,12 +32,12 @@ _RENAMED: Final = {
     "socket.timeout.ms": "request.timeout.ms",
     "socket.receive.buffer.bytes": "receive.buffer.bytes",
 }
-"""Settings of the original's consumer that the poll API has under another name."""
+"""Settings of the original's consumer with another name in the poll API."""
 
 _OURS: Final = frozenset(
     {"auto.commit.enable", "enable.auto.commit", "auto.commit.interval.ms", "consumer.timeout.ms"}
 )
-"""Settings that a mirror decides itself."""
+"""Settings that the mirror itself determines."""
 
 _STREAMS_ONLY: Final = frozenset(
     {"delivery", "poison.policy", "poison.dead.letter.file", "serializer.encoding"}
@@ -46,17 +46,17 @@ _STREAMS_ONLY: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSettings:
-    """Where messages go, and how they are written; always with ``acks=-1``.
+    """How messages are written to the target; always with ``acks=-1``.
 
     Attributes:
-        client: bootstrap brokers, who we are to them, and how long one may take to acknowledge.
-        codec: what sets are compressed with.
-        retries: how often a set is tried again for reasons that pass; None: without end.
+        client: bootstrap servers, security, and the time limit of an acknowledgement.
+        codec: the codec to compress with.
+        retries: the maximum number of retries of a set after transient errors; None: unlimited.
         backoff_ms: the pause between two tries.
-        set_bytes: how large a set may become before it is compressed.
-        request_bytes: how many bytes go to a broker at once.
-        idempotent: number the messages where the target keeps account of them (0.11) and lets us:
-            what is sent again, since its response got lost, is there once.
+        set_bytes: the maximum size of a set before compression.
+        request_bytes: the maximum size of a request's sets.
+        idempotent: number the messages if the target supports it (0.11) and allows us: a set that
+            is sent again, since its response was lost, is then not duplicated.
     """
 
     client: ClientSettings
@@ -70,25 +70,25 @@ class TargetSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorSettings:
-    """All that a mirror was told.
+    """The settings of a mirror.
 
     Attributes:
-        topics: which topics, now and later.
+        topics: selects the topics, existing and future ones.
         consumers: the settings of ``KafkaConsumer`` for each source cluster; ``repr`` hides them.
-        streams: members of the group for each of them.
-        target: where to.
+        streams: the number of members of the group for each source.
+        target: the settings of the target.
         partitioning: how partitions are chosen.
-        topic_prefix: stands in front of the names of topics in the target.
-        create_topics: make the topics that the target lacks.
-        replication: of topics that are made; None: the target's default, where it has one.
-        with_headers: keep headers; without, they are left out.
-        batch_records: the most messages that a stream has in hand.
-        commit_interval_ms: the time between two commits.
-        abort_on_send_failure: stop at a message that the target will never take; else it is
-            dropped, told and counted.
-        max_messages: end after so many.
-        stop_at_end: end where the source's logs end at the start.
-        offsets_file: gets where everything is in the target.
+        topic_prefix: prepended to the topics' names in the target.
+        create_topics: create topics that the target lacks.
+        replication: of created topics; None: the target's default, if it has one.
+        with_headers: whether to keep headers.
+        batch_records: the maximum number of messages pending per stream.
+        commit_interval_ms: the interval between commits.
+        abort_on_send_failure: stop at a message that the target will never accept; else it is
+            dropped, logged and counted.
+        max_messages: end after this number.
+        stop_at_end: end at the source's log ends as of the start.
+        offsets_file: records the offsets of messages in the target.
     """
 
     topics: Whitelist | Blacklist
@@ -108,10 +108,10 @@ class MirrorSettings:
     offsets_file: Path | None = None
 
     def __post_init__(self) -> None:
-        """See that they go together.
+        """Check that the settings fit together.
 
         Raises:
-            ConfigError: a line, or a limit, could not be told which source it is about.
+            ConfigError: the offsets file, or a limit, with several sources.
         """
         if len(self.consumers) > 1 and (self.offsets_file or self.max_messages is not None):
             raise ConfigError(
@@ -121,11 +121,11 @@ class MirrorSettings:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerFile:
-    """What a file with settings of a consumer comes to.
+    """The settings in a consumer's configuration file.
 
     Attributes:
         settings: of a ``KafkaConsumer``; ``repr`` hides them.
-        commit_interval_ms: ``auto.commit.interval.ms``, where it is there.
+        commit_interval_ms: ``auto.commit.interval.ms``, if set.
     """
 
     settings: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -133,20 +133,20 @@ class ConsumerFile:
 
 
 def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
-    """Settings of the original's consumer, or of a ``KafkaConsumer``, as ours.
+    """Convert settings of the original's consumer, or of a ``KafkaConsumer``.
 
-    What a mirror decides itself is left out; what nothing knows is told and left out, as by Kafka.
-    A new group begins with the oldest messages, and messages of aborted transactions are left out,
-    unless the file says otherwise.
+    Settings that the mirror determines are omitted; unknown ones are logged and omitted, as by
+    Kafka. A new group begins at the oldest messages, and aborted transactions are skipped, unless
+    the file says otherwise.
 
     Raises:
-        ConfigError: a number is none.
+        ConfigError: a number is malformed.
     """
     settings: dict[str, object] = {
         "auto.offset.reset": "earliest",
-        # The target would take what was aborted for committed: markers are not mirrored.
+        # The target would take aborted messages for committed ones: markers are not mirrored.
         "isolation.level": "read_committed",
-        # A topic that was deleted is not to come back by being watched.
+        # Reading a deleted topic must not create it again.
         "allow.auto.create.topics": "false",
     }
     interval_ms: int | None = None
@@ -157,8 +157,8 @@ def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
         elif key in _OURS:
             log.info("%s=%s: a mirror commits by itself what the target acknowledged", key, value)
         elif key.startswith(SECURITY_PREFIXES):
-            # In any spelling; what is wrong with it, the consumer says: passed over, it might
-            # leave open what somebody meant to close.
+            # In any spelling; the consumer validates it: ignoring it might leave open what it was
+            # meant to close.
             settings[key] = value
         elif key in _STREAMS_ONLY or name not in POLL_KEYS.keys() | STREAM_KEYS.keys():
             log.warning("setting %s of the consumer has no effect on a mirror", key)
@@ -186,15 +186,15 @@ _IGNORED: Final = frozenset(
         *("send.buffer.bytes", "topic.metadata.refresh.interval.ms", "delivery.timeout.ms"),
     }
 )
-"""Settings of producers that change nothing of what a mirror promises."""
+"""Settings of producers that do not affect a mirror's guarantees."""
 
 
 def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> TargetSettings:
-    """Settings of the original's producers, old or new, as ours.
+    """Convert settings of the original's producers, old or new.
 
     Args:
-        file: those of ``--producer.config`` and ``--target-config``.
-        bootstrap_servers: those of the command line, which win.
+        file: the settings of ``--producer.config`` and ``--target-config``.
+        bootstrap_servers: of the command line; takes precedence.
 
     Raises:
         ConfigError: there are no servers, or a setting is invalid.
@@ -246,7 +246,7 @@ _NUMBERS: Final = {
     "batch.size": ("set_bytes", 1 << 16),
     "max.request.size": ("request_bytes", 1 << 16),
 }
-"""The field of ``TargetSettings`` for a producer's setting, and the least that makes sense."""
+"""The field of ``TargetSettings`` for a producer's setting, and its minimum."""
 
 
 def _is_idempotent(given: Mapping[str, str]) -> bool:

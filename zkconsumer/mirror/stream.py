@@ -1,9 +1,9 @@
-"""One stream of a mirror: a member of the group that polls and commits, and a thread that writes.
+"""One stream of a mirror: a group member that polls and commits, and a thread that writes.
 
-What is polled is written by its own thread (``WritePipeline``) while the next messages are read.
-In a rebalance the poll waits until all that was handed out is acknowledged, or the stream ends, so
-that whatever is taken away can be committed as it stands: that is the flush before the release.
-Other members wait for it as long as for any poll; who is later than that loses the partitions, may
+Polled messages are written by a separate thread (``WritePipeline``) while the next ones are read.
+In a rebalance the poll waits until all messages handed out are acknowledged, or the stream ends, so
+that the positions of revoked partitions can be committed: that is the flush before the release.
+Other members wait for it as for any poll; a stream that exceeds that time loses the partitions, may
 not commit them any more, and others mirror the same messages again.
 
 Source: Kafka 0.9 ``MirrorMaker`` (a connector for each stream, flush and commit in the rebalance
@@ -46,27 +46,29 @@ Found = Mapping[TopicPartition, RecordSlice]
 
 
 class StreamSupervisor(Protocol):
-    """Who runs the streams."""
+    """The owner of the streams."""
 
     def wake(self) -> None:
-        """Something changed: look. Thread: any."""
+        """Notify of a change. Thread: any."""
         ...
 
 
 def open_consumer(settings: Mapping[str, object]) -> SliceConsumer:
-    """Return a real one; it waits for its brokers as long as it takes."""
+    """Open a real consumer; waits for its brokers as long as it takes."""
     return SliceConsumer(config={"bootstrap.timeout.ms": 0, **settings})
 
 
 class MirrorStream(ConsumerRebalanceListener):
-    """Thread: its own, but for ``stop`` and ``break_off``; the writer's calls ``_written`` only.
+    """One stream of a mirror.
+
+    Thread: its own, except ``stop`` and ``break_off``; the writer calls ``_written`` only.
 
     Args:
         settings: of the mirror.
         consumer: settings of its ``KafkaConsumer``.
-        ledger: what all streams share.
-        supervisor: hears that everything is done.
-        clock: tells when to commit.
+        ledger: shared by all streams.
+        supervisor: notified when everything is done.
+        clock: for commits.
         consume: opens the consumer.
         aim: opens the target.
     """
@@ -103,21 +105,21 @@ class MirrorStream(ConsumerRebalanceListener):
         self._last_read_ms = 0
 
     def stop(self) -> None:
-        """Write what is in hand, commit, and end. Thread: any, also a signal handler."""
+        """Write pending messages, commit, and end. Thread: any, also a signal handler."""
         self._stopping.set()
         consumer = self._consumer
         if consumer is not None:
             consumer.wakeup()
 
     def break_off(self) -> None:
-        """End a write that takes too long: what was acknowledged is committed. Thread: any."""
+        """End a write that takes too long: acknowledged messages are committed. Thread: any."""
         self._giving_up.set()
         target = self._target
         if target is not None:
             target.stop()
 
     def run(self) -> None:
-        """Mirror until ``stop``, or until everything is done.
+        """Mirror until ``stop``, or until the limit is reached.
 
         Raises:
             MirrorError: the target refuses a message, or the offsets file can't be written.
@@ -138,10 +140,10 @@ class MirrorStream(ConsumerRebalanceListener):
             consumer.subscribe(pattern=self._settings.topics, listener=self)
             self._loop(consumer, target, pipeline)
         except Woken:
-            pass  # A wish to stop may meet any call; what was not put is not committed either.
+            pass  # A stop may interrupt any call; messages that were not put are not committed either.
         except BaseException:
             self._giving_up.set()
-            target.producer.end_tries()  # else it would try for as long as an outage may last
+            target.producer.end_tries()  # else it would retry for as long as an outage lasts
             raise
 
     def _pipeline_to(self, target: Target) -> WritePipeline:
@@ -158,7 +160,7 @@ class MirrorStream(ConsumerRebalanceListener):
 
     @contextmanager
     def _opened(self) -> Iterator[SliceConsumer]:
-        """The consumer; closing it commits what is due, see ``on_partitions_revoked``."""
+        """Open the consumer; closing it commits due offsets, see ``on_partitions_revoked``."""
         consumer = self._consume(self._consumer_settings)
         try:
             yield consumer
@@ -181,7 +183,7 @@ class MirrorStream(ConsumerRebalanceListener):
                 self._supervisor.wake()
 
     def _turn(self, consumer: SliceConsumer, target: Target, pipeline: WritePipeline) -> None:
-        """Poll, and have written what that gives."""
+        """Poll once, and put the messages."""
         reserved = self._ledger.reserve(pipeline.room)
         used = 0
         try:
@@ -193,10 +195,11 @@ class MirrorStream(ConsumerRebalanceListener):
             else:
                 self._stopping.wait(_QUOTA_PAUSE_S)
         finally:
-            # What is in hand is settled when it is written.
+            # Pending reservations are settled when the messages are written.
             self._ledger.settle(reserved - used, 0)
         if reserved and not used and self._ledger.is_limited:
-            # Who waits for its share of the limit takes it now: it may be the one that reads.
+            # A stream that waits for its share of the limit takes it now: it may be the one that
+            # reads.
             self._stopping.wait(2 * _QUOTA_PAUSE_S)
 
     @property
@@ -210,7 +213,7 @@ class MirrorStream(ConsumerRebalanceListener):
             return {}
 
     def _batch(self, consumer: SliceConsumer, target: Target, found: Found) -> MirrorBatch:
-        """Return what was read, on its way to the target."""
+        """Return the polled messages as a batch for the target."""
         batch = MirrorBatch()
         for source, piece in found.items():
             topic = self._router.topic(source.topic)
@@ -228,7 +231,7 @@ class MirrorStream(ConsumerRebalanceListener):
         partitions: Sequence[int],
         behind: int,
     ) -> Sequence[Run]:
-        """Add what was read of a partition; gives its offsets."""
+        """Add a partition's polled messages; return their offsets."""
         with_headers = self._settings.with_headers
         location = self._router.location(source, partitions)
         if location is not None:
@@ -241,7 +244,7 @@ class MirrorStream(ConsumerRebalanceListener):
         return runs_of([record.offset for record in records])
 
     def _written(self, batch: MirrorBatch) -> None:
-        """A batch is in the target, or as much of it as is going to be. Thread: the writer's."""
+        """Record a batch that was written, perhaps in part. Thread: the writer's."""
         for source, position in batch.positions().items():
             with self._lock:
                 self._due[source] = position
@@ -254,7 +257,7 @@ class MirrorStream(ConsumerRebalanceListener):
         """Those of the target's topic; asked for as long as messages are tried to be written.
 
         Raises:
-            Woken: everything is to end.
+            Woken: the stream is ending.
             ZkConsumerError: see ``Target``.
         """
         tries, most = 0, self._settings.target.retries
@@ -283,7 +286,7 @@ class MirrorStream(ConsumerRebalanceListener):
         return known
 
     def _look_at_ends(self, consumer: SliceConsumer, pipeline: WritePipeline, now_ms: int) -> None:
-        """Where we stand at the end without a message there; and how far others are."""
+        """Record our positions at log ends without a message, and those of other processes."""
         if now_ms - self._last_read_ms < _LOOK_AT_OTHERS_MS:
             return
         self._last_read_ms = now_ms
@@ -292,7 +295,8 @@ class MirrorStream(ConsumerRebalanceListener):
         for tp in self._ledger.missing():
             try:
                 if tp in ours:
-                    # If all that was handed out is written, what lies in front of it is done.
+                    # If all messages handed out are written, everything before the position is
+                    # done.
                     position = consumer.position(tp, timeout_ms=_PATIENCE_MS)
                     if position is not None and is_idle:
                         self._ledger.reached(tp, position)
@@ -304,7 +308,7 @@ class MirrorStream(ConsumerRebalanceListener):
         with suppress(ZkConsumerError):
             self._ledger.forget(consumer.topics())
         with suppress(ZkConsumerError):
-            # A log may have been cut, or its topic made again: it never gets that long again.
+            # A log may have been truncated, or its topic recreated: it never gets that long again.
             self._ledger.ends_now(consumer.end_offsets(list(self._ledger.missing())))
 
     def _all_due(self) -> Collection[TopicPartition]:
@@ -343,7 +347,7 @@ class MirrorStream(ConsumerRebalanceListener):
     # --- as a rebalance listener ------------------------------------------------------------
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        """Note where they begin: whoever had them committed what he had mirrored."""
+        """Record where assigned partitions begin: the former owner committed its position."""
         consumer = self._consumer
         for tp in assigned:
             committed = None if consumer is None else _committed(consumer, tp)
@@ -351,7 +355,7 @@ class MirrorStream(ConsumerRebalanceListener):
                 self._starts[tp] = committed
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Have all that we had of them in the target, and commit it: others go on there."""
+        """Flush and commit the revoked partitions: others continue there."""
         self._flush()
         try:
             self._commit(revoked)
@@ -359,8 +363,8 @@ class MirrorStream(ConsumerRebalanceListener):
             self._forget(revoked)
 
     def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
-        """Others have them, and read again what was not committed."""
-        # What is in hand is of a claim that is over: none of it may count when they come back.
+        """Abandon the lost partitions: others read again what was not committed."""
+        # Pending messages belong to the old assignment: they must not count if it comes back.
         self._flush()
         self._forget(lost)
 

@@ -1,4 +1,4 @@
-"""The target cluster: its topics, and the producer that writes there."""
+"""The target cluster: its topics, and the producer that writes to it."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -13,25 +13,27 @@ from zkconsumer.produce.settings import ProducerSettings
 from zkconsumer.produce.topics import TopicCreationOptions, ensure_topics
 
 _TRIES = 5
-"""Of the producer's own, between two words in the log."""
+"""The producer's own retries, between two log lines."""
 
 _OUTAGE_MS = 120_000
-"""An idempotent producer tries for at least so long, which is longer than any election takes. When
-it gives up it gives up its id, too, and what got no response would be written a second time."""
+"""How long an idempotent producer retries at least, which is longer than any election. When it
+gives up it drops its id, too, and unanswered sets would be written a second time."""
 
 _PATIENCE = 3
-"""How many time-outs a question about topics may take."""
+"""How many time-outs a metadata request may take."""
 
 
 class Target:
-    """Thread: one asks for partitions, another one writes with ``producer``; ``stop``: any.
+    """The topics of the target, and a producer.
+
+    Thread: one looks up partitions, another one writes with ``producer``; ``stop``: any.
 
     Args:
         settings: of the mirror.
-        wait: waits so many milliseconds, or less where everything is to end.
+        wait: sleeps for a number of milliseconds, or less if the mirror ends.
 
     Attributes:
-        producer: writes there.
+        producer: writes to the target.
     """
 
     def __init__(self, settings: MirrorSettings, wait: Callable[[int], object]) -> None:
@@ -71,15 +73,15 @@ class Target:
         self._requested_topics: dict[str, int] = {}
 
     def partitions(self, topic: str, wanted: int) -> Sequence[int]:
-        """Return the partitions of a topic, which is made where it is missing and that is wished.
+        """Return the partitions of a topic; create it if it is missing and that is enabled.
 
         Args:
             topic: its name in the target.
             wanted: how many partitions the source has.
 
         Raises:
-            MirrorError: it is not there, or can't be made.
-            TransportError, BrokerError: the target does not say.
+            MirrorError: the topic does not exist, or can't be created.
+            TransportError, BrokerError: the target does not respond, or with an error.
         """
         known = self._partitions.get(topic, ())
         if len(known) < wanted and self._requested_topics.get(topic, 0) < wanted:
@@ -88,7 +90,7 @@ class Target:
         return known
 
     def stop(self) -> None:
-        """Break off what is under way. Thread: any."""
+        """Interrupt what is in flight. Thread: any."""
         self.producer.stop()
         self._client.stop()
 
@@ -116,7 +118,7 @@ class Target:
                 options=TopicCreationOptions(replication_factor=self._settings.replication),
             )
         except ConfigError as error:
-            # Other topics are on their way by now: it is not as if nothing had been done.
+            # Other topics are in progress by now: the failure is not total.
             raise MirrorError(f"the target can't be given topic {topic}: {error}") from error
         return self._look(topic)
 
@@ -126,6 +128,6 @@ class Target:
 
 
 def _tries(target: TargetSettings) -> int:
-    """Return how often the producer tries before a failure is told."""
+    """Return the number of the producer's tries before a failure is logged."""
     most = max(_TRIES, _OUTAGE_MS // max(1, target.backoff_ms)) if target.idempotent else _TRIES
     return most if target.retries is None else min(most, target.retries)

@@ -1,4 +1,4 @@
-"""Proves a mirror by reading both clusters: each message, and what is in its place."""
+"""Proves a mirror by reading both clusters and comparing each message."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,10 +32,10 @@ _SILENCE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class MirrorProof:
-    """What was found out.
+    """The result of a verification.
 
     Attributes:
-        partitions: about each partition of the source that the file names.
+        partitions: the proof of each source partition that the file names.
         unlisted: see ``proof.unlisted``.
         claimed_twice: see ``proof.claimed_twice``.
     """
@@ -46,7 +46,7 @@ class MirrorProof:
 
     @property
     def is_proven(self) -> bool:
-        """Whether every message is where it should be."""
+        """Whether every message is in its place."""
         return all(partition.is_proven for partition in self.partitions) and not self.claimed_twice
 
 
@@ -58,20 +58,20 @@ def verify(
     advance: Callable[[int], None] = lambda _count: None,
     clock: Clock | None = None,
 ) -> MirrorProof:
-    """Compare what the source has with what the target has, message by message.
+    """Compare source and target, message by message.
 
     Args:
-        offsets_files: what the mirrors of the group wrote, each its own.
+        offsets_files: those of all mirrors of the group.
         source: settings of a ``KafkaConsumer`` in the mirror's group; nothing is committed.
-        target: settings of one for the target, without a group.
-        advance: told how many messages of the source were compared.
+        target: settings of a ``KafkaConsumer`` for the target, without a group.
+        advance: called with the number of compared messages.
         clock: for time-outs.
 
     Raises:
         ConfigError: the file is empty, or can't be read.
-        MirrorError: it is damaged, a cluster does not give what it has, or the group has committed
-            nothing of it.
-        ZkConsumerError: a cluster can't be asked.
+        MirrorError: it is malformed, a cluster does not return its messages, or the group has
+            committed nothing of it.
+        ZkConsumerError: a cluster does not respond.
     """
     paths = [offsets_files] if isinstance(offsets_files, Path) else offsets_files
     names = ", ".join(map(str, paths))
@@ -79,7 +79,7 @@ def verify(
     if not lines:
         raise ConfigError(f"--offsets-file {names} has no lines: nothing was mirrored")
     landed = [line for line in lines if isinstance(line, Landed)]
-    # Who compares makes no topics.
+    # A verification must not create topics.
     source, target = (
         {"allow.auto.create.topics": "false", **offsets} for offsets in (source, target)
     )
@@ -104,7 +104,7 @@ def verify(
 
 
 class _Comparison:
-    """Thread: one at a time."""
+    """A running verification. Thread: one at a time."""
 
     def __init__(
         self,
@@ -135,17 +135,17 @@ class _Comparison:
     def prove(
         self, tp: TopicPartition, lines: Lines | None, committed: int | None
     ) -> MirroredPartition | None:
-        """Look at all of one partition; None where nothing is to be seen."""
+        """Prove one partition; None if there is nothing to prove."""
         start = self._source.beginning_offsets([tp])[tp]
         end = self._source.end_offsets([tp])[tp]
         if lines is None:
-            # Committed, and no line says by whom: all of it is missing.
+            # Committed, and in no line: all of it is missing.
             if committed is None or committed <= start:
                 return None
             lines = Lines([Began(tp, start)])
         until = lines.until if committed is None else committed
         proof = MirroredPartition(tp, lines.start, until)
-        # What the source has no more can't be compared; how many messages it was, the lines say.
+        # Deleted messages can't be compared; their number is in the lines.
         for gone, behind in ((lines.start, min(start, until)), (max(end, lines.start), until)):
             for at in range(gone, behind, _WINDOW):
                 proof.unproven += len(lines.locations(at, min(at + _WINDOW, behind)))
@@ -176,7 +176,7 @@ class _Comparison:
     def _read(
         self, consumer: KafkaConsumer, tp: TopicPartition, start: int, until: int
     ) -> Iterator[ConsumerRecord]:
-        """Yield the messages of a range that a log has."""
+        """Yield the messages of a range in a log."""
         consumer.assign([tp])
         consumer.seek(tp, start)
         deadline_ms = self._clock.now_ms() + _SILENCE_MS

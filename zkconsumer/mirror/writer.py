@@ -1,4 +1,4 @@
-"""Writes batches to the target until it has acknowledged them, or says why it never will."""
+"""Writes batches to the target until they are acknowledged or refused for good."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ _ABOUT = "writing to the target"
 
 
 class Sender(Protocol):
-    """What this needs of a ``BatchProducer``."""
+    """The part of a ``BatchProducer`` that the writer needs."""
 
     def write(self, records: Mapping[TopicPartition, OutgoingRecords]) -> tuple[WrittenSet, ...]:
         """See there."""
@@ -26,28 +26,28 @@ class Sender(Protocol):
 
 
 class DeliveryListener(Protocol):
-    """Hears what becomes of messages, at once."""
+    """Is notified of written and dropped messages."""
 
     def landed(self, landed: Sequence[Landed]) -> None:
-        """The target acknowledged these."""
+        """Record acknowledged messages."""
         ...
 
     def dropped(self, dropped: Dropped, reason: str) -> None:
-        """This one was given up."""
+        """Record a dropped message."""
         ...
 
 
 class Writer:
-    """Thread: one at a time.
+    """Writes batches with retries. Thread: one at a time.
 
     Args:
-        sender: writes, with a few tries of its own.
-        received: hears what becomes of messages.
-        is_stopping: whether to give up what does not come through.
-        pause: waits a little before the next try.
-        retries: how many rounds of tries a batch has beside the first; None: no end.
-        drops: give up a message that the target refuses for its size or for what is in it,
-            instead of stopping. What it refuses whatever the message (no access, say) stops it.
+        sender: writes, with a few retries of its own.
+        received: notified of the outcome of messages.
+        is_stopping: whether to give up retries.
+        pause: waits before the next try.
+        retries: the maximum number of further rounds for a batch; None: unlimited.
+        drops: drop a message that the target refuses for its size or content, instead of stopping.
+            Other refusals (e.g. no access) stop it.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class Writer:
         self._repeats = Repeats(log)
 
     def write(self, batch: MirrorBatch) -> bool:
-        """Write all that is left of a batch.
+        """Write the rest of a batch.
 
         Returns:
-            False where it was given up since everything is to end; ``batch.positions()`` tells how
-            far it came, then as after an error.
+            False if it was abandoned since the mirror ends; ``batch.positions()`` tells how far it
+            got, then as after an error.
 
         Raises:
-            MirrorError: the target refuses a message for good, or the tries are used up.
+            MirrorError: the target refuses a message for good, or the retries are used up.
         """
         rounds = 0
         while rest := batch.rest():
@@ -121,9 +121,9 @@ class Writer:
             self._received.landed(landed)
 
     def _drop(self, batch: MirrorBatch, error: WriteFailed) -> None:
-        """A set that is refused was cut down to the message that is at fault.
+        """Drop the refused message, the only one left in its set.
 
-        Other partitions may have failed beside it: what they say is heard at the next try.
+        Other partitions may have failed, too: their errors are handled at the next try.
         """
         for target in error.refused:
             dropped = batch.drop_next(target)

@@ -1,1 +1,1 @@
-"""A minimal producer: for tests, the demo and mirroring; not a replacement of a real one."""
+"""A minimal producer: for tests, the demo and mirroring; no replacement of a full one."""

@@ -1,8 +1,8 @@
-"""Writes records to many partitions at a time: several requests under way, to all brokers at once.
+"""Writes records to many partitions at a time, with several requests in flight to all brokers.
 
-It is synchronous: ``write`` comes back when every record is acknowledged, or raises. A record is
-never given up silently. Order within a partition is kept whatever is tried again: a plain producer
-has one set of a partition under way, an idempotent one a few, which brokers take in order only.
+It is synchronous: ``write`` returns when every record is acknowledged, or raises. Order within a
+partition is kept across retries: a plain producer has one set of a partition in flight, an
+idempotent one several, which brokers accept in order only.
 
 Source: Kafka 0.8.2.2 ``DefaultEventHandler`` (sets by leader, retries after new metadata); Kafka
 3.9 ``Sender``, ``TransactionManager`` (KIP-98).
@@ -32,18 +32,18 @@ __all__ = ["BatchProducer", "BatchSettings", "HeadedRecord", "WrittenSet"]
 class BatchProducer:
     """Writes records to partitions, and knows of each whether it was acknowledged.
 
-    Brokers of any version since 0.8.0 take them; the form follows from what the broker serves.
-    Records without a timestamp get the time of writing, where brokers keep one (from 0.10 on).
-    What was acknowledged may be there twice: a broker may have written a set whose answer got lost.
+    Brokers of any version since 0.8.0 are supported; the format depends on the version. Records
+    without a timestamp get the time of writing, if brokers store one (from 0.10 on). Acknowledged
+    records may be duplicated: a broker may have written a set whose response was lost.
 
-    Thread: one at a time, but for ``stop``.
+    Thread: one at a time, except ``stop``.
 
     Args:
-        brokers: whom to ask for leaders.
+        brokers: the bootstrap brokers.
         connector: connects to them, if there is no ``dialer``.
-        dialer: opens connections, with TLS and SASL where it is set up so; it stays the caller's.
-        settings: see there.
-        wait: waits for so many milliseconds.
+        dialer: opens connections, with TLS and SASL; it stays the caller's.
+        settings: see ``BatchSettings``.
+        wait: sleeps for a number of milliseconds.
         clock: for the time of writing.
 
     Raises:
@@ -80,16 +80,16 @@ class BatchProducer:
         )
 
     def whole_cluster(self) -> ClusterView:
-        """Return every topic and its partitions, asked for again; creates no topic.
+        """Return every topic and its partitions, freshly read; creates no topic.
 
-        Asked again, as often as a set is tried, while no broker answers or the one that does has
-        only just started: it knows neither topics nor brokers then. (In a cluster without topics
-        none of 0.8 does; so the response is given in the end.)
+        Retried, as often as a set is, while no broker responds or the one that does has just
+        started and knows no topics or brokers yet. (In a cluster without topics no 0.8 broker does;
+        so the last response is returned.)
 
         Raises:
-            TransportError: no broker answers.
-            AuthenticationFailed: a broker and we don't agree on who we are.
-            UnsupportedVersion, ProtocolError, BrokerError: no broker can be understood.
+            TransportError: no broker responds.
+            AuthenticationFailed: a broker refuses our credentials, or we don't trust it.
+            UnsupportedVersion, ProtocolError, BrokerError: no broker returns a usable response.
         """
         for _ in range(self._producer.retries):
             try:
@@ -106,14 +106,14 @@ class BatchProducer:
     def write(
         self, records: Mapping[TopicPartition, Sequence[Outgoing] | OutgoingRecords]
     ) -> tuple[WrittenSet, ...]:
-        """Write these records; their offsets are ignored, the brokers give new ones.
+        """Write records; their offsets are ignored, the brokers assign new ones.
 
         Returns:
-            What was written where; of each partition in order.
+            The written sets, of each partition in order.
 
         Raises:
-            WriteFailed: some records were not acknowledged, for good or until the tries were used
-                up, or ``stop`` was called; the others were, and the error has both.
+            WriteFailed: some records were not acknowledged, for good or until the retries were used
+                up, or ``stop`` was called; the error tells both kinds.
         """
         writing = Writing(
             records,
@@ -127,13 +127,13 @@ class BatchProducer:
         return writing.run()
 
     def end_tries(self) -> None:
-        """Let what is in flight have its response, and try nothing again. Thread: any."""
+        """Wait for requests in flight, but retry nothing. Thread: any."""
         self._is_last_try = True
 
     def stop(self) -> None:
-        """Break off what is under way, and write nothing more. Idempotent. Thread: any.
+        """Interrupt what is in flight, and write nothing more. Idempotent. Thread: any.
 
-        A ``write`` that waits raises ``WriteFailed``; what it had sent may be written all the same.
+        A waiting ``write`` raises ``WriteFailed``; the sets in flight may be written all the same.
         """
         self._stopped = True
         self._routes.stop()

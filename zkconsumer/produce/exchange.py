@@ -1,4 +1,4 @@
-"""Requests to produce, and what their responses say of each set. Pure."""
+"""Produce requests, and the outcome of each set in their responses. Pure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -22,7 +22,7 @@ from zkconsumer.wire.messages.produce import (
 )
 
 Outcome = int | ZkConsumerError
-"""The base offset of a set that was written, or why it was not, or may not have been."""
+"""The base offset of a written set, or why it was not, or may not have been, written."""
 
 _OF_RECORDS = frozenset(
     {
@@ -34,14 +34,14 @@ _OF_RECORDS = frozenset(
         ErrorCode.CORRUPT_MESSAGE,
     }
 )
-"""A single record of a set is enough for the broker to refuse all of it so."""
+"""Errors by which a single record makes a broker refuse its whole set."""
 _NO_KEY = "a record without a key, perhaps, and the topic is compacted"
 
 
 def produce_request(
     sets: Mapping[TopicPartition, bytes], *, acks: int, timeout_ms: int
 ) -> ProduceRequest:
-    """Return the request that carries these sets, all for partitions that one broker leads."""
+    """Return the request with these sets, all for partitions that one broker leads."""
     by_topic: dict[str, list[ProducePartition]] = defaultdict(list)
     for tp, data in sets.items():
         by_topic[tp.topic].append(ProducePartition(partition=tp.partition, records=data))
@@ -58,7 +58,7 @@ def produce_request(
 def outcomes_of(
     leader: Broker, sets: Collection[TopicPartition], response: ProduceResponse
 ) -> dict[TopicPartition, Outcome]:
-    """Return what became of each set; silence about one is a failure of it."""
+    """Return the outcome of each set; a set that is missing from the response has failed."""
     outcomes: dict[TopicPartition, Outcome] = {
         tp: RemoteProtocolError(f"{leader}: no word about {tp} in its answer") for tp in sets
     }
@@ -72,10 +72,10 @@ def outcomes_of(
 
 
 def is_of_records(error: ZkConsumerError) -> bool:
-    """Whether the set was refused for its size or for what is in it: a smaller one may be taken.
+    """Return whether a set was refused for its size or content: a smaller one may be accepted.
 
-    Of one record alone it says that the partition will never take it. (That it arrived corrupt may
-    pass; what every try finds so is no accident: brokers before 2.4 say just that of a record
+    For a single record this means that the partition will never accept it. (Corruption in transit
+    may pass; if every try finds it, it is no accident: brokers before 2.4 say just that of a record
     without a key for a compacted topic.)
     """
     if isinstance(error, BrokerError):
@@ -84,10 +84,10 @@ def is_of_records(error: ZkConsumerError) -> bool:
 
 
 def may_pass(error: ZkConsumerError) -> bool:
-    """Return whether the same set may be taken later."""
+    """Return whether the same set may be accepted later."""
     if isinstance(error, BrokerError):
         return ErrorCode.of(error.code).retriable
-    # A broker that speaks nonsense may be one that is going down.
+    # A broker with invalid responses may be shutting down.
     return isinstance(error, TransportError | RemoteProtocolError) and not isinstance(
         error, UnsupportedCodec
     )

@@ -1,7 +1,7 @@
-"""Who an idempotent producer is, and how it numbers its records. Pure.
+"""The id of an idempotent producer, and the numbering of its records. Pure.
 
-A broker of 0.11 or later remembers the numbers of a producer's last batches in each partition: what
-comes a second time is not written again, and what comes too early is refused (KIP-98).
+A broker of 0.11 or later remembers the sequence numbers of a producer's last batches in each
+partition: duplicates are not written again, and gaps are refused (KIP-98).
 """
 
 from zkconsumer.error_codes import ErrorCode
@@ -27,21 +27,21 @@ _REFUSED = frozenset(
         ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
     }
 )
-"""Of brokers up to 2.7 that want IDEMPOTENT_WRITE, and of topics that keep an older format."""
+"""Errors of brokers up to 2.7 that require IDEMPOTENT_WRITE, and of topics with an older format."""
 
 
 def sequence_behind(sequence: ProducerSequence, count: int) -> ProducerSequence:
-    """Return the sequence of the set that follows one of so many records."""
+    """Return the sequence after a set of ``count`` records."""
     if sequence.first < 0:
         return sequence
     return sequence._replace(first=(sequence.first + count) & _LAST_NUMBER)
 
 
 class ProducerIdentity:
-    """Thread: one at a time.
+    """The producer id and the sequence numbers of an idempotent producer. Thread: one at a time.
 
     Args:
-        is_wanted: whether the producer is to be idempotent where brokers let it.
+        is_wanted: whether the producer is to be idempotent if brokers allow it.
     """
 
     def __init__(self, *, is_wanted: bool) -> None:
@@ -51,40 +51,40 @@ class ProducerIdentity:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether sets are to be numbered, as far as we know."""
+        """Whether sets are to be numbered, as far as known."""
         return self._is_wanted
 
     @property
     def is_known(self) -> bool:
-        """Whether there is an id."""
+        """Whether there is a producer id."""
         return self._own.producer_id >= 0
 
     def give(self, producer_id: int, epoch: int) -> None:
-        """Take an id that a broker gave; all numbers begin with 0."""
+        """Set the producer id that a broker assigned; all numbers restart at 0."""
         self._own = ProducerSequence(producer_id, epoch)
         self._next.clear()
 
     def number(self, tp: TopicPartition, count: int) -> ProducerSequence:
-        """Number the next so many records of a partition."""
+        """Number the next ``count`` records of a partition."""
         found = self._own._replace(first=self._next.get(tp, 0))
         self._next[tp] = sequence_behind(found, count).first
         return found
 
     def lose(self) -> None:
-        """Forget the id: the next one numbers from 0, and no set is taken for another's copy."""
+        """Drop the id: the next one numbers from 0, and no set is taken for a duplicate."""
         self._own = NO_SEQUENCE
 
     def give_up(self) -> None:
-        """Be a plain producer from now on."""
+        """Continue as a plain producer."""
         self._is_wanted = False
         self.lose()
 
 
 def is_lost(error: ZkConsumerError) -> bool:
-    """Return whether a broker says that it does not go on with this id; another one helps."""
+    """Return whether a broker no longer accepts this producer id; a new one helps."""
     return isinstance(error, BrokerError) and error.code in _LOST
 
 
 def is_refused(error: ZkConsumerError) -> bool:
-    """Return whether a broker takes the same set, perhaps, of a producer without an id."""
+    """Return whether a broker may accept the same set from a plain producer."""
     return isinstance(error, BrokerError) and error.code in _REFUSED

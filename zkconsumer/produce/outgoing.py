@@ -1,9 +1,9 @@
-"""What is written, and its form for each version of Produce. Pure.
+"""The encoding of outgoing records in each version of Produce. Pure.
 
-A broker takes message sets of magic 0 up to version 1, of magic 1 in version 2, and from version 3
-on batches of magic 2 alone; it converts what comes to the format that its topic is set to. Records
-without a timestamp get the time of writing wherever there is room for one, as with the original's
-producer: a broker deletes records by their time.
+A broker accepts message sets of magic 0 up to version 1, of magic 1 in version 2, and from version
+3 on only batches of magic 2; it converts them to the topic's format. Records without a timestamp
+get the time of writing if the format has timestamps, as in the original's producer: a broker
+deletes records by their time.
 
 Source: Kafka 0.10 and 3.9 ``ProduceRequest``, ``KafkaProducer``; KIP-32, KIP-82, KIP-98, KIP-110.
 """
@@ -24,23 +24,23 @@ from zkconsumer.wire.messages.produce import (
 )
 
 _ENTRY_BYTES = 26
-"""What a message of magic 0 takes in the log beside its key and value; magic 2 takes less."""
+"""The overhead of a message of magic 0 in the log besides key and value; magic 2 needs less."""
 
 _HEADER_BYTES = 10
-"""What a header takes at most beside its name and value, unless it is larger than 32 MB."""
+"""The maximum overhead of a header besides name and value, unless it is larger than 32 MB."""
 
 _NO_TIME = -1
 
 
 class HeadedRecord(NamedTuple):
-    """A record with headers; only brokers of 0.11 and later can keep them."""
+    """A record with headers; only brokers of 0.11 and later store them."""
 
     record: Record
     headers: Headers
 
 
 Outgoing: TypeAlias = Record | HeadedRecord
-"""A record to write. Its offset is ignored: the broker gives it a new one."""
+"""A record to write. Its offset is ignored: the broker assigns a new one."""
 
 
 def parts_of(outgoing: Outgoing) -> tuple[Record, Headers]:
@@ -58,15 +58,15 @@ def outgoing_bytes(outgoing: Outgoing) -> int:
 
 
 def least_version(codec: Codec) -> int:
-    """Return the first version of Produce in which brokers take that codec."""
+    """Return the first version of Produce in which brokers accept that codec."""
     return 0 if codec in CODECS_OF_MESSAGES else FIRST_WITH_ZSTD
 
 
 class ProducerSequence(NamedTuple):
-    """What an idempotent producer says in a batch, by which a broker knows it again (KIP-98).
+    """The sequence of a batch, by which a broker recognizes duplicates (KIP-98).
 
     Attributes:
-        producer_id: the producer's, -1 for none.
+        producer_id: -1 for none.
         epoch: of that id, -1 for none.
         first: the number of the batch's first record in its partition, -1 for none.
     """
@@ -87,17 +87,17 @@ def build_set(
     now_ms: int,
     sequence: ProducerSequence = NO_SEQUENCE,
 ) -> bytes:
-    """Return what a partition gets in a request of that version.
+    """Return a partition's record set for a version of Produce.
 
     Args:
-        records: in their order.
+        records: in order.
         version: of Produce.
-        codec: what they are compressed with.
-        now_ms: the timestamp of those that have none.
+        codec: the codec to compress with.
+        now_ms: the timestamp of records without one.
         sequence: of an idempotent producer; only from version 3 on.
 
     Raises:
-        LocalProtocolError: they can't be written in the format of that version.
+        LocalProtocolError: the records can't be encoded in the format of that version.
         UnsupportedCodec: the library for the codec is not installed.
     """
     has_time = version >= FIRST_WITH_TIMESTAMPS
@@ -126,11 +126,11 @@ def headers_refused(position: int, version: int) -> LocalProtocolError:
 
 
 def _numbered(record: Record, position: int, now_ms: int, *, has_time: bool) -> Record:
-    """Return the record as a producer writes it: counted from 0, its time its creator's."""
+    """Return the record as a producer encodes it: offsets from 0, with create time."""
     _, key, value, stamp, kind = record
     if not has_time:
         stamp, kind = _NO_TIME, TimestampType.NONE
     else:
         stamp, kind = now_ms if stamp == _NO_TIME else stamp, TimestampType.CREATE_TIME
-    # A third of the time that the call of its class takes.
+    # A third of the time of calling the class.
     return tuple.__new__(Record, (position, key, value, stamp, kind))

@@ -1,8 +1,8 @@
-"""Records on their way to one partition, and the sets that they are cut into. Pure.
+"""Records queued for one partition, and the sets that they are split into. Pure.
 
-Records wait as whatever they came as: rows, or runs of the native core (``run_sets``), of which no
-object is made for any record. ``RowSet`` is the definition; a set of runs of the same records has
-the same bytes.
+Records wait in the form of their arrival: rows, or runs of the native core (``run_sets``), without
+an object for each record. ``RowSet`` is the reference; a set of runs of the same records has the
+same bytes.
 """
 
 from collections import deque
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 
 
 class OutgoingSet(Protocol):
-    """Records that go to a partition as one set; it does not change."""
+    """Records for a partition that form one set; immutable."""
 
     def __len__(self) -> int: ...
 
     def halves(self) -> "tuple[OutgoingSet, OutgoingSet]":
-        """Cut it in two; only of more than one record."""
+        """Split it in two; requires more than one record."""
         ...
 
     def build(
         self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
     ) -> bytes:
-        """Build what a partition gets in a request of that version; see ``outgoing.build_set``."""
+        """Return its encoding in a version of Produce; see ``outgoing.build_set``."""
         ...
 
 
 class OutgoingPart(Protocol):
-    """Records of one kind that wait; it does not change."""
+    """Queued records of one kind; immutable."""
 
     def __len__(self) -> int: ...
 
     def cut(self, set_bytes: int) -> "tuple[OutgoingSet, OutgoingPart | None]":
-        """Return the first set, no larger than this unless one record is, and what is left."""
+        """Return the first set, at most ``set_bytes`` unless a record is larger, and the rest."""
         ...
 
     def without(self, count: int) -> "OutgoingPart":
-        """Return the records after the first ``count``, of which there are more."""
+        """Return the records after the first ``count``; requires more than ``count``."""
         ...
 
     def joined(self, other: "OutgoingPart") -> "OutgoingPart | None":
-        """Return these and those of another part behind them; None where the kinds differ."""
+        """Return these followed by another part's; None if the kinds differ."""
         ...
 
 
@@ -88,7 +88,7 @@ class RowPart:
 
     Args:
         rows: at least one.
-        start: the index of the first one that waits.
+        start: the index of the first queued one.
     """
 
     __slots__ = ("rows", "start")
@@ -123,10 +123,10 @@ class RowPart:
 
 
 class OutgoingRecords:
-    """Records on their way to one partition, in their order.
+    """The queued records of one partition, in order.
 
     Args:
-        rows: those that are there already.
+        rows: the initial ones.
     """
 
     __slots__ = ("_count", "_parts")
@@ -141,31 +141,31 @@ class OutgoingRecords:
         return self._count
 
     def add_rows(self, rows: Sequence[Outgoing]) -> None:
-        """Add rows, of which there is at least one, at the end."""
+        """Append rows, at least one."""
         self._add(RowPart(rows))
 
     def add_runs(self, runs: "Sequence[_core.Run]", *, with_headers: bool = True) -> None:
-        """Add the records of runs, of which there is at least one, at the end."""
-        # Whoever has runs has the core; others may not.
+        """Append the records of runs, at least one."""
+        # A caller with runs has the native core; others may not.
         from zkconsumer.produce.run_sets import RunPart  # noqa: PLC0415
 
         self._add(RunPart(list(runs), with_headers=with_headers))
 
     def extend(self, other: "OutgoingRecords") -> None:
-        """Add the records of another one, which keeps them, at the end."""
-        for part in other._parts:  # noqa: SLF001 - of this class
+        """Append the records of another queue, which keeps them."""
+        for part in other._parts:  # noqa: SLF001 - an instance of this class
             self._add(part)
 
     def copy(self) -> "OutgoingRecords":
-        """Return the same records, to be taken apart."""
+        """Return a copy, to be consumed."""
         made = OutgoingRecords()
         made.extend(self)
         return made
 
     def cut(self, set_bytes: int) -> OutgoingSet:
-        """Take the next set off the front: no larger than this before it is compressed.
+        """Remove the next set from the front: at most ``set_bytes`` before compression.
 
-        A larger record goes by itself. There is at least one record.
+        A larger record is a set of its own. Requires at least one record.
         """
         found, rest = self._parts[0].cut(set_bytes)
         if rest is None:
@@ -176,7 +176,7 @@ class OutgoingRecords:
         return found
 
     def drop(self, count: int) -> None:
-        """Take ``count`` records off the front, of those that are there."""
+        """Remove ``count`` records from the front; requires that many."""
         self._count -= count
         while count:
             part = self._parts[0]

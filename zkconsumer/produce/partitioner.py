@@ -1,12 +1,12 @@
-"""Which partition a row goes to: as the original's partitioners say. Pure.
+"""Assigns records to partitions as the original's partitioners do. Pure.
 
-Records with a key go by a hash of it, and so lie where the original's own producers put the same
-key. Those without go round the partitions that have a leader.
+Records with a key are assigned by its hash, so they go where the original's own producers put the
+same key. Those without go round the partitions that have a leader.
 
 Source: Kafka 0.8.2.2 ``DefaultPartitioner``, ``ByteArrayPartitioner`` (of the Scala producer) and
 ``org.apache.kafka.clients.producer.internals.Partitioner`` (of the Java one). Brokers take no part
-in it. The Scala producers before 0.8.2 had another absolute value, so they put the keys whose hash
-is negative elsewhere.
+in it. The Scala producers before 0.8.2 had another absolute value, so they assigned keys with
+negative hashes differently.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,14 +24,14 @@ _MURMUR_SEED = 0x9747B28C
 _MURMUR_FACTOR = 0x5BD1E995
 _KEPT_KEYS = 1 << 16
 _KEPT_KEY_BYTES = 256
-"""Together 16 MiB: a Python worker lives as long as its executor, and so does what it keeps."""
+"""Together 16 MiB: a Python worker lives as long as its executor, and so does its cache."""
 
 KeyHash = Callable[[bytes], int]
-"""A key's hash, not negative."""
+"""Returns a key's hash, which is not negative."""
 
 
 def _kept(hash_of: KeyHash) -> KeyHash:
-    """Compute the hash of a short key once: rows repeat keys, and long ones would fill memory."""
+    """Cache the hashes of short keys: rows repeat keys, and long ones would fill memory."""
     of_short = lru_cache(_KEPT_KEYS)(hash_of)
 
     @wraps(hash_of)
@@ -43,10 +43,10 @@ def _kept(hash_of: KeyHash) -> KeyHash:
 
 @_kept
 def text_hash(key: bytes) -> int:
-    """Return the hash of a text in UTF-8, as the Scala producer's default partitioner has it.
+    """Return the hash of UTF-8 text, as the Scala producer's default partitioner computes it.
 
-    What is no UTF-8 never was a text of that producer; it is read with signs in place of wrong
-    bytes, so that it goes to one and the same partition, too.
+    Invalid UTF-8 never was a text of that producer; its invalid bytes are replaced, so that it
+    always goes to the same partition, too.
     """
     return _scala_abs(string_hash(key.decode("utf-8", "replace")))
 
@@ -62,7 +62,7 @@ def bytes_hash(key: bytes) -> int:
 
 @_kept
 def murmur_hash(key: bytes) -> int:
-    """Return the hash of a key as bytes, as all of Kafka's Java producers have it: murmur2."""
+    """Return the hash of bytes as all of Kafka's Java producers compute it: murmur2."""
     value = _MURMUR_SEED ^ len(key)
     whole = len(key) & ~3
     for start in range(0, whole, 4):
@@ -82,14 +82,14 @@ _HASHES: dict[str, KeyHash] = {
 }
 
 PARTITIONERS = tuple(_HASHES)
-"""The class names that are known; the first one is the default."""
+"""The supported class names; the first one is the default."""
 
 
 def key_hash(partitioner: str) -> KeyHash:
-    """Return the hash of a partitioner of the original, by its class name.
+    """Return the hash function of one of the original's partitioners, by its class name.
 
     Raises:
-        ConfigError: it is not one of those that are known.
+        ConfigError: it is not supported.
     """
     try:
         return _HASHES[partitioner]
@@ -100,13 +100,13 @@ def key_hash(partitioner: str) -> KeyHash:
 
 
 class Chooser:
-    """Chooses the partitions of one topic's records.
+    """Assigns one topic's records to partitions.
 
     Args:
-        partitions: the ids of all the topic's partitions, ascending.
-        available: those of them that have a leader now; keyless records go to these.
-        hash_of: gives a key's hash.
-        start: where the round begins, so that tasks side by side don't all begin with the same.
+        partitions: all of the topic's partition numbers, ascending.
+        available: those that have a leader now; records without a key go to these.
+        hash_of: the hash function.
+        start: the index to begin with, so that parallel tasks don't all begin with the same.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""What is still to be written to each partition, in the order it has to be written in. Pure.
+"""The sets still to be written to each partition, in order. Pure.
 
-Several sets of a partition may be under way. They are acknowledged in their order, whatever the
-order of the answers; behind one that failed nothing more is sent before it is written, and what was
-under way behind it goes again after it.
+Several sets of a partition may be in flight. They are acknowledged in their order, whatever the
+order of the responses; after a failed one nothing more is sent before it is written, and sets that
+were in flight after it are sent again.
 """
 
 from collections import deque
@@ -17,12 +17,12 @@ from zkconsumer.produce.outgoing_sets import OutgoingRecords, OutgoingSet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenSet:
-    """Records that a broker acknowledged, one behind the other in one partition.
+    """Consecutive records in one partition that a broker acknowledged.
 
     Attributes:
-        topic_partition: where they lie.
+        topic_partition: the partition.
         base_offset: the offset of the first one.
-        count: how many there are.
+        count: their number.
     """
 
     topic_partition: TopicPartition
@@ -32,13 +32,13 @@ class WrittenSet:
 
 @dataclass(slots=True, eq=False)
 class PendingSet:
-    """A set that was cut off, until it is written.
+    """A set to be written.
 
     Attributes:
         records: what it holds.
-        sequence: as it was sent, or is to be sent again.
-        base_offset: where it was written; None where it is not.
-        is_under_way: a request with it waits for its response.
+        sequence: as sent, or to be sent.
+        base_offset: its first offset once written; else None.
+        is_under_way: whether it is in flight.
     """
 
     records: OutgoingSet
@@ -48,15 +48,15 @@ class PendingSet:
 
 
 class _Partition:
-    """What goes to one of them.
+    """The sets and queued records of one partition.
 
     Attributes:
-        sets: those that were cut off and are not acknowledged, in order.
-        left: what was not cut off yet.
-        has_failed: one of ``sets`` failed: none is sent before nothing is under way.
-        is_flowing: the last one that was answered was acknowledged. Before that a second one may
-            not follow the first: a broker that knows nothing of a producer takes any number first,
-            so that it would take the second where it refused the first (KAFKA-7190).
+        sets: the unacknowledged ones, in order.
+        left: the records that are not in a set yet.
+        has_failed: one of ``sets`` failed: nothing is sent until none is in flight.
+        is_flowing: the last response was an acknowledgement. Before that only one set may be in
+            flight: a broker without state of a producer accepts any first sequence, so that it
+            would accept the second set if it refused the first (KAFKA-7190).
     """
 
     __slots__ = ("has_failed", "is_flowing", "left", "sets")
@@ -69,7 +69,7 @@ class _Partition:
 
     @property
     def under_way(self) -> int:
-        """How many sets are."""
+        """The number of sets in flight."""
         return sum(pending_set.is_under_way for pending_set in self.sets)
 
     def __len__(self) -> int:
@@ -77,11 +77,11 @@ class _Partition:
 
 
 class Pending:
-    """Sets that wait for their acknowledgement, in each partition one behind the other.
+    """The sets that wait for acknowledgement, of each partition in order.
 
     Args:
-        records: what each partition is to get, in this order.
-        set_bytes: no set is made larger than this, unless one record is.
+        records: the records of each partition, in order.
+        set_bytes: the maximum size of a set, unless one record is larger.
     """
 
     def __init__(
@@ -104,15 +104,15 @@ class Pending:
         return bool(self._partitions)
 
     def partitions(self) -> tuple[TopicPartition, ...]:
-        """Return those to which something is still to be written."""
+        """Return the partitions with unwritten records."""
         return tuple(self._partitions)
 
     def next_set(self, tp: TopicPartition, depth: int = 1) -> PendingSet | None:
-        """Return the set that may be sent to a partition now; None: there is none.
+        """Return the next set to send to a partition; None if none may be sent now.
 
         Args:
             tp: the partition.
-            depth: how many of its sets may be under way; one until one was acknowledged.
+            depth: the maximum number of its sets in flight; one until one was acknowledged.
         """
         found = self._partitions.get(tp)
         if found is None:
@@ -169,7 +169,7 @@ class Pending:
     def unsent(self) -> Iterator[PendingSet]:
         """All sets that were cut off and are not written, to be numbered again; none is in flight.
 
-        Brokers know nothing of the new numbers, so one set goes first again (``is_flowing``).
+        Brokers do not know the new numbers, so one set goes first again (``is_flowing``).
         """
         for found in self._partitions.values():
             found.is_flowing = False
@@ -178,5 +178,5 @@ class Pending:
                     yield pending_set
 
     def counts(self) -> dict[TopicPartition, int]:
-        """Return how many records of each partition are not acknowledged."""
+        """Return the number of unacknowledged records by partition."""
         return {tp: len(found) for tp, found in self._partitions.items()}

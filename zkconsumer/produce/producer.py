@@ -1,7 +1,7 @@
 """A minimal synchronous producer.
 
-One call writes one message set to one partition and returns when the broker acknowledged it. There
-is no batching and no background thread: what it is for is knowing exactly what was written.
+Each call writes one message set to one partition and returns when the broker has acknowledged it.
+There is no batching and no background thread: it is for knowing exactly what was written.
 
 Source: the protocol of Kafka 0.8.2.2 ``ProducerRequest``.
 """
@@ -33,12 +33,12 @@ class Producer:
     """Writes message sets to partitions of brokers since 0.8.0. Thread: one at a time.
 
     Args:
-        brokers: whom to ask for leaders.
+        brokers: the bootstrap brokers.
         connector: connects to them, if there is no ``dialer``.
-        dialer: opens connections, with TLS and SASL where it is set up so; it stays the caller's.
-        settings: see there.
-        wait: waits for so many milliseconds.
-        clock: for the timestamp of records that have none.
+        dialer: opens connections, with TLS and SASL; it stays the caller's.
+        settings: see ``ProducerSettings``.
+        wait: sleeps for a number of milliseconds.
+        clock: for the timestamp of records without one.
     """
 
     def __init__(
@@ -64,18 +64,18 @@ class Producer:
     def send(
         self, tp: TopicPartition, records: Sequence[Outgoing], *, codec: Codec = Codec.NONE
     ) -> int:
-        """Write these records as one set; their offsets are ignored, the broker gives new ones.
+        """Write records as one set; their offsets are ignored, the broker assigns new ones.
 
         Returns:
             The offset of the first one; -1 with ``ACKS_NONE``.
 
         Raises:
-            LocalProtocolError: the records, or the topic's name, can't be written.
+            LocalProtocolError: the records, or the topic's name, can't be encoded.
             UnsupportedCodec: the library for the codec is not installed.
-            UnsupportedVersion: the broker can't take that codec.
-            AuthenticationFailed: the broker and we don't agree on who we are.
-            BrokerError: the broker refused them, for good or until the tries were used up.
-            TransportError: no response until the tries were used up.
+            UnsupportedVersion: the broker does not support that codec.
+            AuthenticationFailed: the broker refuses our credentials, or we don't trust it.
+            BrokerError: the broker refused the set, for good or until the retries were used up.
+            TransportError: no response until the retries were used up.
         """
         for _ in range(self._settings.retries):
             try:

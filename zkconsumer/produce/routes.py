@@ -1,4 +1,4 @@
-"""The way to partitions: who leads each, and one connection kept to each leader."""
+"""The routes to partitions: the leader of each, and a connection to each leader."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,13 +11,13 @@ from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 
 
 class Routes:
-    """Leaders and connections, kept until they are known to be wrong. Thread: one at a time.
+    """Caches leaders and connections until they prove wrong. Thread: one at a time.
 
     Args:
-        brokers: whom to ask for leaders.
-        dialer: opens connections, by a twin that is stopped with this.
-        timeout_ms: how long a broker may take to answer who leads.
-        creating: whether asking for a topic lets brokers create it that are set up so.
+        brokers: the bootstrap brokers.
+        dialer: opens connections, by a twin that is stopped with this object.
+        timeout_ms: time limit of a broker's response to a metadata request.
+        creating: whether metadata requests let brokers create topics if configured so.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Routes:
         self._stopped = False
 
     def whole_cluster(self) -> ClusterView:
-        """Return every topic there is; creates none.
+        """Return all topics; creates none.
 
         Raises:
             ZkConsumerError: as ``ClusterClient.view``.
@@ -54,10 +54,10 @@ class Routes:
         return view
 
     def leader_of(self, tp: TopicPartition) -> Broker:
-        """Return who leads a partition.
+        """Return the leader of a partition.
 
         Raises:
-            BrokerError: it has no leader now, or is not there.
+            BrokerError: it has no leader now, or does not exist.
             ZkConsumerError: as ``ClusterClient.view``.
         """
         found = self.leaders_of([tp])[tp]
@@ -68,7 +68,7 @@ class Routes:
     def leaders_of(
         self, wanted: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, Broker | BrokerError]:
-        """Return who leads these partitions, or why that is not known; at most one question.
+        """Return the leaders of partitions, or why they are unknown; by one lookup at most.
 
         Raises:
             ZkConsumerError: as ``ClusterClient.view``.
@@ -93,7 +93,7 @@ class Routes:
         return found
 
     def connection_to(self, leader: Broker) -> NegotiatedConnection:
-        """Return the connection that is kept to a broker, opened where there is none.
+        """Return the connection to a broker; dial if there is none.
 
         Raises:
             ZkConsumerError: as ``BrokerDialer.dial``.
@@ -106,7 +106,7 @@ class Routes:
         return connection
 
     def forget(self, tp: TopicPartition) -> None:
-        """Ask for this partition's leader again, the next time that it is wanted."""
+        """Look up this partition's leader again when it is next needed."""
         self._leaders.pop(tp, None)
 
     def hang_up(self, leader: Broker) -> None:
@@ -116,11 +116,11 @@ class Routes:
             connection.close()
 
     def stop(self) -> None:
-        """Close all connections and dial no more; whoever waits wakes. Idempotent. Thread: any."""
+        """Close all connections and dial no more; waiting calls end. Idempotent. Thread: any."""
         self._stopped = True
         self._dialer.stop()
         self._client.stop()
-        # The thread that works may open or hang up one at this moment: a copy, taken at once.
+        # A working thread may open or close a connection now: an atomic copy.
         for connection in list(self._connections.values()):
             connection.close()
 

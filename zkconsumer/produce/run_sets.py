@@ -1,6 +1,6 @@
-"""Sets of runs of the native core: ``outgoing_sets`` without an object for a record. Pure.
+"""Sets of runs of the native core: ``outgoing_sets`` without an object per record. Pure.
 
-Import this only where the core is.
+Import this only if the core is available.
 """
 
 from zkconsumer.errors import LocalProtocolError
@@ -24,8 +24,8 @@ class RunSet:
     """An ``OutgoingSet`` of runs.
 
     Args:
-        runs: with at least one record together.
-        with_headers: keep headers.
+        runs: with at least one record in total.
+        with_headers: whether to keep headers.
     """
 
     __slots__ = ("_count", "_runs", "_with_headers")
@@ -86,8 +86,8 @@ class RunPart:
     """An ``OutgoingPart`` of runs.
 
     Args:
-        runs: with at least one record together.
-        with_headers: keep headers.
+        runs: with at least one record in total.
+        with_headers: whether to keep headers.
     """
 
     __slots__ = ("_count", "runs", "with_headers")

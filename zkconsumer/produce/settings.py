@@ -1,4 +1,4 @@
-"""How a producer writes. Pure."""
+"""The settings of producers. Pure."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,22 +12,22 @@ ACKS_LEADER: Final = 1
 ACKS_ALL: Final = -1
 
 SET_BYTES: Final = 900_000
-"""Less than brokers of any version take unless told otherwise (0.8: 1000000): a larger set would be
-refused, and go again in two halves, each time."""
+"""Below the default limit of brokers of any version (0.8: 1000000): a larger set would be refused,
+and sent again in halves, each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerSettings:
-    """How a producer writes.
+    """The settings of a producer.
 
     Attributes:
-        client_id: sent with every request, unless the producer was given a dialer.
-        security: TLS and SASL, unless it was given one.
+        client_id: sent with every request, unless the producer has a dialer.
+        security: TLS and SASL, unless the producer has a dialer.
         acks: ``ACKS_ALL`` waits for all in-sync replicas, ``ACKS_LEADER`` for the leader's log,
-            ``ACKS_NONE`` for nothing (the base offset is then -1, and a failure goes unnoticed).
-        timeout_ms: how long the broker, and then the response, may take.
-        retries: further tries after one that may have failed for a passing reason. A try whose
-            answer was lost may have been written: then the set is there twice.
+            ``ACKS_NONE`` for nothing (the base offset is then -1, and failures go unnoticed).
+        timeout_ms: time limit of the broker's acknowledgement, and then of the response.
+        retries: further tries after a transient failure. A try whose response was lost may have
+            been written: then the set is duplicated.
         backoff_ms: the pause before each further try.
     """
 
@@ -40,7 +40,7 @@ class ProducerSettings:
 
     @property
     def client(self) -> ClientSettings:
-        """What it shares with every client of brokers."""
+        """The settings that every client of brokers has."""
         return ClientSettings(
             client_id=self.client_id, timeout_ms=self.timeout_ms, security=self.security
         )
@@ -48,17 +48,17 @@ class ProducerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSettings:
-    """How records are written.
+    """The settings of a batch producer.
 
     Attributes:
-        producer: acknowledgements, time-outs, tries; here ``retries`` is for each set.
-        codec: what sets are compressed with.
-        set_bytes: how large a set may become before it is compressed, unless one record is larger.
-        request_bytes: how many bytes of sets go to a broker at once, unless one set is larger: a
-            broker closes the connection on more than ``socket.request.max.bytes`` (100 MB).
-        idempotent: number the records where brokers can keep account of them (0.11), and let us:
-            what is sent again, since its response got lost, is not written again then, and
-            several sets of a partition are under way at a time.
+        producer: acknowledgements, time-outs, retries; here ``retries`` is per set.
+        codec: the codec to compress with.
+        set_bytes: the maximum size of a set before compression, unless one record is larger.
+        request_bytes: the maximum size of a request's sets, unless one set is larger: a broker
+            closes the connection on more than ``socket.request.max.bytes`` (100 MB).
+        idempotent: number the records if brokers support it (0.11) and allow us: a set that is sent
+            again, since its response was lost, is then not duplicated, and several sets of a
+            partition are in flight at a time.
     """
 
     producer: ProducerSettings = field(default_factory=ProducerSettings)

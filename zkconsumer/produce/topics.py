@@ -1,8 +1,8 @@
-"""Sees to it that topics are there before they are written to.
+"""Ensures that topics exist before they are written to.
 
-From 0.10.1 on a broker can be asked to create topics (KIP-4); the controller does it, and since 2.8
-every broker passes the question on. Older ones create a topic with their own number of partitions
-when its leaders are asked for, if they are set up so (``auto.create.topics.enable``).
+From 0.10.1 on a broker can create topics on request (KIP-4); the controller does it, and since 2.8
+every broker forwards the request. Older ones create a topic with their default number of partitions
+on a metadata request, if configured so (``auto.create.topics.enable``).
 Source: Kafka 0.10.1 and 3.9 ``CreateTopicsRequest``, ``KafkaAdminClient``.
 """
 
@@ -42,12 +42,12 @@ _PERHAPS_THERE: Final = ErrorCode.REQUEST_TIMED_OUT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicCreationOptions:
-    """How topics are to be created.
+    """How topics are created.
 
     Attributes:
-        replication_factor: None for the cluster's own; where it can't be told to use that (before
-            2.4), three, or as many as there are brokers.
-        settings: of the topics alone (``cleanup.policy``, say), by the broker's names.
+        replication_factor: None for the cluster's default; if a broker can't apply that (before
+            2.4), three, or the number of brokers if less.
+        settings: topic-level settings (e.g. ``cleanup.policy``), by the broker's names.
     """
 
     replication_factor: int | None = None
@@ -56,12 +56,12 @@ class TopicCreationOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnsuredTopic:
-    """A topic that is there, and whose partitions have leaders.
+    """A topic that exists, and whose partitions have leaders.
 
     Attributes:
-        partitions: how many it has: of one that was there, or that an old broker created on demand,
-            perhaps not as many as were wanted.
-        created: whether it was not there before.
+        partitions: their number; may differ from the requested number if the topic existed, or was
+            auto-created by an old broker.
+        created: whether it did not exist before.
     """
 
     partitions: int
@@ -77,20 +77,20 @@ def ensure_topics(
     options: TopicCreationOptions | None = None,
     clock: Clock | None = None,
 ) -> dict[str, EnsuredTopic]:
-    """Create those of these topics that are missing; come back when all can be written to.
+    """Create missing topics; return when all can be written to.
 
     Args:
-        client: of the cluster; its ``stop`` breaks this off.
+        client: of the cluster; its ``stop`` interrupts this.
         dialer: opens connections.
-        wanted: with how many partitions each is to be created.
-        timeout_ms: for all of it.
-        options: how, beside that.
+        wanted: the number of partitions for each topic.
+        timeout_ms: time limit of the whole.
+        options: further options.
         clock: for deadlines.
 
     Raises:
         ConfigError: the brokers don't create topics; says what to do.
-        BrokerError: they refuse one of these; names it, and why.
-        RequestTimedOut: some has no leaders yet when the time is over.
+        BrokerError: they refuse a topic; names it, and why.
+        RequestTimedOut: a topic has no leaders when the time is over.
         ZkConsumerError: as ``ClusterClient.view``.
     """
     if not wanted:
@@ -103,7 +103,7 @@ def ensure_topics(
 
 
 class _Creation:
-    """One call. Thread: one."""
+    """One call of ``ensure_topics``. Thread: one."""
 
     def __init__(
         self,
@@ -142,9 +142,9 @@ class _Creation:
             view = self._client.view(self._wanted, timeout_ms=max(1, deadline.left_ms))
 
     def _create(self, view: ClusterView, topics: Collection[str], deadline: CallDeadline) -> bool:
-        """Ask for them; False where the question has to be asked again."""
+        """Request the topics; return False if the request has to be repeated."""
         if not view.brokers:
-            # Only a cluster of 0.8 without topics says so.
+            # Only a 0.8 cluster without topics responds like this.
             self._create_on_demand(topics, deadline)
             return True
         try:
@@ -195,7 +195,7 @@ class _Creation:
         return _all_accepted(connection.call(request, timeout_ms=left_ms))
 
     def _create_on_demand(self, topics: Collection[str], deadline: CallDeadline) -> None:
-        """Name them to brokers that can't be asked to create."""
+        """Auto-create topics, on brokers that lack CreateTopics."""
         view = self._client.view(
             topics, timeout_ms=max(1, deadline.left_ms), allow_auto_create=True
         )
@@ -208,10 +208,10 @@ class _Creation:
 
 
 def _all_accepted(response: CreateTopicsResponse) -> bool:
-    """Return whether all are there, or on their way; False where the question may be asked again.
+    """Return whether all exist, or are being created; False if the request may be repeated.
 
     Raises:
-        BrokerError: one is refused.
+        BrokerError: a topic is refused.
     """
     settled = True
     for topic in response.topics:
@@ -230,16 +230,16 @@ def _all_accepted(response: CreateTopicsResponse) -> bool:
 
 
 def _brokers_to_try(view: ClusterView) -> Broker:
-    """Return the controller; any broker where it is not told, or is none of them (Kafka 4)."""
+    """Return the controller; any broker if it is unknown, or not a broker (Kafka 4)."""
     controller = view.brokers.get(-1 if view.controller_id is None else view.controller_id)
     return controller or next(iter(view.brokers.values()))
 
 
 def _check_allowed(view: ClusterView) -> None:
-    """See whether waiting helps.
+    """Check for errors that waiting does not cure.
 
     Raises:
-        BrokerError: a name is illegal, or a topic may not be seen.
+        BrokerError: a name is invalid, or a topic is not authorized.
     """
     for topic, code in view.errors.items():
         if not ErrorCode.of(code).retriable:

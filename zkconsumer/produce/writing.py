@@ -1,4 +1,4 @@
-"""One ``BatchProducer.write``: sends what may be sent, takes the responses, and judges failures.
+"""One call of ``BatchProducer.write``: sends sets, receives responses, handles failures.
 
 Thread: one at a time.
 """
@@ -42,22 +42,22 @@ from zkconsumer.wire.messages.produce import FIRST_WITH_BATCHES, ProduceRequest,
 log = logging.getLogger(__name__)
 
 _MOST_REQUESTS: Final = 5
-"""How many a broker gets before it has answered; of so many batches it keeps account (KIP-98)."""
+"""The maximum of requests in flight to a broker, which tracks as many batches (KIP-98)."""
 
 _TRIES_BEFORE_WARNING: Final = 5
-"""An outage that lasts for so many tries is told."""
+"""After this many tries an outage is logged."""
 
 _FIRST_WITH_ACCOUNTS: Final = 5
-"""The version of Produce (1.0) from which on a broker knows the last five batches of an idempotent
-producer; one of 0.11 knows the last one."""
+"""The version of Produce (1.0) from which on a broker tracks the last five batches of an idempotent
+producer; 0.11 tracks the last one."""
 
 _ENOUGH_BYTES: Final = 1 << 19
-"""A request with as much is sent: the broker works on it while we make the next one."""
+"""A request of this size is sent: the broker works on it while we make the next one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _UnderWay:
-    """A request that a broker has, and the sets in it."""
+    """A request in flight, and its sets."""
 
     leader: Broker
     connection: NegotiatedConnection
@@ -66,16 +66,16 @@ class _UnderWay:
 
 
 class Writing:
-    """See the module.
+    """The state of one write; see the module.
 
     Args:
-        records: what goes where.
+        records: by partition.
         settings: of the producer.
         routes: to the brokers.
         identity: of an idempotent producer.
-        wait: waits for so many milliseconds.
+        wait: sleeps for a number of milliseconds.
         clock: for the time of writing.
-        is_stopped: whether nothing is to be tried again.
+        is_stopped: whether retries are to end.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -112,7 +112,7 @@ class Writing:
             if self._under_way:
                 self._take(self._under_way.popleft())
             elif self._failed:
-                # Numbers were given that nobody will send as they are.
+                # Numbers were assigned that will not be sent as they are.
                 self._identity.lose()
                 raise _write_failed(self._pending, self._failed)
             elif self._identity_change is not None:
@@ -125,7 +125,7 @@ class Writing:
     # --- sending ----------------------------------------------------------------------------
 
     def _send(self) -> None:
-        """Send all that may be sent now."""
+        """Send all sets that may be sent now."""
         if self._resting and self._under_way and self._clock.now_ms() >= self._rest_until_ms:
             self._resting.clear()
         while not self._failed and self._identity_change is None:
@@ -159,7 +159,7 @@ class Writing:
         return by_leader
 
     def _send_to(self, leader: Broker, wanted: Sequence[TopicPartition]) -> bool:
-        """Send a broker as much as it may have at a time; whether anything was done."""
+        """Send a broker as much as it may get at a time; return whether anything was done."""
         under_way = sum(exchange.leader == leader for exchange in self._under_way)
         if under_way >= _MOST_REQUESTS:
             return False
@@ -190,7 +190,7 @@ class Writing:
     def _choose(
         self, wanted: Sequence[TopicPartition], depth: int, version: int, *, is_numbered: bool
     ) -> tuple[dict[TopicPartition, tuple[PendingSet, bytes]], list[TopicPartition]]:
-        """Return the sets that one request takes, and the partitions whose turn comes after it."""
+        """Return the sets of the next request, and the partitions whose turn comes after it."""
         chosen: dict[TopicPartition, tuple[PendingSet, bytes]] = {}
         size = 0
         for place, tp in enumerate(wanted):
@@ -234,7 +234,7 @@ class Writing:
         sets = {tp: pending_set for tp, (pending_set, _) in chosen.items()}
         for pending_set in sets.values():
             pending_set.is_under_way = True
-        # The broker reads it when it has answered those in front of it.
+        # The broker reads it when it has answered the previous ones.
         in_front = sum(exchange.leader == leader for exchange in self._under_way)
         try:
             in_flight = connection.begin(
@@ -250,10 +250,10 @@ class Writing:
         self._under_way.append(_UnderWay(leader, connection, in_flight, sets))
         return True
 
-    # --- answers ----------------------------------------------------------------------------
+    # --- responses --------------------------------------------------------------------------
 
     def _take(self, exchange: _UnderWay) -> None:
-        """Wait for a response."""
+        """Wait for a response, and handle it."""
         try:
             response = exchange.connection.finish(
                 exchange.in_flight, timeout_ms=2 * self._producer.timeout_ms
@@ -266,7 +266,7 @@ class Writing:
             self._settle(tp, exchange.sets[tp], outcome)
 
     def _broken(self, leader: Broker, error: ZkConsumerError) -> None:
-        """The connection to a broker is of no use any more: nothing more is answered there."""
+        """Handle a broken connection to a broker: its requests in flight get no response."""
         self._routes.hang_up(leader)
         lost = [exchange for exchange in self._under_way if exchange.leader == leader]
         for exchange in lost:
@@ -284,13 +284,13 @@ class Writing:
             self._settle(tp, pending_set, without_frames(error))
 
     def _settle(self, tp: TopicPartition, pending_set: PendingSet, outcome: Outcome) -> None:
-        """Say of a set what became of it."""
+        """Record the outcome of a set."""
         if isinstance(outcome, int):
             self._pending.acknowledge(tp, pending_set, outcome)
             self._tries.pop(tp, None)
             return
         if not self._pending.fail(tp, pending_set):
-            self._resting.add(tp)  # what stands in front of it goes first
+            self._resting.add(tp)  # earlier sets of the partition go first
             return
         has_identity = pending_set.sequence.producer_id >= 0
         if has_identity and is_refused(outcome):
@@ -318,13 +318,13 @@ class Writing:
     def _may_try_again(self, error: ZkConsumerError, tries: int) -> bool:
         return not self._is_stopped() and may_pass(error) and tries < self._producer.retries
 
-    # --- who we are -------------------------------------------------------------------------
+    # --- identity ---------------------------------------------------------------------------
 
     def _has_identity(self, connection: NegotiatedConnection, version: int) -> bool:
-        """Return whether sets for this broker are numbered; asks for an id where there is none.
+        """Return whether sets for this broker are numbered; request a producer id if there is none.
 
         Raises:
-            ZkConsumerError: the broker does not answer, or not yet.
+            ZkConsumerError: the broker does not respond, or not yet.
         """
         identity = self._identity
         if (

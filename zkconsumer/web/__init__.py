@@ -1,5 +1,5 @@
-"""The page of a cluster: a reader that goes on and on, what it saw over time, and who serves it.
+"""The web pages of a cluster: a watcher, the history, the application and its server.
 
-``state`` is what pages show, ``watching`` keeps it current, ``history`` keeps what was, ``app`` and
-``serving`` answer browsers. Needs the extra ``web``.
+``state`` is what pages show, ``watching`` keeps it current, ``history`` stores it, ``app`` and
+``serving`` respond to browsers. Needs the extra ``web``.
 """

@@ -1,7 +1,7 @@
-"""What programs and the page's scripts read as JSON. Pure: values in, values out.
+"""The JSON API of programs and of the pages' scripts. Pure.
 
-Keys are in snake_case, offsets are numbers, what is not known is null. Instants are ms since the
-epoch where charts are drawn of them, and the name says so (``..._ms``).
+Keys are in snake_case, offsets are numbers, unknown values are null. Times for charts are in ms
+since the epoch, and named so (``..._ms``).
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 def state_json(state: ClusterState, now_ms: int) -> Json:
-    """Return how fresh things are, and what can't be read."""
+    """Return how fresh the state is, and what can't be read."""
     health = health_of(state, now_ms)
     snapshot = state.snapshot
     alone = snapshot.brokers_alone
@@ -43,13 +43,13 @@ def state_json(state: ClusterState, now_ms: int) -> Json:
 
 
 def groups_json(state: ClusterState) -> Json:
-    """Return all groups in short."""
+    """Return a summary of all groups."""
     keys = sorted(state.snapshot.groups)
     return {"number": state.number, "groups": [group_json(state, key) for key in keys]}
 
 
 def group_json(state: ClusterState, key: GroupKey) -> Json:
-    """Return a group in short."""
+    """Return a summary of a group."""
     group = state.snapshot.groups[key]
     lag, outcome = state.lag(key), state.outcome(key)
     slowest = lag.worst_time
@@ -72,7 +72,7 @@ def group_json(state: ClusterState, key: GroupKey) -> Json:
 
 
 def lag_json(key: GroupKey, since_ms: int, until_ms: int, series: LagSeries) -> Json:
-    """Return a group's lag over time, column by column, as charts want it."""
+    """Return a group's lag over time, by columns, as charts need it."""
     return {
         "kind": str(key.kind),
         "group_id": key.group_id,

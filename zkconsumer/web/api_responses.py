@@ -1,4 +1,4 @@
-"""What programs are answered: JSON, metrics, and whether all is well."""
+"""The endpoints of programs: JSON, metrics, and health."""
 
 import json
 from typing import Any, Final
@@ -21,7 +21,7 @@ PAST_REBALANCES_MS: Final = 7 * 24 * HOUR_MS
 
 
 class AsciiJson(JSONResponse):
-    """JSON whose other characters are escaped: halves of some, which ZooKeeper may hold, too."""
+    """JSON in ASCII: ZooKeeper may hold lone surrogates, which can't be encoded."""
 
     def render(self, content: Any) -> bytes:
         """See ``JSONResponse``."""
@@ -29,24 +29,24 @@ class AsciiJson(JSONResponse):
 
 
 class ApiResponses:
-    """Each runs on a thread of the pool."""
+    """The endpoints; each runs on a thread of the pool."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
 
     def state(self, request: Request) -> Response:
-        """``/api/state``."""
+        """Respond to ``/api/state``."""
         del request
         now_ms = self._site.clock.wall_ms()
         return AsciiJson(api.state_json(self._site.source.current, now_ms))
 
     def groups(self, request: Request) -> Response:
-        """``/api/groups``."""
+        """Respond to ``/api/groups``."""
         del request
         return AsciiJson(api.groups_json(self._site.source.current))
 
     def lag(self, request: Request) -> Response:
-        """``/api/groups/{kind}/{id}/lag?since=&until=&points=``."""
+        """Respond to ``/api/groups/{kind}/{id}/lag?since=&until=&points=``."""
         key, now_ms = key_of(request), self._site.clock.wall_ms()
         until_ms = _number(request, "until", now_ms)
         since_ms = _number(request, "since", until_ms - HOUR_MS)
@@ -57,13 +57,13 @@ class ApiResponses:
         return AsciiJson(api.lag_json(key, since_ms, until_ms, series))
 
     def rebalances(self, request: Request) -> Response:
-        """``/api/groups/{kind}/{id}/rebalances?since=``."""
+        """Respond to ``/api/groups/{kind}/{id}/rebalances?since=``."""
         key, now_ms = key_of(request), self._site.clock.wall_ms()
         since_ms = _number(request, "since", now_ms - PAST_REBALANCES_MS)
         return AsciiJson(api.rebalances_json(key, self._site.past.rebalances(key, since_ms)))
 
     def metrics(self, request: Request) -> Response:
-        """``/metrics``, for Prometheus."""
+        """Respond to ``/metrics``, for Prometheus."""
         del request
         state = self._site.source.current
         measures = ClusterMeasures(
@@ -79,7 +79,7 @@ class ApiResponses:
         )
 
     def healthz(self, request: Request) -> Response:
-        """``/healthz``: 200 where what is shown is young, else 503; the reason to who may know."""
+        """Respond to ``/healthz``: 200 if the state is recent, else 503 and perhaps the reason."""
         now_ms = self._site.clock.wall_ms()
         health = health_of(self._site.source.current, now_ms)
         reported = {"healthy": health.well, "age_ms": health.age_ms, "reason": health.reason}
@@ -89,12 +89,12 @@ class ApiResponses:
 
 
 def _absence(snapshot: ClusterSnapshot) -> str | None:
-    """Return why a snapshot shows no cluster: a gauge that says "up" there would be believed."""
+    """Return why a snapshot shows no cluster: an "up" gauge would be misleading then."""
     return None if snapshot.no_brokers is None else str(snapshot.no_brokers)
 
 
 def key_of(request: Request) -> GroupKey:
-    """Return the group that an address names.
+    """Return the group that a path names.
 
     Raises:
         HTTPException: there is no such kind of groups.

@@ -1,7 +1,7 @@
-"""The web application: addresses, and what answers them.
+"""The web application: routes and endpoints.
 
-Pages are functions of ``zkconsumer.web.pages``; here they get the latest state, the past and the
-request, and become HTML. What takes time runs on threads of a pool, so that events go on.
+Pages are functions of ``zkconsumer.web.pages``; here they get the latest state, the history and the
+request, and are rendered. Blocking work runs on threads of a pool, so that events go on.
 """
 
 import threading
@@ -61,7 +61,7 @@ __all__ = ["Site", "build_app"]
 
 _FORM_MAX: Final = 10_000
 ASKING_ZOOKEEPER: Final = 4
-"""So many may wait for nodes at once: one that hangs must not take all threads of the pool."""
+"""How many requests may wait for nodes at once: a hanging one must not block the whole pool."""
 
 
 def build_app(site: Site) -> ASGIApp:
@@ -102,7 +102,7 @@ def build_app(site: Site) -> ASGIApp:
 
 
 def _at_once(response: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint on the event loop: all threads of the pool may be taken."""
+    """Return an endpoint on the event loop, for when all threads of the pool are busy."""
 
     async def endpoint(request: Request) -> Response:
         return response(request)
@@ -115,7 +115,7 @@ def _topic(page_request: PageRequest, state: ClusterState, request: Request) -> 
 
 
 class _Pages:
-    """What people are shown."""
+    """The endpoints of pages."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -125,7 +125,7 @@ class _Pages:
     def page(
         self, make: Callable[[PageRequest, ClusterState, Request], View]
     ) -> Callable[[Request], Response]:
-        """Return an endpoint that shows a page; it runs on a thread of the pool."""
+        """Return an endpoint that renders a page on a thread of the pool."""
 
         def response(request: Request) -> Response:
             page_request, state = self._requested(request), self._site.source.current
@@ -134,7 +134,7 @@ class _Pages:
         return response
 
     def all_groups(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
-        """Return the list of groups, with how each got on in the last hour."""
+        """Return the list of groups, with each group's lag in the last hour."""
         del request
 
         def trends(keys: Sequence[GroupKey]) -> Mapping[GroupKey, tuple[int | None, ...]]:
@@ -171,7 +171,7 @@ class _Pages:
         return znodes_page(page_request, key, nodes)
 
     async def login(self, request: Request) -> Response:
-        """The form that asks for the token, and what it sends."""
+        """Show the login form, and handle its submission."""
         page_request = self._requested(request)
         onward = safe_onward(request.query_params.get("next", "/"))
         tokens = self._site.tokens
@@ -205,14 +205,14 @@ class _Pages:
         return response
 
     async def logout(self, request: Request) -> Response:
-        """Forget the login."""
+        """Log out."""
         del request
         response = RedirectResponse("/login", 303)
         response.delete_cookie(self._site.tokens.cookie_name, httponly=True, samesite="strict")
         return response
 
     async def refused(self, request: Request, error: Exception) -> Response:
-        """What can't be answered, told to people as a page, to programs as JSON."""
+        """Respond to an HTTP error: people get a page, programs JSON."""
         status, message = 500, str(error)
         headers: Mapping[str, str] | None = None
         if isinstance(error, HTTPException):
@@ -222,11 +222,11 @@ class _Pages:
         return await self._sorry(request, status, message, headers)
 
     async def away(self, request: Request, error: Exception) -> Response:
-        """A server of the cluster that does not answer."""
+        """Respond when a server of the cluster is silent."""
         return await self._sorry(request, 503, str(error), None)
 
     async def broken(self, request: Request, error: Exception) -> Response:
-        """A fault of ours; the log has it all."""
+        """Respond to an internal error, which is logged."""
         message = f"Something went wrong here: {type(error).__name__}. The server's log says more."
         return await self._sorry(request, 500, message, None)
 
@@ -254,7 +254,7 @@ class _Pages:
 
 
 class _Events:
-    """``/events?group=<kind>/<id>``; ``Last-Event-ID`` says what the client has seen."""
+    """``/events?group=<kind>/<id>``; ``Last-Event-ID`` is the number of the client's state."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -276,13 +276,13 @@ class _Events:
 
 
 def _html(view: View, page_request: PageRequest, state: ClusterState | None) -> Response:
-    # JSON of members and brokers can hold halves of characters, which nothing can encode.
+    # JSON of members and brokers can hold lone surrogates, which can't be encoded.
     page = render(view, page_request, state).encode(errors="backslashreplace")
     return HTMLResponse(page, view.status)
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a small form."""
+    """Return the fields of a small form."""
     body = b""
     try:
         async for piece in request.stream():

@@ -1,4 +1,4 @@
-"""A connection to the page: uvicorn's, which tells the gate what it waits for."""
+"""A connection to the web server: uvicorn's, which reports its progress to the gate."""
 
 import asyncio
 from typing import Final
@@ -14,7 +14,7 @@ from zkconsumer.inbound.table import ConnectionProgress, Waits
 from zkconsumer.web.guarding import HAS_ROOM, PROVE
 
 HEAD_MAX: Final = 16_384
-"""Of a request's line and headers together."""
+"""The limit of a request's line and headers together."""
 _PIECE: Final = 4_096
 _BODY_MAX: Final = 65_536
 _CLOSE: Final = (b"connection", b"close")
@@ -48,7 +48,7 @@ class PageConnection(H11Protocol, Watched):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See ``H11Protocol``."""
-        # Whoever does not take what is there is known at once, and is given no more.
+        # A client that does not read is noticed at once, and is sent no more.
         transport.set_write_buffer_limits(0)
         super().connection_made(transport)
         self._connected = True
@@ -71,7 +71,7 @@ class PageConnection(H11Protocol, Watched):
         if self._body_open:
             self._body_came += len(data)
             if self._body_came > _BODY_MAX:
-                # Read no more, so that the client can still read why; then its time is over.
+                # Stop reading, so that the client can still read the reason; then its time is over.
                 self.transport.pause_reading()
         self._notify()
 

@@ -1,9 +1,9 @@
-"""Server-sent events: one for each new state, to everybody who has a page open that shows it.
+"""Server-sent events: one for each new state, to every client whose page shows it.
 
-A look at some groups is news for the pages of those groups alone; others wait for the next reading.
-Only the latest state counts: who is slow is told of one where others are told of three, and
-nothing piles up. The number of listeners is limited, and who takes nothing for a while is let go;
-where all places are taken, the address that has most of them gives one up for another address.
+A partial read of some groups concerns only the pages of those groups; others wait for the next full
+read. Only the latest state counts: a slow client gets one event for three states, and nothing piles
+up. The number of listeners is limited, and a client that reads nothing for a while is dropped; when
+the limit is reached, the address with the most listeners loses one to another address.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ log = logging.getLogger(__name__)
 CLIENTS_MAX: Final = 200
 HEARTBEAT_S: Final = 15.0
 _PATIENCE_S: Final = 20.0
-"""How long a client may take none of what is sent."""
+"""How long a client may go without reading."""
 _RETRY_MS: Final = 2_000
-"""How long browsers wait before they connect again."""
+"""How long browsers wait before they reconnect."""
 
 
 class EventHub:
     """The listeners. Thread: the event loop's.
 
     Args:
-        source: of states.
-        clients_max: how many may listen at the same time.
-        heartbeat_s: after so much silence a line says that we are still there.
+        source: of the states.
+        clients_max: the maximum number of listeners.
+        heartbeat_s: after this silence a keep-alive line is sent.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class EventHub:
 
     @property
     def listeners(self) -> int:
-        """How many there are."""
+        """The number of listeners."""
         return len(self._bells)
 
     def close(self) -> None:
-        """Let all go, and take nobody any more. Safe in a signal handler of the loop's thread."""
+        """Drop all listeners, and accept no more. Safe in a signal handler of the loop's thread."""
         self._closed = True
         for wakeup in list(self._bells):
             wakeup.signal_from_thread()
@@ -71,17 +71,17 @@ class EventHub:
         *,
         address: str = "",
     ) -> bool:
-        """Tell one client of new states, until it goes or we do.
+        """Send one client events of new states, until either side ends.
 
         Args:
-            key: the group that is looked at, read more often meanwhile.
-            last_seen: the number of the state that the client has; None: the current one.
+            key: the group that its page shows, which is read more often meanwhile.
+            last_seen: the number of the client's state; None: the current one.
             receive: of ASGI.
             send: of ASGI.
             address: of the client.
 
         Returns:
-            False where there is no room for one more, and nothing was sent.
+            False if the limit is reached, and nothing was sent.
         """
         if self._closed or not self._has_capacity(address):
             return False
@@ -117,7 +117,7 @@ class EventHub:
     async def _notify(self, wakeup: "_Listener", last_seen: int | None, send: Send) -> None:
         reported = self._source.current.number if last_seen is None else last_seen
         await _start(send)
-        # Numbers begin again with the server: a greater one is of an earlier life.
+        # Numbers restart with the server: a greater one is from before.
         rung = last_seen is not None
         while not (self._closed or wakeup.let_gone):
             state = self._source.current
@@ -131,7 +131,7 @@ class EventHub:
 
 
 def event_text(state: ClusterState) -> str:
-    """Return an event as it is sent: the number of the state, and when its snapshot was taken."""
+    """Return an event: the number of the state, and the time of its snapshot."""
     data = json.dumps(
         {
             "number": state.number,
@@ -156,7 +156,7 @@ class _Listener:
         self._rung = asyncio.Event()
 
     def signal_from_thread(self) -> None:
-        """Ring from another thread."""
+        """Wake it from another thread."""
         try:
             self._loop.call_soon_threadsafe(self._rung.set)
         except RuntimeError:
@@ -169,7 +169,7 @@ class _Listener:
         self._rung.set()
 
     async def received(self, timeout_s: float) -> bool:
-        """Wait for the bell; false where it stays silent."""
+        """Wait to be woken; return False after the time-out."""
         try:
             await asyncio.wait_for(self._rung.wait(), timeout_s)
         except TimeoutError:
@@ -194,7 +194,7 @@ async def _send(send: Send, text: str) -> None:
 
 
 async def _either(*doing: Coroutine[None, None, None]) -> None:
-    """Do all of it until the first is done; an error of that one is raised."""
+    """Run all until the first is done; raise its error, if any."""
     tasks = [asyncio.ensure_future(task) for task in doing]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

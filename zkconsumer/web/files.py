@@ -1,4 +1,4 @@
-"""The page's own files, such as styles and scripts."""
+"""Static files, such as styles and scripts."""
 
 import os
 from importlib.resources import files
@@ -12,10 +12,10 @@ _KEEP_A_DAY = "max-age=86400"
 
 
 class PageFiles(StaticFiles):
-    """Serves them so that browsers keep them.
+    """Serves static files with cache headers.
 
-    Fonts that came again with each page would let all letters jump. What is ours is asked for each
-    time, which is answered by "not modified": nobody is left with scripts of an older version.
+    Fonts are cached, as reloading them with each page would make letters jump. Our own scripts and
+    styles are revalidated each time ("not modified"): no browser keeps an older version.
     """
 
     def __init__(self) -> None:

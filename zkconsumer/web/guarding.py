@@ -1,4 +1,4 @@
-"""Lets through whoever may pass, and puts the safe headers on every answer."""
+"""Admits authorized requests only, and sets the security headers of every response."""
 
 import asyncio
 import logging
@@ -25,9 +25,9 @@ log = logging.getLogger(__name__)
 
 TOO_MANY_GUESSES: Final = "Too many wrong tokens came from your address: try again in a minute."
 HAS_ROOM: Final = "zkconsumer.has_capacity"
-"""Where a scope says whether there is room for more than ``/healthz``."""
+"""The key in a scope for whether there is capacity for more than ``/healthz``."""
 PROVE: Final = "zkconsumer.prove"
-"""Where a scope has what is to be called once its client has shown the token."""
+"""The key in a scope for the function to call once its client has shown the token."""
 _ALWAYS_ANSWERED: Final = "/healthz"
 _RETRY_S: Final = 5
 _HOST_MAX: Final = 64
@@ -36,14 +36,14 @@ _AUTHORIZATION: Final = b"authorization"
 
 
 class Guard:
-    """An ASGI application around another one.
+    """An ASGI middleware that checks hosts and tokens.
 
     Args:
-        app: what is guarded.
-        tokens: who may see it.
-        hosts: under which names.
-        clock: ends logins.
-        throttle: bounds how quickly tokens can be guessed.
+        app: the guarded application.
+        tokens: check tokens and cookies.
+        hosts: the allowed host names.
+        clock: for the expiry of logins.
+        throttle: limits how quickly tokens can be guessed.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Guard:
         self._throttle = throttle or GuessThrottle()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http":
             return
 
@@ -85,7 +85,7 @@ class Guard:
         try:
             await (refusal or self._app)(scope, receive, send_safely)
         except asyncio.CancelledError:
-            # The server ends, and has waited long enough; that is no fault to be logged.
+            # The server is ending, and has waited long enough; that is no error.
             if not begun:
                 await PlainTextResponse("The page ends.\n", 503)(scope, receive, send_safely)
 
@@ -118,9 +118,9 @@ class Guard:
         )
 
     def _admits(self, scope: Scope, headers: Mapping[str, str]) -> tuple[bool, int]:
-        """Return whether it may see all; and for how long tokens of its address are not looked at.
+        """Return whether full access is granted, and how long tokens of its address are ignored.
 
-        A token that does not count is taken out, so that nothing further in is told by it.
+        A refused token is removed, so that nothing further in can depend on it.
         """
         if not self._tokens.wanted:
             scope["signed_in"] = False
@@ -143,20 +143,20 @@ class Guard:
 
 
 def note_wrong_token(throttle: GuessThrottle, host: str, now_ms: int) -> None:
-    """Count a wrong token of this address, and log it where that was one too many."""
+    """Count a wrong token of this address, and log it at the limit."""
     throttle.failed(host, now_ms)
     if throttle.wait_ms(host, now_ms):
         log.warning("wrong tokens come from %r: no more than one each few seconds is tried", host)
 
 
 def client_host(scope: Scope) -> str:
-    """Return the address of the client; of the one behind a proxy, if that is trusted."""
+    """Return the client's address; behind a trusted proxy, the one that it reports."""
     client = scope.get("client")
     return str(client[0])[:_HOST_MAX] if client else ""
 
 
 def retry_after(wait_ms: int) -> dict[str, str]:
-    """Return the header that says when to try again."""
+    """Return the ``Retry-After`` header."""
     return {"Retry-After": str(-(-wait_ms // 1000))}
 
 
@@ -173,7 +173,7 @@ def _no_credentials() -> None:
 
 
 def header_map(scope: Scope) -> dict[str, str]:
-    """Return the headers of a request; several cookies are one, of other names the first counts."""
+    """Return the headers of a request; cookies are joined, of others the first counts."""
     found: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")

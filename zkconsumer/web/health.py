@@ -1,4 +1,4 @@
-"""Whether what is shown is young enough to be relied on. Pure."""
+"""Whether the state is recent enough to be relied on. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,12 +10,12 @@ _LEAST_PATIENCE_MS: Final = 15_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """How the page does.
+    """The health of the watcher.
 
     Attributes:
-        reason: why it is not well; None where it is.
-        age_ms: how old the snapshot is; None where there is none.
-        is_current: whether what is shown is how things are, well or not.
+        reason: why it is unhealthy; None if it is healthy.
+        age_ms: the age of the snapshot; None if there is none.
+        is_current: whether the state shows the present, healthy or not.
     """
 
     reason: str | None
@@ -24,16 +24,16 @@ class Health:
 
     @property
     def well(self) -> bool:
-        """Whether all is as it should be."""
+        """Whether it is healthy."""
         return self.reason is None
 
 
 def health_of(state: ClusterState, now_ms: int) -> Health:
-    """Judge what is shown.
+    """Assess a state.
 
-    It may be as old as three readings and their pauses. Brokers that don't answer make nothing
-    unhealthy: the page is there to show that. Where none is even registered there is nothing that
-    could be well, and mostly the wrong place is looked at.
+    It may be as old as three reads and their pauses. Silent brokers are not unhealthy: the pages
+    are there to show that. If no broker is even registered, nothing can be healthy, and mostly the
+    address is wrong.
     """
     if not state.ready:
         return Health(reason=state.problem or "nothing was read yet", age_ms=None)

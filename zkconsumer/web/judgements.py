@@ -1,4 +1,4 @@
-"""What follows from a snapshot and from what was seen before, worked out once for each state."""
+"""Values derived from a snapshot and its history, computed once for each state."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -25,13 +25,13 @@ T = TypeVar("T")
 _STALE_MS: Final = 60_000
 
 _Place: TypeAlias = tuple[str, GroupKey | None]
-"""What was worked out, of which group."""
+"""The kind of a derived value, and its group."""
 
 
 class Memory:
-    """What was seen since the start: series of log ends and commits, and rebalances. Thread: any.
+    """The series of log ends and commits, and the rebalances, since the start. Thread: any.
 
-    Everything that reads or writes it does so under its lock.
+    Guarded by its lock.
     """
 
     def __init__(self) -> None:
@@ -40,21 +40,21 @@ class Memory:
         self.timelines = Timelines()
 
     def record(self, snapshot: ClusterSnapshot) -> tuple[Rebalance, ...]:
-        """Take up a snapshot, once; gives the rebalances that have begun, gone on or ended."""
+        """Record a snapshot, once; return the rebalances that have begun, continued or ended."""
         with self.lock:
             self.history.record(snapshot)
             return self.timelines.record(snapshot)
 
 
 class Judgements:
-    """Answers by group, each worked out when it is first asked for. Thread: any.
+    """Derived values by group, each computed on first use. Thread: any.
 
     Args:
         snapshot: the cluster.
-        before: the same some time earlier, if there was such a look.
-        memory: which has recorded the snapshot.
-        ready: whether the snapshot is one that was read.
-        long_before: the same much earlier, if there was such a look, for offsets that stand still.
+        before: an earlier snapshot, if there is one.
+        memory: has recorded the snapshot.
+        ready: whether the snapshot was read (not the initial empty one).
+        long_before: a much earlier snapshot, if there is one, to detect offsets that do not move.
     """
 
     def __init__(
@@ -74,31 +74,31 @@ class Judgements:
         self._found: dict[_Place, Any] = {}
 
     def adopt(self, earlier: "Judgements") -> None:
-        """Take over lag and verdict of groups that have not changed since; for quick looks."""
+        """Copy lag and status of groups that are unchanged since; for partial reads."""
         known, found = earlier.listed()
         same = {key for key, group in self._snapshot.groups.items() if known.get(key) == group}
         self._found |= {place: response for place, response in found.items() if place[1] in same}
 
     def listed(self) -> "tuple[Mapping[GroupKey, GroupStatus], dict[_Place, Any]]":
-        """Return the groups, and what lists show of them as far as it was worked out."""
+        """Return the groups, and the values for lists that were already computed."""
         with self._lock:
             found = {at: one for at, one in self._found.items() if at[0] in {"lag", "verdict"}}
         return self._snapshot.groups, found
 
     def prepare(self) -> None:
-        """Work out what lists show of every group."""
+        """Compute the values for lists of every group."""
         for key in self._snapshot.groups:
             self.lag(key)
             self.outcome(key)
 
     @cached_property
     def topics(self) -> Mapping[str, TopicStatus]:
-        """By name."""
+        """The topics by name."""
         return {topic.name: topic for topic in self._snapshot.topics}
 
     @cached_property
     def readers(self) -> Mapping[str, tuple[GroupKey, ...]]:
-        """The groups that have to do with each topic, sorted."""
+        """The groups that read, own or have offsets of each topic, sorted."""
         found: dict[str, set[GroupKey]] = {}
         for key, group in self._snapshot.groups.items():
             topics = {partition.topic_partition.topic for partition in group.partitions}
@@ -167,7 +167,7 @@ class Judgements:
         return self._once("rebalances", key, work_out)
 
     def _around_of(self, key: GroupKey) -> Circumstances:
-        """Return what is known besides; what nobody has read again is not called to stand still."""
+        """Return the context; offsets of groups that were not read again count as moving."""
         group = self._group(key)
         seen = [partition.effective(key.kind) for partition in group.partitions]
         read_ms = min(

@@ -1,4 +1,4 @@
-"""Makes states of snapshots, one after the other, and tells whoever wants to know."""
+"""Makes states of successive snapshots, and notifies subscribers."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -16,23 +16,23 @@ from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.state import ClusterState
 
 EARLIER_MS: Final = 30_000
-"""How old the snapshot is at least that another is compared with, for what does not settle."""
+"""The minimum age of the snapshot that another is compared with, to detect rebalances."""
 LONG_BEFORE_MS: Final = Circumstances().silence_ms
-"""The same for offsets that stand still: whoever is at work has committed since."""
+"""The same for offsets that do not move: a working group has committed since."""
 
 OnNews = Callable[[ClusterState, tuple[Rebalance, ...]], None]
-"""Told of each state, with the rebalances that have begun, gone on or ended by it."""
+"""Called for each state, with the rebalances that have begun, continued or ended by it."""
 
 
 class Publisher:
-    """The latest state, and who waits for the next. Thread: any.
+    """The latest state, and its subscribers. Thread: any.
 
     Args:
-        zookeeper_connect: as it is shown while nothing was read; None: see ``bootstrap_servers``.
-        interval_ms: as states tell it.
-        on_change: told of each state in its turn, on the publishing thread; must not block.
+        zookeeper_connect: shown before the first read; None: see ``bootstrap_servers``.
+        interval_ms: as shown in states.
+        on_change: called for each state in its turn, on the publishing thread; must not block.
         clock: for ages.
-        bootstrap_servers: the brokers that a cluster is read through where there is no ZooKeeper.
+        bootstrap_servers: the brokers of a cluster that is read without ZooKeeper.
     """
 
     def __init__(
@@ -64,18 +64,18 @@ class Publisher:
         return self._current
 
     def publish(self, snapshot: ClusterSnapshot, *, read_ms: int) -> None:
-        """A whole reading has ended, and took so long."""
+        """Publish the result of a full read, which took ``read_ms``."""
         with self._making:
             self._make(snapshot, read_ms, None)
 
     def publish_look(self, snapshot: ClusterSnapshot, keys: Iterable[GroupKey]) -> None:
-        """Some groups were looked at; nothing happens where a reading has overtaken that."""
+        """Publish a partial read, unless a full read has overtaken it."""
         with self._making:
             if snapshot.taken_ms >= self._current.snapshot.taken_ms:
                 self._make(snapshot, None, frozenset(keys))
 
     def publish_problem(self, problem: str) -> None:
-        """Nothing can be read at all."""
+        """Publish that nothing can be read at all."""
         with self._making:
             previous = self._current
             state = replace(
@@ -164,7 +164,7 @@ class Publisher:
 
 
 def unfinished(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """The snapshot, with those partitions alone that somebody has still to read on; to be kept."""
+    """Return the snapshot with only the partitions that have a lag, to be kept."""
     groups = {
         key: replace(
             group,
@@ -179,16 +179,16 @@ def unfinished(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 
 def _matters(key: GroupKey, partition: GroupPartition) -> bool:
     if len(partition.committed) > 1:
-        return True  # in which of two places it moves on
+        return True  # it may advance in either storage
     return partition.owner is not None and records_behind(key.kind, partition) != 0
 
 
 class _Earlier:
-    """Keeps a snapshot that is so old, or soon will be.
+    """Keeps a snapshot of a minimum age.
 
     Args:
-        least_ms: how old at least; at most it is twice that, where snapshots are frequent.
-        kept: what to keep of a snapshot.
+        least_ms: the minimum age; at most it is twice that, if snapshots are frequent.
+        kept: reduces a snapshot before it is kept.
     """
 
     def __init__(
@@ -202,9 +202,9 @@ class _Earlier:
         self._younger: ClusterSnapshot | None = None
 
     def take(self, snapshot: ClusterSnapshot) -> ClusterSnapshot | None:
-        """Take up the latest; gives the earlier one to compare it with."""
+        """Record the latest snapshot; return the earlier one to compare it with."""
         if self._younger is None or snapshot.taken_ms < self._younger.taken_ms:
-            # The first, or the clock went back: times from before that say nothing.
+            # The first one, or the clock went back: times from before are meaningless.
             self._old, self._younger = None, self._kept(snapshot)
         elif snapshot.taken_ms - self._younger.taken_ms >= self._least_ms:
             self._old, self._younger = self._younger, self._kept(snapshot)

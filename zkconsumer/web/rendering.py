@@ -1,4 +1,4 @@
-"""HTML of a view, by the templates of the package."""
+"""Renders views as HTML by the package's templates."""
 
 from functools import cache
 
@@ -15,9 +15,9 @@ def render(view: View, page_request: PageRequest, state: ClusterState | None) ->
     """Return the page as HTML.
 
     Args:
-        view: what it shows.
-        page_request: what was requested for.
-        state: what the frame around it tells of the cluster; None: nothing, as before a login.
+        view: the view.
+        page_request: the request.
+        state: for the frame around the view; None before a login.
     """
     template = _environment().get_template(view.template)
     frame = None if state is None else frame_of(state, page_request)

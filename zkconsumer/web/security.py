@@ -1,6 +1,6 @@
-"""Who may see the page: tokens, cookies, names of the host, and the headers of every answer. Pure.
+"""Access to the pages: tokens, cookies, host names, and the headers of every response. Pure.
 
-Nothing is changed by GET. What is sent by POST must come from the page itself.
+GET changes nothing. A POST must come from the page itself.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ from zkconsumer.errors import ConfigError
 
 LEAST_TOKEN_LENGTH: Final = 16
 TARGET_MAX: Final = 8_192
-"""How long an address with its parameters may be, in bytes."""
+"""The limit of a request's path and query, in bytes."""
 HEADERS_MAX: Final = 100
-"""How many headers a request may have."""
+"""The maximum number of headers of a request."""
 SESSION_MS: Final = 12 * 3_600_000
-"""How long a login lasts."""
+"""The lifetime of a login."""
 
 HEADERS: Final = (
     (
@@ -29,23 +29,23 @@ HEADERS: Final = (
     ),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    # Not "no-referrer": with that, browsers send forms of our own with the origin "null".
+    # Not "no-referrer": with that, browsers send our own forms with the origin "null".
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
-"""Of every answer, errors included. No script and no style but from files of the page's own."""
+"""For every response, errors included. Scripts and styles only from our own files."""
 
 OPEN_PATHS: Final = frozenset({"/login", "/healthz"})
-"""What is shown without a token, besides ``/static/``."""
+"""The paths that need no token, besides ``/static/``."""
 
 
 def check_token(token: str) -> str:
-    """Return a token that can be used.
+    """Return a valid token.
 
     Raises:
-        ConfigError: it is too short to be a secret, or could not be sent in a header.
+        ConfigError: it is too short to be a secret, or can't be sent in a header.
     """
     token = token.strip()
     if len(token) < LEAST_TOKEN_LENGTH:
@@ -59,13 +59,13 @@ def check_token(token: str) -> str:
 
 
 class Tokens:
-    """Tells who brings the token, in a header or by a cookie that was given for it.
+    """Checks the token, in a header or as a cookie issued for it.
 
-    The cookie holds the time of the login and a signature by the token, so it outlives the server
-    and not a change of the token.
+    The cookie holds the time of the login and a signature by the token, so it survives a restart of
+    the server but not a change of the token.
 
     Args:
-        token: the secret; None: nobody is asked for one.
+        token: the secret; None: none is required.
     """
 
     def __init__(self, token: str | None) -> None:
@@ -73,16 +73,16 @@ class Tokens:
 
     @property
     def wanted(self) -> bool:
-        """Whether a token is asked for."""
+        """Whether a token is required."""
         return self._key is not None
 
     @property
     def cookie_name(self) -> str:
-        """Different for servers with different tokens, since ports of a host share cookies."""
+        """The cookie's name: differs by token, since servers on one host share cookies."""
         return f"zkconsumer-{self._sign('name')[:8]}"
 
     def accepts(self, token: str) -> bool:
-        """Return whether it is the token, compared in constant time."""
+        """Return whether a token is right, compared in constant time."""
         return self._key is not None and hmac.compare_digest(
             hashlib.sha256(token.encode(errors="replace")).digest(),
             hashlib.sha256(self._key).digest(),
@@ -93,11 +93,11 @@ class Tokens:
         return f"{now_ms}.{self._sign(str(now_ms))}"
 
     def admits(self, headers: Mapping[str, str], now_ms: int) -> bool:
-        """Return whether a request may see more than the login.
+        """Return whether a request has full access.
 
         Args:
             headers: of the request, names in lower case.
-            now_ms: the time.
+            now_ms: the current time.
         """
         if not self.wanted:
             return True
@@ -107,7 +107,7 @@ class Tokens:
         return self.has_session(headers, now_ms)
 
     def has_session(self, headers: Mapping[str, str], now_ms: int) -> bool:
-        """Return whether the request brings the cookie of a login that still holds."""
+        """Return whether the request has the cookie of a valid login."""
         ours = self.cookie_name
         for part in headers.get("cookie", "").split(";"):
             name, _, value = part.strip().partition("=")
@@ -127,13 +127,13 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hosts:
-    """The names under which the page may be asked for.
+    """The host names by which the server may be addressed.
 
-    A page that listens on loopback alone, without a token, could be read by any web site that
-    gives its own name the address 127.0.0.1 (DNS rebinding); so there only known names do.
+    A server on loopback without a token could be read by any web site that resolves its own name to
+    127.0.0.1 (DNS rebinding); so only known names are allowed there.
 
     Attributes:
-        any_name: whether all do.
+        any_name: whether all names are allowed.
         names: besides addresses of the machine itself; in lower case, without ports.
     """
 
@@ -141,7 +141,7 @@ class Hosts:
     names: frozenset[str] = frozenset()
 
     def accepts(self, host: str | None) -> bool:
-        """Return whether the header ``Host`` names one of them."""
+        """Return whether the header ``Host`` has an allowed name."""
         if self.any_name:
             return True
         try:
@@ -152,7 +152,7 @@ class Hosts:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether it is an address that only this machine reaches, or its usual name."""
+    """Return whether a host is a loopback address, or its usual name."""
     if host == "localhost":
         return True
     try:
@@ -162,10 +162,10 @@ def is_loopback(host: str) -> bool:
 
 
 def comes_from_the_page(headers: Mapping[str, str]) -> bool:
-    """Return whether a POST was sent by the page itself, or by a program that shows the token.
+    """Return whether a POST was sent by the page itself, or by a program with the token.
 
-    Browsers say where a form was; a program that says nothing must bring the token in a header,
-    which no other site can make a browser do.
+    Browsers send the origin of a form; a program without one must send the token in a header, which
+    no other site can make a browser do.
     """
     origin = headers.get("origin")
     if origin is not None:
@@ -180,7 +180,7 @@ def comes_from_the_page(headers: Mapping[str, str]) -> bool:
 
 
 def safe_onward(address: str) -> str:
-    """Return where to go after a login: only to a page of ours."""
+    """Return the URL to go to after a login: only to our own pages."""
     if not address.startswith("/") or address.startswith(("//", "/\\", "/login", "/logout")):
         return "/"
     return (

@@ -25,21 +25,21 @@ log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 1024
 _ADDRESSES: Final = 5
-"""So many addresses have to come together to fill all places with connections that wait."""
+"""How many addresses it takes to use up all connections by idling."""
 _LEAST_DESCRIPTORS: Final = 2 * (ConnectionLimits().spare + 1)
 _ENDLESS: Final = 1 << 30
 _NEVER_S: Final = 86_400
-"""Idle connections are the gate's business."""
+"""Idle connections are closed by the gate."""
 _CAUSED_BY_STRANGERS: Final = ("asyncio", "uvicorn.error", "zkconsumer.web.guarding")
-"""Loggers to which anybody who connects can make us write."""
+"""Loggers to which any client can make us write."""
 _GRACE_S: Final = 2
-"""How long answers may take that are under way when it ends."""
+"""How long pending responses may take at the end."""
 _TAKING_S: Final = 1.0
-"""How long clients may go on then to take what is answered."""
+"""How long clients may take to read their responses then."""
 
 
 class Address(NamedTuple):
-    """Where to listen; port 0 lets the system choose one."""
+    """The address to listen on; port 0 lets the system choose one."""
 
     host: str
     port: int
@@ -50,10 +50,10 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """``host:port``, ``[::1]:port`` or ``:port``, which is every address of the machine.
+    """Parse ``host:port``, ``[::1]:port`` or ``:port``, which listens on all addresses.
 
     Raises:
-        ConfigError: it is none of these.
+        ConfigError: it is malformed.
     """
     host, colon, port = text.strip().rpartition(":")
     bare = host.removeprefix("[").removesuffix("]")
@@ -69,7 +69,7 @@ def listening(address: Address) -> Iterator[tuple[socket.socket, Address]]:
     """A socket that listens, and where it does.
 
     Raises:
-        ZkConsumerError: the port is in use, or the address is not this machine's.
+        ZkConsumerError: the port is in use, or the address is not local.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
@@ -83,15 +83,15 @@ def listening(address: Address) -> Iterator[tuple[socket.socket, Address]]:
 
 
 def connection_limits(connections: int | None, client_ms: int) -> ConnectionLimits:
-    """Return how much strangers may use of this process.
+    """Return the resource limits of clients.
 
     Args:
-        connections: how many of them there may be; None: as many as usual, or as its descriptors
-            allow: half of them are for the cluster and the past.
-        client_ms: how long a client may keep us waiting, in milliseconds.
+        connections: the maximum number of connections; None: the default, or what the limit of
+            descriptors allows: half of them are for the cluster and the history.
+        client_ms: how long a client may make us wait, in milliseconds.
 
     Raises:
-        ConfigError: there are not enough descriptors for so many.
+        ConfigError: there are not enough descriptors.
     """
     usual = ConnectionLimits()
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -118,13 +118,13 @@ def connection_limits(connections: int | None, client_ms: int) -> ConnectionLimi
 
 
 class PageServer(uvicorn.Server):
-    """A server that ends at the first signal, and says by which; a second one waits for nothing.
+    """A server that ends at the first signal, which it returns; a second one ends it at once.
 
     Args:
-        app: what answers.
-        before_end: called when the end begins: lets go whoever would listen for ever.
-        limits: what connections may do.
-        trusted_proxies: addresses and networks of proxies that say truly for whom they ask.
+        app: the application.
+        before_end: called at the begin of the end, to drop endless responses.
+        limits: of connections.
+        trusted_proxies: addresses and networks of proxies whose forwarded addresses are trusted.
     """
 
     def __init__(
@@ -192,9 +192,9 @@ class PageServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take the signals, and give them back; none is raised again afterwards.
+        """Handle the signals, and restore their handlers; none is raised again afterwards.
 
-        In another thread than the main one there are none to take.
+        Outside of the main thread this does nothing.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -211,7 +211,7 @@ class PageServer(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The handler of the signals."""
+        """Handle a signal."""
         del frame
         self.force_exit = self.should_exit
         self.ended_by = self.ended_by or sig
@@ -224,5 +224,5 @@ class PageServer(uvicorn.Server):
 
 
 def _reason(error: OSError) -> str:
-    """Return the system's own words, without those of the library around them."""
+    """Return the system's error message, without the library's."""
     return str(error) if not error.errno or error.errno < 0 else os.strerror(error.errno)

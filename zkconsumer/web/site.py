@@ -1,4 +1,4 @@
-"""What the web application shows, and to whom."""
+"""The parts of the web application."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,15 +12,15 @@ from zkconsumer.zk.store import ZkStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """What the application shows, and to whom.
+    """The sources, access rules and subscribers of the web application.
 
     Attributes:
-        source: of states.
-        past: what was.
-        store: ZooKeeper, for the view of its nodes; None while it is not connected to.
-        tokens: who may see it.
-        hosts: under which names.
-        events: who listens.
+        source: of the states.
+        past: the history.
+        store: ZooKeeper, for the pages of nodes; None while not connected.
+        tokens: check access.
+        hosts: the allowed host names.
+        events: the listeners.
         clock: for ages.
     """
 

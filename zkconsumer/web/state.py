@@ -1,8 +1,7 @@
-"""What pages, metrics and events show at one moment, and where they get it from.
+"""The state that pages, metrics and events show, and the interfaces that provide it.
 
-A ``ClusterState`` never changes: whoever answers a request takes ``StateSource.current`` once, and
-all of the answer is of one moment. What is worked out from the snapshot is worked out once for each
-state, when it is first asked for.
+A ``ClusterState`` is immutable: a request uses ``StateSource.current`` once, so that its response
+is consistent. Derived values are computed once for each state, on first use.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -23,23 +22,22 @@ from zkconsumer.web.judgements import Judgements
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
-    """All that is shown at one moment. Thread: any.
+    """The state of a cluster at one moment. Thread: any.
 
-    What is asked of a group raises KeyError where the snapshot has no such group: look with
-    ``group`` first.
+    Methods with a group raise KeyError if the snapshot has no such group: call ``group`` first.
 
     Attributes:
-        number: grows with each publication.
-        snapshot: the cluster; empty until it was read for the first time (``ready``).
-        snapshot_before: the same cluster at least half a minute earlier; None soon after the start.
+        number: increases with each publication.
+        snapshot: the cluster; empty before the first read (``ready``).
+        snapshot_before: a snapshot at least half a minute older; None soon after the start.
         started_ms: when watching began.
-        published_ms: when this state was made; all ages are counted from the reader's own clock.
-        read_duration_ms: how long the last whole reading took, 0 before the first.
-        interval_ms: how long after one whole reading the next begins.
-        problem: why nothing could be read yet, or why nothing can be read any more; what is shown
-            is as old as its parts say.
-        covered: the groups that were read for this state; None: all of the cluster was.
-        judgements: works out what is derived; use the methods.
+        published_ms: when this state was made; ages are counted by the reader's own clock.
+        read_duration_ms: the duration of the last full read, 0 before the first.
+        interval_ms: the pause between two full reads.
+        problem: why nothing could be read yet, or nothing can be read any more; the parts have
+            their own ages.
+        covered: the groups that were read for this state; None: the whole cluster was.
+        judgements: the derived values; use the methods.
     """
 
     number: int
@@ -59,11 +57,11 @@ class ClusterState:
         return self.judgements.ready
 
     def group(self, key: GroupKey) -> GroupStatus | None:
-        """Return the group; None where there is none."""
+        """Return the group; None if it does not exist."""
         return self.snapshot.groups.get(key)
 
     def topic(self, name: str) -> TopicStatus | None:
-        """Return the topic; None where there is none."""
+        """Return the topic; None if it does not exist."""
         return self.judgements.topics.get(name)
 
     def readers_of(self, topic: str) -> tuple[GroupKey, ...]:
@@ -71,15 +69,15 @@ class ClusterState:
         return self.judgements.readers.get(topic, ())
 
     def lag(self, key: GroupKey) -> GroupLag:
-        """How far the group is behind, in records and time; made before the state is published."""
+        """Return the group's lag, in records and time; computed before the state is published."""
         return self.judgements.lag(key)
 
     def outcome(self, key: GroupKey) -> BurrowGroupStatus:
-        """Burrow's word on the group; made before the state is published."""
+        """Return Burrow's status of the group; computed before the state is published."""
         return self.judgements.outcome(key)
 
     def verification(self, key: GroupKey) -> Verification:
-        """Return whether all is read by whom it should be."""
+        """Return whether everything that the group should read is owned correctly."""
         return self.judgements.verification(key)
 
     def grid(self, key: GroupKey) -> Grid:
@@ -87,16 +85,16 @@ class ClusterState:
         return self.judgements.grid(key)
 
     def findings(self, key: GroupKey | None) -> tuple[Diagnosis, ...]:
-        """Return what is wrong with a group, or (None) with the cluster itself; the worst first."""
+        """Return the diagnoses of a group, or (None) of the cluster itself; the worst first."""
         return self.judgements.findings(key)
 
     def rebalances(self, key: GroupKey) -> tuple[Rebalance, ...]:
-        """Return those seen since watching began, the oldest first; the last may be under way."""
+        """Return the rebalances since watching began, the oldest first."""
         return self.judgements.rebalances(key)
 
 
 class StateSource(Protocol):
-    """Where states come from. Thread: any."""
+    """A source of states. Thread: any."""
 
     @property
     def current(self) -> ClusterState:
@@ -104,31 +102,31 @@ class StateSource(Protocol):
         ...
 
     def watch(self, key: GroupKey) -> AbstractContextManager[None]:
-        """Ask for quick looks at a group (about one a second) while the context is open."""
+        """Read a group more often (about once a second) while the context is open."""
         ...
 
     def subscribe(self, listener: Callable[[ClusterState], None]) -> Callable[[], None]:
-        """Tell ``listener`` of every new state, on the thread that publishes: it must not block.
+        """Call ``listener`` for every new state, on the thread that publishes: it must not block.
 
         Returns:
-            What ends that.
+            The function that ends the subscription.
         """
         ...
 
     def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
-        """Wait for a state with a greater number; None where none comes in time. Blocks."""
+        """Wait for a state with a greater number; return None after the time-out. Blocks."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSeries:
-    """One partition over time, a value for each of ``LagSeries.times_ms``; None: not known.
+    """A partition over time, with a value for each of ``LagSeries.times_ms``; None: unknown.
 
     Attributes:
         lag: in records.
-        committed: where the group would go on.
-        log_end: the offset that the next record gets.
-        seconds: how far behind in time.
+        committed: the committed offset.
+        log_end: the offset of the next record.
+        seconds: the lag in time.
     """
 
     lag: tuple[int | None, ...]
@@ -142,12 +140,12 @@ class LagSeries:
     """A group's lag over time.
 
     Attributes:
-        times_ms: ascending; each the moment of a sample that was really seen. Where there are more
-            than were asked for, the worst of each stretch of time is what is left.
-        total: the sum of all partitions' lags that are known.
-        partitions: ascending; of very many only those that were behind the most.
-        left_out: how many partitions are missing for that; ``total`` has them.
-        problem: why there is nothing, or not all.
+        times_ms: ascending; the times of real samples. If there are more than requested, the worst
+            of each interval remains.
+        total: the sum of all partitions' known lags.
+        partitions: ascending; of many only those with the largest lag.
+        left_out: the number of omitted partitions; ``total`` includes them.
+        problem: why some or all of it is missing.
     """
 
     times_ms: tuple[int, ...] = ()
@@ -159,14 +157,14 @@ class LagSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastRebalance:
-    """A rebalance as it was written down; it outlives the server.
+    """A recorded rebalance.
 
     Attributes:
         began_ms: when it was first seen.
-        ended_ms: when the group was at rest again; None where that was not seen.
-        reasons: in plain words, in the order in which they were seen.
-        moved: how many partitions changed hands.
-        reclaimed: how many owner nodes were made again by whom they belonged to before.
+        ended_ms: when the group was at rest again; None if that was not seen.
+        reasons: in plain words, in order.
+        moved: the number of partitions that changed owners.
+        reclaimed: the number of owner nodes created again by their former owners.
     """
 
     began_ms: int
@@ -177,15 +175,15 @@ class PastRebalance:
 
 
 class Past(Protocol):
-    """What was seen over time, also by earlier runs where a file keeps it. Thread: any."""
+    """The history, also of earlier runs if it is in a file. Thread: any."""
 
     @property
     def problem(self) -> str | None:
-        """Why nothing is written down now; None where all is well."""
+        """Why nothing is recorded now; None if all is well."""
         ...
 
     def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
-        """Return the lag of a group between two instants, at most so many moments of it."""
+        """Return the lag of a group between two instants, in ``points`` samples at most."""
         ...
 
     def trends(

@@ -1,4 +1,4 @@
-"""How quickly tokens can be guessed. Pure."""
+"""Limits how quickly tokens can be guessed. Pure."""
 
 from collections import OrderedDict
 from typing import Final
@@ -11,15 +11,15 @@ _ADDRESSES_MAX: Final = 10_000
 
 
 class GuessThrottle:
-    """Counts wrong tokens by address: some at once, then one each few seconds. Thread: one.
+    """Counts wrong tokens by address: some at once, then one every few seconds. Thread: one.
 
-    Who has used up its tries is refused without a look at what it sends: a right guess must not
-    be told from a wrong one. Cookies are not counted, since their signatures can't be guessed.
+    An address that is out of attempts is refused without checking its token: a right guess must not
+    be distinguishable. Cookies are not counted, since their signatures can't be guessed.
 
     Args:
         at_once: how many wrong tokens an address may send at once.
-        each_ms: after how long it may send another one.
-        addresses_max: so many are remembered; then the one that failed longest ago is forgotten.
+        each_ms: the interval at which it gets another attempt.
+        addresses_max: the maximum number of addresses; the one that failed longest ago is dropped.
     """
 
     def __init__(
@@ -32,14 +32,14 @@ class GuessThrottle:
         self._at_once = at_once
         self._each_ms = each_ms
         self._addresses_max = addresses_max
-        # When all that an address has failed will be forgotten; those that failed last are last.
+        # When the failures of an address expire; the latest to fail are last.
         self._forgiven_ms: OrderedDict[str, int] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._forgiven_ms)
 
     def wait_ms(self, host: str, now_ms: int) -> int:
-        """After how many milliseconds a token of this address is looked at; 0: at once."""
+        """Return the time until a token of this address is checked; 0: now."""
         forgiven_ms = self._forgiven_ms.get(address_key(host), now_ms)
         return max(0, forgiven_ms - now_ms - (self._at_once - 1) * self._each_ms)
 

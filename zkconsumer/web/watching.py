@@ -1,8 +1,8 @@
-"""Reads a cluster again and again, and publishes what it saw as one state after the other.
+"""Reads a cluster repeatedly, and publishes each result as a state.
 
-One thread reads all of the cluster each interval; another one reads, about once a second, those
-groups that somebody looks at, also while the first is busy. A cluster that can't be reached is
-tried again for ever; what is shown meanwhile is what was seen last, with its age.
+One thread reads the whole cluster at an interval; another one reads, about once a second, the
+groups of open pages, also while the first is busy. A cluster that can't be reached is retried for
+ever; meanwhile the last state is shown, with its age.
 """
 
 import logging
@@ -34,10 +34,10 @@ _CLOSE_MS: Final = 1_000
 
 
 class StateReader(Protocol):
-    """What reads; ``SnapshotReader`` is one. One thread reads, another looks."""
+    """Reads snapshots; ``SnapshotReader`` is one. One thread reads, another looks."""
 
     def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
-        """Return all of the cluster."""
+        """Read the whole cluster."""
         ...
 
     def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
@@ -45,16 +45,16 @@ class StateReader(Protocol):
         ...
 
     def close(self, timeout_ms: int = 5_000) -> None:
-        """Break off what is under way. Thread: any."""
+        """Interrupt running reads. Thread: any."""
         ...
 
 
 class OpenCluster(Protocol):
-    """A cluster that is connected to."""
+    """A connected cluster."""
 
     @property
     def zookeeper(self) -> ZkStore | None:
-        """ZooKeeper; None where the cluster is read through its brokers alone."""
+        """ZooKeeper; None if the cluster is read through its brokers only."""
         ...
 
     def reader(self) -> StateReader:
@@ -64,16 +64,16 @@ class OpenCluster(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchSettings:
-    """What can be set.
+    """The settings of the watcher.
 
     Attributes:
-        zookeeper_connect: as it is shown while nothing was read; None where there is none.
-        bootstrap_servers: the same for a cluster that is read through its brokers alone.
-        interval_ms: from one whole reading to the next; it takes longer where reading does, so
-            that the thread rests at least half of the time.
-        look_ms: from one look at the groups that are looked at to the next; the same holds.
-        retry_ms: how long to wait after a cluster could not be connected to.
-        groups: which groups to show, by their id; None: all.
+        zookeeper_connect: shown before the first read; None without ZooKeeper.
+        bootstrap_servers: likewise for a cluster that is read through its brokers only.
+        interval_ms: from one full read to the next; longer if reading is slow, so that the thread
+            rests at least half of the time.
+        look_ms: from one partial read to the next; likewise.
+        retry_ms: the pause after a failure to connect.
+        groups: selects the groups to show, by their id; None: all.
     """
 
     zookeeper_connect: str | None
@@ -85,15 +85,14 @@ class WatchSettings:
 
 
 class ClusterWatch:
-    """A ``StateSource``. Thread: any.
+    """Watches a cluster; a ``StateSource``. Thread: any.
 
     Args:
-        open_cluster: opens it, connecting to ZooKeeper if there is one; tried again where it raises
-            anything but ConfigError.
-        settings: what can be set.
-        on_change: told of each state, on the thread that made it; must not block.
-        on_death: told what a thread died of, if one does.
-        clock: for ages and the pace.
+        open_cluster: connects to the cluster; retried unless it raises ConfigError.
+        settings: see ``WatchSettings``.
+        on_change: called for each state, on the thread that made it; must not block.
+        on_death: called with the error of a thread that dies.
+        clock: for ages and intervals.
     """
 
     def __init__(
@@ -134,17 +133,17 @@ class ClusterWatch:
 
     @property
     def store(self) -> ZkStore | None:
-        """ZooKeeper, to look at single nodes; None while it is not connected to, or not given."""
+        """ZooKeeper, to read single nodes; None while not connected, or without ZooKeeper."""
         cluster = self._cluster
         return None if cluster is None else cluster.zookeeper
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start watching."""
         self._scope.spawn("read", self._run, stop=self._request_stop, on_error=self._on_death)
         self._scope.spawn("look", self._run_reads, stop=self._request_stop, on_error=self._on_death)
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
-        """End, also where servers hang. Idempotent.
+        """Stop watching, also if servers hang. Idempotent.
 
         Returns:
             The threads that still wait for a server; they end with the process.
@@ -159,12 +158,12 @@ class ClusterWatch:
         return self._scope.close(timeout_ms)
 
     def error(self) -> BaseException | None:
-        """Return what the first thread died of that did."""
+        """Return the error of the first thread that died."""
         return self._scope.first_error()
 
     @contextmanager
     def watch(self, key: GroupKey) -> Iterator[None]:
-        """Ask for quick looks at a group while the context is open."""
+        """Read a group more often while the context is open."""
         with self._lock:
             self._watched[key] += 1
         self._wake_reader.put(None)
@@ -177,11 +176,11 @@ class ClusterWatch:
                     del self._watched[key]
 
     def subscribe(self, listener: Callable[[ClusterState], None]) -> Callable[[], None]:
-        """Tell ``listener`` of every new state, on the thread that made it: it must not block."""
+        """Call ``listener`` for every new state, on the thread that made it: it must not block."""
         return self._publisher.subscribe(listener)
 
     def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
-        """Wait for a state with a greater number; None where none comes in time."""
+        """Wait for a state with a greater number; return None after the time-out."""
         return self._publisher.wait_newer(number, timeout_ms)
 
     def _run(self) -> None:
@@ -234,14 +233,14 @@ class ClusterWatch:
         try:
             snapshot = self._chosen(looker.look(keys))
         except ZkConsumerError as error:
-            # Its cluster was just closed; whoever reads finds out what is wrong with it.
+            # Its cluster was just closed; the reader finds out why.
             log.debug("looking at groups: %s", error)
             return
         if not self._stop.is_set():
             self._publisher.publish_look(snapshot, keys)
 
     def _rest(self, waking: Mailbox[None], rest_ms: int) -> None:
-        """Wait so long, or until the end."""
+        """Wait for ``rest_ms``, or until the end."""
         end_ms = self._clock.now_ms() + rest_ms
         while not self._stop.is_set() and (left_ms := end_ms - self._clock.now_ms()) > 0:
             waking.get(left_ms)

@@ -1,4 +1,4 @@
-"""The nodes of a ZooKeeper group as they are now, for whoever wants to see them with own eyes."""
+"""Reads the nodes of a ZooKeeper group, to be shown verbatim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from zkconsumer.zk.store import ZkStore, ZNode
 
 CHILDREN_SHOWN: Final = 500
 DATA_SHOWN: Final = 4_000
-"""How many characters of a node are shown."""
+"""The maximum number of characters of a node that are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,15 +20,15 @@ class ZnodeView:
 
     Attributes:
         path: below the chroot.
-        data: its bytes as text, what is no UTF-8 replaced; None where they could not be read.
-        size: how many bytes.
+        data: its bytes as text, invalid UTF-8 replaced; None if they could not be read.
+        size: in bytes.
         truncated: whether ``data`` is only their beginning.
-        ephemeral_owner: the session that it belongs to, as ZooKeeper's tools write it; None: none.
+        ephemeral_owner: its session, as ZooKeeper's tools write it; None: none.
         created_ms: by ZooKeeper's clock.
         modified_ms: by ZooKeeper's clock.
         version: of its data.
-        children: names of what lies below it, sorted; at most ``CHILDREN_SHOWN``.
-        children_count: how many there are; 0 where nobody asked.
+        children: their names, sorted; at most ``CHILDREN_SHOWN``.
+        children_count: their number; 0 if not read.
         problem: why it could not be read.
     """
 
@@ -54,14 +54,14 @@ def is_below(group_id: str, path: str) -> bool:
 
 
 def look_at(store: ZkStore, group_id: str, path: str) -> tuple[ZnodeView, ...]:
-    """Return a node of a group, then those right below it (whose own children are only counted).
+    """Return a node of a group and its children (whose own children are only counted).
 
-    Nothing is left behind, no watch either. Whatever goes wrong is said in the first view.
+    Leaves no watch. Errors are reported in the first view.
 
     Args:
-        store: the way to ZooKeeper.
-        group_id: the group, which limits what can be seen.
-        path: the node.
+        store: the connection to ZooKeeper.
+        group_id: the group, outside of which nothing is shown.
+        path: the node's path.
     """
     if not is_below(group_id, path):
         return (ZnodeView(path=path, problem=f"it is no node of group {group_id}"),)

@@ -103,7 +103,9 @@ def _offsets(args: argparse.Namespace) -> Mapping[str, Mapping[TopicPartition, i
         there = ", ".join(sorted(imported.offsets))
         raise ConfigError(f"{name} has nothing of {', '.join(missing)}, but of {there}")
     return {
-        offset: offset for offset, offset in imported.offsets.items() if not only or offset in only
+        group_id: offsets
+        for group_id, offsets in imported.offsets.items()
+        if not only or group_id in only
     }
 
 

@@ -328,8 +328,8 @@ class SnapshotReader:
         with self._lock:
             self._kept.take_coordinators(read, self._clock.wall_ms())
         return {
-            broker_id: broker_id
-            for broker_id, broker_id in answering.items()
+            broker_id: broker
+            for broker_id, broker in answering.items()
             if broker_id not in found.failures
         }
 

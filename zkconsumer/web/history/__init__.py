@@ -1,5 +1,5 @@
-"""What was seen over time, in a SQLite file that other programs may read, too.
+"""The history of a cluster, in a SQLite file that other programs may read, too.
 
-``samples`` packs what was seen into rows (pure), ``statements`` has all SQL, ``database`` opens the
-file and mends what can be mended, ``recorder`` is the one thread that writes, ``past`` reads.
+``samples`` packs observations into rows (pure), ``statements`` has all SQL, ``database`` opens and
+repairs the file, ``recorder`` is the one thread that writes, ``past`` reads.
 """

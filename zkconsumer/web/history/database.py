@@ -1,4 +1,4 @@
-"""Opens the file of the history, and takes care of one that is damaged or somebody else's."""
+"""Opens the history's file, and handles one that is damaged or of another program."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -13,21 +13,21 @@ _BUSY_S: Final = 5.0
 _MAGIC: Final = b"SQLite format 3\0"
 _VERSION_AT: Final = slice(60, 64)
 _APPLICATION_ID_AT: Final = slice(68, 72)
-"""Where the header has them. Source: sqlite.org/fileformat.html, section 1.3."""
+"""The position of the application id in the header. Source: sqlite.org/fileformat.html, 1.3."""
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether the file itself is broken, so that trying again can't help."""
+    """Return whether the file is damaged, so that a retry can't help."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in _DAMAGED
 
 
 def check_file(path: Path) -> None:
-    """See that a file can be the history, or become it.
+    """Check that a file is a history, or can become one.
 
     Raises:
-        ConfigError: it holds something else, which is not touched; or nothing can be written there.
+        ConfigError: it is of another program, and left alone; or it can't be written.
     """
     if path.is_dir():
         raise ConfigError(f"{path} is a directory: name a file for the history")
@@ -54,7 +54,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that only reads; of any thread.
 
     Raises:
-        sqlite3.Error: the file is not there, or can't be read.
+        sqlite3.Error: the file is absent, or can't be read.
     """
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_S)) as connection:
@@ -62,7 +62,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """Return a connection that writes, each statement by itself unless a transaction is begun.
+    """Return a connection for writing, with autocommit unless a transaction is begun.
 
     Raises:
         sqlite3.Error: it can't be opened.
@@ -71,7 +71,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0:
-            # Before the journal is a WAL, so that the header says at once whose file it is.
+            # Before switching to WAL, so that the header identifies the file at once.
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("BEGIN IMMEDIATE")
             for statement in SCHEMA:
@@ -86,7 +86,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 
 
 def set_aside(path: Path, now_ms: int) -> Path:
-    """Rename a damaged file, with what belongs to it, so that a new one can take its place."""
+    """Rename a damaged file and its companions, so that a new one can take its place."""
     aside = path.with_name(f"{path.name}.damaged-{now_ms}")
     path.rename(aside)
     for suffix in ("-wal", "-shm"):
@@ -97,7 +97,7 @@ def set_aside(path: Path, now_ms: int) -> Path:
 
 
 def size_of(connection: sqlite3.Connection) -> int:
-    """Return how many bytes of the file are in use."""
+    """Return the used size of the file in bytes."""
     pages, free, page_size = (
         connection.execute(f"PRAGMA {what}").fetchone()[0]
         for what in ("page_count", "freelist_count", "page_size")
@@ -116,7 +116,7 @@ def _is_ours(path: Path, header: bytes) -> bool:
         return False
     if int.from_bytes(header[_APPLICATION_ID_AT], "big") == APPLICATION_ID:
         return True
-    # A file that was being made when the power went has nothing in it yet.
+    # A file that was being created at a power failure is still empty.
     try:
         with reading(path) as connection:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

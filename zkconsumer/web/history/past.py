@@ -1,4 +1,4 @@
-"""Reads the history: a ``Past`` for pages and charts."""
+"""Reads the history for pages and charts."""
 
 import json
 import logging
@@ -19,18 +19,17 @@ from zkconsumer.web.state import LagSeries, PastRebalance
 log = logging.getLogger(__name__)
 
 NUMBERS: Final = 800_000
-"""A chart is made of so many lags at most, partitions times moments: a second of work."""
+"""The maximum of numbers in a chart, partitions times samples: a second of work."""
 LEAST_POINTS: Final = 20
 
 
 class RecordedPast:
-    """What a recorder has written down, by this run and earlier ones. Thread: any.
+    """The history written by this run and earlier ones; a ``Past``. Thread: any.
 
-    Every question has a connection of its own: readers neither wait for the writer nor for each
-    other.
+    Every query has a connection of its own: readers wait neither for the writer nor for each other.
 
     Args:
-        recorder: which writes.
+        recorder: the writer.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -38,11 +37,11 @@ class RecordedPast:
 
     @property
     def problem(self) -> str | None:
-        """Why nothing is written down now; None where all is well."""
+        """Why nothing is recorded now; None if all is well."""
         return self._recorder.problem
 
     def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
-        """Return the lag of a group between two instants, at most so many moments of it (about)."""
+        """Return the lag of a group between two instants, in about ``points`` samples at most."""
         try:
             rows = _rows(self._recorder.path, key, since_ms, until_ms, points)
             series = series_of(rows)
@@ -64,7 +63,7 @@ class RecordedPast:
     ) -> dict[GroupKey, tuple[int | None, ...]]:
         """The largest lag of groups in each of so many equal stretches of time; None: not seen.
 
-        Groups of which nothing can be read are left out.
+        Groups without samples are omitted.
         """
         width_ms = max(1, (until_ms - since_ms) // points)
         values = {"since_ms": since_ms, "width_ms": width_ms}
@@ -108,7 +107,7 @@ def _rows(
     path: Path, key: GroupKey, since_ms: int, until_ms: int, points: int
 ) -> list[StoredSample]:
     with reading(path) as connection:
-        # Of one moment, whatever is written meanwhile.
+        # In one transaction, unaffected by concurrent writes.
         connection.execute("BEGIN")
         series = _series(connection, key)
         if series is None:
@@ -129,7 +128,7 @@ def _rows(
 
 
 def _width(connection: sqlite3.Connection, series: int) -> int:
-    """Return how many partitions the group had at last."""
+    """Return the number of partitions in the group's last sample."""
     found = connection.execute(sql.GET_LAST_LAYOUT, (series,)).fetchone()
     return 0 if found is None else len(parse_layout(found[0]))
 

@@ -1,7 +1,7 @@
-"""Writes down what was seen: one thread, one connection.
+"""Records the history: one thread, one connection.
 
-It never holds up who reads the cluster: of states that come faster than the disk takes them only
-the latest counts. What goes wrong is a ``problem`` that is shown; nothing ends by it.
+It never delays the reader of the cluster: if states come faster than the disk takes them, only the
+latest counts. Errors are shown as the ``problem``; the recorder survives them.
 """
 
 import contextlib
@@ -27,9 +27,9 @@ from zkconsumer.web.state import ClusterState
 log = logging.getLogger(__name__)
 
 SAMPLE_MS: Final = 4_000
-"""A little less than what lies between two readings."""
+"""A little less than the interval between two reads."""
 _PART_OF_TIME: Final = 5
-"""It rests so many times as long as it has worked."""
+"""How many times as long as it has worked it rests."""
 _STALE_MS: Final = 60_000
 _REBALANCES_WAITING: Final = 10_000
 _CLOSE_MS: Final = 5_000
@@ -39,12 +39,12 @@ _RebalanceId = tuple[GroupKey, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecorderSettings:
-    """What can be set.
+    """The settings of the recorder.
 
     Attributes:
-        keep: for how long, and how much.
-        sample_ms: how far two samples of a group are apart at least.
-        stale_ms: a log end that was seen so much earlier than its group counts as not known.
+        keep: how much to keep, and for how long.
+        sample_ms: the minimum interval between two samples of a group.
+        stale_ms: a log end this much older than its group counts as unknown.
     """
 
     keep: Keep = field(default_factory=Keep)
@@ -53,11 +53,11 @@ class RecorderSettings:
 
 
 class Recorder:
-    """Thread: any.
+    """Writes states to the history. Thread: any.
 
     Args:
-        path: the file; ``database.check_file`` it before.
-        settings: what can be set.
+        path: the file; call ``database.check_file`` first.
+        settings: see ``RecorderSettings``.
         clock: for ages.
     """
 
@@ -83,17 +83,17 @@ class Recorder:
 
     @property
     def problem(self) -> str | None:
-        """Why nothing is written down now."""
+        """Why nothing is recorded now; None if all is well."""
         return self._problem
 
     def start(self) -> None:
-        """Begin to write; from now on it can be read."""
-        with contextlib.suppress(sqlite3.Error):  # the thread meets it again, and says so
+        """Start the thread; from now on the file can be read."""
+        with contextlib.suppress(sqlite3.Error):  # the thread meets the error again, and reports it
             open_for_writing(self.path).close()
         self._scope.spawn("recorder", self._run, stop=self._request_stop, on_error=self._died)
 
     def take(self, state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
-        """Something new was seen. Never waits."""
+        """Record a new state. Never waits."""
         with self._lock:
             self._state = state
             for rebalance in rebalances:
@@ -103,7 +103,7 @@ class Recorder:
         self._nudges.put(None)
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
-        """Write down the last, and end. Idempotent."""
+        """Write the last state, and end. Idempotent."""
         return self._scope.close(timeout_ms)
 
     def _run(self) -> None:
@@ -160,7 +160,7 @@ class Recorder:
         if text != self._problem:
             log.warning("%s", text)
         self._problem = text
-        # A new connection each time: it has no transaction open, and sees what was mended.
+        # A new connection each time: without an open transaction, and after repairs.
         self._disconnect()
         if isinstance(error, sqlite3.Error) and is_damage(error):
             try:

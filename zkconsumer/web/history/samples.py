@@ -1,8 +1,8 @@
-"""A group at one moment as a row, and rows as series. Pure.
+"""Packs a group's state into a row, and rows into series. Pure.
 
-A row's body is three columns of 64-bit numbers (committed, log end, age of the next record in ms;
--1 where not known), a value for each partition of the row's layout, compressed. Layouts (the names
-of the partitions) seldom change, so they are kept apart.
+A row's body is three compressed columns of 64-bit numbers (committed, log end, age of the next
+record in ms; -1 if unknown), with a value for each partition of the row's layout. Layouts (the
+names of the partitions) seldom change, so they are stored separately.
 """
 
 import json
@@ -20,19 +20,19 @@ from zkconsumer.web.state import LagSeries, PartitionSeries
 
 UNKNOWN: Final = -1
 PARTITIONS_SHOWN: Final = 60
-"""A chart of more lines can't be read, and would be large to send."""
+"""The maximum number of lines in a readable chart."""
 _COLUMNS: Final = 3
 _FAST: Final = 1
 
 
 class GroupSample(NamedTuple):
-    """A group at one moment.
+    """A group's state at one moment.
 
     Attributes:
         at_ms: when its members and offsets were read.
-        lag: the sum of what is known, -1 where nothing is.
+        lag: the sum of the known lags, -1 if there are none.
         layout: the names of its partitions.
-        body: the columns.
+        body: the packed columns.
     """
 
     at_ms: int
@@ -42,7 +42,7 @@ class GroupSample(NamedTuple):
 
 
 class StoredSample(NamedTuple):
-    """A sample as it is read again."""
+    """A sample read from the file."""
 
     at_ms: int
     layout: tuple[TopicPartition, ...]
@@ -50,12 +50,12 @@ class StoredSample(NamedTuple):
 
 
 def sample_of(group: GroupStatus, lag: GroupLag, stale_ms: int) -> GroupSample:
-    """Return what to keep of a group.
+    """Return a group's sample.
 
     Args:
-        group: as it was seen.
-        lag: how far it is behind.
-        stale_ms: a log end that was seen so much earlier than the group is not known any more.
+        group: its status.
+        lag: its lag.
+        stale_ms: a log end this much older than the group counts as unknown.
     """
     committed, log_ends, ages = array("q"), array("q"), array("q")
     total, known = 0, False
@@ -76,7 +76,7 @@ def sample_of(group: GroupStatus, lag: GroupLag, stale_ms: int) -> GroupSample:
 
 
 def layout_text(partitions: Iterable[TopicPartition]) -> str:
-    """Names of partitions as text, in their order."""
+    """Return the partitions as text, in their order."""
     topics: list[tuple[str, list[int]]] = []
     for topic, number in partitions:
         if not topics or topics[-1][0] != topic:
@@ -86,7 +86,7 @@ def layout_text(partitions: Iterable[TopicPartition]) -> str:
 
 
 def parse_layout(text: str) -> tuple[TopicPartition, ...]:
-    """Return the partitions of ``layout_text``."""
+    """Return the partitions of a ``layout_text``."""
     return tuple(
         TopicPartition(topic, number) for topic, numbers in json.loads(text) for number in numbers
     )
@@ -96,8 +96,8 @@ def series_of(rows: Sequence[StoredSample], shown: int = PARTITIONS_SHOWN) -> La
     """Rows of one group, in the order of time, as a chart wants them.
 
     Args:
-        rows: of one group.
-        shown: how many partitions at most.
+        rows: in the order of time.
+        shown: the maximum number of partitions.
     """
     columns = [_Columns(row) for row in rows]
     worst: dict[TopicPartition, int] = {}
@@ -115,7 +115,7 @@ def series_of(rows: Sequence[StoredSample], shown: int = PARTITIONS_SHOWN) -> La
 
 
 class _Columns:
-    """A row, unpacked."""
+    """The unpacked columns of a row."""
 
     def __init__(self, row: StoredSample) -> None:
         self.layout = row.layout

@@ -1,14 +1,14 @@
 """All SQL of the history. Pure text.
 
 A sample is one row: a group at one moment, all of its partitions in ``body`` (see ``samples``). Of
-times long past only the worst sample of each minute, then of each hour, is kept: a moment that
-was really seen, and not an average that never was.
+older times only the worst sample of each minute, then of each hour, is kept: a real one, not an
+average.
 """
 
 from typing import Final
 
 APPLICATION_ID: Final = 0x7A6B6373
-"""Tells our files from others': ``zkcs``."""
+"""Identifies our files: ``zkcs``."""
 
 VERSION: Final = 1
 
@@ -45,8 +45,8 @@ PUT_REBALANCE: Final = (
     " VALUES (?, ?, ?, ?, ?, ?)"
 )
 
-# Stretches of time begin at multiples of their length, so that the same samples are chosen again
-# when a chart is drawn a little later.
+# Intervals begin at multiples of their length, so that the same samples are chosen when a chart is
+# drawn again a little later.
 GET_SAMPLES: Final = (
     "SELECT s.at_ms, s.layout, s.body FROM samples AS s JOIN ("
     " SELECT at_ms, row_number() OVER"
@@ -55,7 +55,7 @@ GET_SAMPLES: Final = (
     ") AS chosen ON s.at_ms = chosen.at_ms"
     " WHERE s.series = :series AND chosen.place = 1 ORDER BY s.at_ms"
 )
-# Without the bodies, which lie on pages of their own where they are large.
+# Without the bodies, which are on overflow pages if they are large.
 GET_TREND: Final = (
     "SELECT (at_ms - :since_ms) / :width_ms AS stretch, max(lag) FROM samples"
     " WHERE series = :series AND at_ms >= :since_ms AND at_ms < :until_ms GROUP BY stretch"
@@ -81,4 +81,4 @@ FORGET_SERIES: Final = (
 )
 FORGET_LAYOUTS: Final = "DELETE FROM layouts WHERE id NOT IN (SELECT layout FROM samples)"
 SPAN: Final = "SELECT min(at_ms), max(at_ms) FROM samples"
-"""Of the time that there are samples of."""
+"""The time range of all samples."""

@@ -1,4 +1,4 @@
-"""Keeps the history small: what is old is thinned, then forgotten."""
+"""Keeps the history small: old samples are thinned out, then deleted."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ from zkconsumer.web.history import statements as sql
 from zkconsumer.web.history.database import size_of
 
 UPKEEP_MS: Final = 600_000
-"""How often it is done."""
+"""The interval between two runs."""
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
 DAY_MS: Final = 24 * HOUR_MS
 _EACH_TIME: Final = 10
-"""A file that is too large loses so much of its time, as a part of all, in a go."""
+"""The share of its time range that a file that is too large loses per run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """What to keep.
+    """The retention of samples.
 
     Attributes:
-        days: for how long.
-        all_ms: of times younger than that all samples are kept.
-        minutes_ms: of times younger than that one for each minute, of older ones for each hour.
-        max_bytes: how large the file may become; then the oldest goes, however old it is.
+        days: how long to keep samples.
+        all_ms: samples younger than this are all kept.
+        minutes_ms: of those younger than this one per minute is kept, of older ones one per hour.
+        max_bytes: the maximum size of the file; then the oldest samples are deleted.
     """
 
     days: int = 14
@@ -34,13 +34,13 @@ class Keep:
 
 
 def keep_up(connection: sqlite3.Connection, keep: Keep, now_ms: int) -> None:
-    """Do it. Each group is a transaction of its own, so that samples can be written in between.
+    """Apply the retention, in a transaction per group, so that others can write between.
 
     Raises:
-        sqlite3.Error: it can't be done now.
+        sqlite3.Error: it failed; a later run may succeed.
     """
     horizon_ms = now_ms - keep.days * DAY_MS
-    # Borders lie between whole stretches, so that it can be done again and again.
+    # Limits are aligned to whole intervals, so that repeated runs keep the same samples.
     minutes_from_ms = (now_ms - keep.minutes_ms) // HOUR_MS * HOUR_MS
     all_from_ms = (now_ms - keep.all_ms) // MINUTE_MS * MINUTE_MS
     every = [series for (series,) in connection.execute(sql.ALL_SERIES).fetchall()]
@@ -53,7 +53,7 @@ def keep_up(connection: sqlite3.Connection, keep: Keep, now_ms: int) -> None:
     _fit(connection, keep.max_bytes, every)
     connection.execute(sql.FORGET_SERIES)
     connection.execute(sql.FORGET_LAYOUTS)
-    # A page is given back with each step of it; only a script is taken to its end.
+    # Each step frees one page; only a script is run to its end.
     connection.executescript("PRAGMA incremental_vacuum")
 
 
@@ -65,7 +65,7 @@ def _forget(connection: sqlite3.Connection, series: int, horizon_ms: int) -> Non
 def _thin(
     connection: sqlite3.Connection, series: int, since_ms: int, until_ms: int, width_ms: int
 ) -> None:
-    """Keep the worst sample of each stretch."""
+    """Keep the worst sample of each interval."""
     values = {
         "series": series,
         "since_ms": since_ms,

@@ -1,6 +1,6 @@
-"""Pages as values: what each shows of a ``ClusterState``. Pure; the app renders what comes out.
+"""Pages as views of a ``ClusterState``. Pure; the app renders them.
 
-Every function takes the state, what was requested for, and the name of what the page is about:
+Every function takes the state, the request, and the name of the page's subject:
 
 - ``cluster.cluster_page(state, page_request)``
 - ``topics.topics_page(state, page_request)``, ``topic.topic_page(state, page_request, name)``
@@ -9,7 +9,7 @@ Every function takes the state, what was requested for, and the name of what the
   gave for ``?path=``
 - ``plain.login_page(refused=...)``, ``plain.sorry_page(status, sentence)``
 
-and gives a ``view.View``, which ``rendering.render(view, page_request, state)`` makes HTML of. What
-is not there gives a view whose status is 404. A live page asks for itself again on each ``/events``
-(with ``?group=<kind>/<id>`` on a group's page) sends an event ``state``; its data is not looked at.
+and returns a ``view.View``, which ``rendering.render(view, page_request, state)`` renders as HTML.
+The view of an absent subject has status 404. A live page reloads itself on each event ``state`` of
+``/events`` (with ``?group=<kind>/<id>`` on a group's page); the event's data is not used.
 """

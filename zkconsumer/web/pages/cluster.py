@@ -1,4 +1,4 @@
-"""The cluster: whether all is well, and if not, where to look first. Pure."""
+"""The overview of the cluster: whether all is well, and if not, where to look first. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ _WELL: Final = "All is well"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRow:
-    """A broker, and what it does.
+    """A broker, and its load.
 
     Attributes:
         status: its registration.
-        leads: how many partitions.
-        holds: how many replicas.
-        behind: how many of these are not in sync.
+        leads: the number of partitions that it leads.
+        holds: the number of its replicas.
+        behind: the number of these that are not in sync.
     """
 
     status: BrokerStatus
@@ -36,7 +36,7 @@ class BrokerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The cluster in numbers; the ``..._ms`` say when the oldest of each part was seen."""
+    """The cluster in numbers; the ``..._ms`` are the oldest read times of each part."""
 
     brokers: int
     topics: int
@@ -55,7 +55,7 @@ class Totals:
 
 
 def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
-    """Return the first page; all findings with ``findings=all``."""
+    """Return the overview page; all diagnoses with ``findings=all``."""
     snapshot = state.snapshot
     groups = [group_row(state, key) for key in snapshot.groups]
     findings, left_out = _findings(state, groups)
@@ -93,9 +93,9 @@ def _is_behind(row: GroupRow) -> bool:
 
 
 def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Diagnosis], int]:
-    """Return what is worse than a note, the worst first; and in how many groups nobody looked.
+    """Return the diagnoses above a note, the worst first; and the number of groups not examined.
 
-    The groups that Burrow or their state speaks against are looked at first.
+    Groups with a bad state or Burrow status are examined first.
     """
     found = list(state.findings(None))
     left, left_out = LOOKED_AT, 0
@@ -105,7 +105,7 @@ def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Diagnos
         else:
             left -= row.partitions
             found += state.findings(row.key)
-    # What could not be read has a place of its own on the page.
+    # Unreadable parts have a section of their own on the page.
     found = [
         diagnosis
         for diagnosis in found
@@ -158,7 +158,7 @@ def _outcome(
 
 
 def _stopped(findings: list[Diagnosis], groups: list[GroupRow]) -> int:
-    """Return the groups that Burrow calls an error, and of which no finding says so."""
+    """Return the groups that Burrow calls an error without any diagnosis saying so."""
     reported = {diagnosis.group for diagnosis in findings if diagnosis.severity is Severity.ERROR}
     return sum(row.burrow_tone is Tone.BAD and row.key not in reported for row in groups)
 

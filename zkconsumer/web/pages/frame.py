@@ -1,4 +1,4 @@
-"""What surrounds every page: which cluster, how fresh, what can't be read. Pure."""
+"""The frame of every page: which cluster, how fresh, what can't be read. Pure."""
 
 from dataclasses import dataclass
 
@@ -12,19 +12,19 @@ _LEAST_OLD_MS = 15_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """The head of the page.
+    """The header of the page.
 
     Attributes:
-        address: which cluster: a connect string, or its brokers.
-        alone: that it is read through its brokers alone; None where ZooKeeper is read.
-        taken_ms: when the snapshot was put together; None before the first.
+        address: of the cluster: a connect string, or its brokers.
+        alone: how it is read through its brokers only; None if ZooKeeper is read.
+        taken_ms: when the snapshot was assembled; None before the first.
         now_ms: by the server's clock, from which the page's script counts on.
-        old_after_ms: from which age on a value is shown as old.
+        old_after_ms: the age from which on a value is shown as old.
         number: of the state.
-        problem: why all is old.
+        problem: why everything is old.
         failures: parts that can't be read, the longest first.
-        section: the item of the navigation that the page belongs to.
-        token_in_use: whether one can log out.
+        section: the navigation item of the page.
+        token_in_use: whether there is a logout.
     """
 
     address: str
@@ -57,5 +57,5 @@ def frame_of(state: ClusterState, page_request: PageRequest) -> Frame:
 
 
 def old_after_ms(state: ClusterState) -> int:
-    """From which age on a value is old: when two readings in a row have not brought it again."""
+    """Return the age from which on a value is old: two reads in a row have not renewed it."""
     return max(_LEAST_OLD_MS, 3 * (state.interval_ms + state.read_duration_ms))

@@ -1,4 +1,4 @@
-"""One group: who reads what, how far behind it is, what happened, what is wrong. Pure."""
+"""A group: owners, lag, rebalances, diagnoses. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -26,9 +26,9 @@ def group_page(
 
     Args:
         state: the cluster.
-        page_request: with what of the grid to show, and ``timeline=all``.
+        page_request: with the grid's filters, and ``timeline=all``.
         key: the group.
-        past: its rebalances that were written down.
+        past: its recorded rebalances.
     """
     group = state.group(key)
     if group is None:
@@ -72,7 +72,7 @@ def group_page(
 
 
 def absent_text(state: ClusterState, key: GroupKey) -> str:
-    """Say that a group is not there, or that nobody can know."""
+    """Return why a group is not shown: it is absent, or that is unknown."""
     alone = state.snapshot.brokers_alone
     if alone is not None and key.kind is GroupKind.ZOOKEEPER:
         return f"Whether there is a {key} is unknown, since {alone.why}."
@@ -80,7 +80,7 @@ def absent_text(state: ClusterState, key: GroupKey) -> str:
 
 
 def _lag_at_ms(group: GroupStatus) -> int:
-    """Return when the oldest of what its lag is counted from was seen."""
+    """Return the oldest read time of the values that its lag depends on."""
     ends = [
         partition.log_at_ms for partition in group.partitions if partition.log_at_ms is not None
     ]
@@ -91,7 +91,7 @@ def _lag_at_ms(group: GroupStatus) -> int:
 
 
 def _watched(complete: float, windows: Sequence[float]) -> str:
-    """Return how much Burrow's word rests on."""
+    """Return what Burrow's status is based on."""
     if not any(windows):
         return "No commit was seen yet, so nothing speaks against it."
     if complete >= 1:
@@ -101,7 +101,7 @@ def _watched(complete: float, windows: Sequence[float]) -> str:
 
 
 def _sharing(key: GroupKey, verification: Verification) -> str:
-    """Return who would have shared the partitions out as they are."""
+    """Return the assignors that match the owners."""
     if key.kind is not GroupKind.ZOOKEEPER or not verification.expectations:
         return ""
     met = verification.strategies

@@ -1,4 +1,4 @@
-"""A group's grid as the page shows it: some of the rows, the columns that these need. Pure."""
+"""A group's grid on its page: some of the rows, and the columns that they need. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,22 +16,22 @@ from zkconsumer.web.state import ClusterState
 
 ROWS: Final = 100
 NAMED: Final = 10
-"""Up to so many columns bear their names; more of them only their numbers."""
+"""Up to this many columns have names; more of them only numbers."""
 COLUMNS: Final = 40
-"""From more columns on, those are left out that have nothing in the rows that are shown."""
+"""Beyond this many columns, those without any partition on the page are omitted."""
 HUES: Final = 8
-"""How many colours there are for members."""
+"""The number of colours for members."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridColumn:
-    """An owner.
+    """The column of an owner.
 
     Attributes:
-        number: its place among all, from 1.
-        hue: its colour; others can have the same.
-        label: a short name of it.
-        column: itself.
+        number: its index among all, from 1.
+        hue: its colour; may repeat.
+        label: its short name.
+        column: the column in the grid.
     """
 
     number: int
@@ -42,19 +42,19 @@ class GridColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridRow:
-    """A partition.
+    """The row of a partition.
 
     Attributes:
-        row: as the grid has it.
-        owner: its owner's column; None where nobody owns it.
-        end: the log's end.
-        log_at_ms: when it was seen.
-        lag: as the group's lag has it.
-        bar: its lag as a part of the largest one that is shown, 0 to 100.
-        behind: how far behind in time, in words.
-        burrow: Burrow's word where it is not OK.
-        tone: how Burrow's word is shown.
-        oldest_ms: when the oldest of its numbers was seen; None where there is none.
+        row: the row in the grid.
+        owner: its owner's column; None if unowned.
+        end: the log end.
+        log_at_ms: when it was read.
+        lag: its entry in the group's lag.
+        bar: its lag as a percentage of the largest one on the page.
+        behind: its lag in time, in words.
+        burrow: Burrow's status unless it is OK.
+        tone: the tone of Burrow's status.
+        oldest_ms: the oldest read time of its numbers; None if there is none.
     """
 
     row: PartitionRow
@@ -70,32 +70,32 @@ class GridRow:
 
     @property
     def partition(self) -> int:
-        """Its number."""
+        """The partition's number."""
         return self.row.topic_partition.partition
 
     @property
     def trouble(self) -> str:
-        """What is wrong with its owner, its nodes or its offset; "" where nothing is."""
+        """What is wrong with its owner, nodes or offset; "" if nothing is."""
         message = [self.row.fault, self.row.problem]
         return "; ".join(str(one) for one in message if one is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupGrid:
-    """What is shown of the grid.
+    """The visible part of the grid.
 
     Attributes:
-        columns: those shown.
-        hidden_columns: how many are not.
-        named: whether heads of columns have room for names.
+        columns: the visible ones.
+        hidden_columns: the number of hidden ones.
+        named: whether there is space for names in the column heads.
         topics: the rows by topic.
         all_topics: of the whole grid.
-        found: how many rows there are on all pages.
-        of: how many without a filter.
+        found: the number of rows on all pages.
+        of: the number of rows without a filter.
         page: from 1.
         pages: at least 1.
-        before: the address of the page before; None on the first.
-        after: the same of the one after.
+        before: the URL of the previous page; None on the first.
+        after: the URL of the next page; None on the last.
     """
 
     columns: tuple[GridColumn, ...]
@@ -112,7 +112,7 @@ class GroupGrid:
 
 
 def columns_of(key: GroupKey, columns: Sequence[OwnerColumn]) -> tuple[GridColumn, ...]:
-    """Columns with their numbers, colours and names; names that would be the same stay long."""
+    """Return columns with numbers, colours and names; ambiguous names are not shortened."""
     labels = [member_label(key, column.owner_id) for column in columns]
     if len(set(labels)) < len(labels):
         labels = [column.label for column in columns]
@@ -123,7 +123,7 @@ def columns_of(key: GroupKey, columns: Sequence[OwnerColumn]) -> tuple[GridColum
 
 
 def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) -> GroupGrid:
-    """Return the rows that were asked for by ``topic``, ``show`` (behind, faults) and ``page``."""
+    """Return the rows selected by ``topic``, ``show`` (behind, faults) and ``page``."""
     grid = state.grid(key)
     all_columns = columns_of(key, grid.columns)
     found = [row for row in grid.rows if _wanted(row, page_request)]
@@ -210,7 +210,7 @@ def _rows(
 
 
 def _bar(lag: int | None, largest: int) -> int:
-    """Whatever is not 0 can be seen."""
+    """Return the bar's length: visible unless the lag is 0."""
     return 0 if not lag or not largest else max(2, 100 * lag // largest)
 
 

@@ -1,4 +1,4 @@
-"""One line about a group, for lists of groups. Pure."""
+"""The row of a group in lists of groups. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ from zkconsumer.web.pages.words import BURROW_TONES, STATE_MEANINGS, STATE_TONES
 from zkconsumer.web.state import ClusterState
 
 LOOKED_AT: Final = 10_000
-"""In how many partitions of groups one page lets the doctor look: a tenth of a second of work."""
+"""The maximum of partitions that one page may diagnose: a tenth of a second of work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRow:
-    """A group at a glance.
+    """A group's summary.
 
     Attributes:
-        key: which.
-        state: how it stands.
-        members: how many.
-        partitions: how many it reads, owns, or has offsets of.
-        lag: in records, of what is known.
-        unknown: of how many partitions it is not known.
-        time: that of the partition which is behind the longest.
-        burrow: Burrow's word.
-        trouble: partitions that Burrow calls neither OK nor WARN.
-        silent_since_ms: since when it has not committed, as far as that is known.
+        key: the group.
+        state: its state.
+        members: their number.
+        partitions: the number of partitions that it reads, owns, or has offsets of.
+        lag: the sum of the known lags, in records.
+        unknown: the number of partitions without a known lag.
+        time: the largest lag in time of a partition.
+        burrow: Burrow's status.
+        trouble: the number of partitions that Burrow calls neither OK nor WARN.
+        silent_since_ms: since when it has not committed, as far as known.
         seen_ms: when members and owners were read.
-        problems: what could not be read or understood.
+        problems: what could not be read or parsed.
     """
 
     key: GroupKey
@@ -49,36 +49,36 @@ class GroupRow:
 
     @property
     def state_tone(self) -> Tone:
-        """How its state is shown."""
+        """The tone of its state."""
         return STATE_TONES[self.state]
 
     @property
     def state_meaning(self) -> str:
-        """What its state says."""
+        """A description of its state."""
         return STATE_MEANINGS[self.state]
 
     @property
     def is_deserted(self) -> bool:
-        """Whether nobody is in it, though it has offsets."""
+        """Whether it has offsets but no members."""
         return self.state in {GroupState.EMPTY, GroupState.ABANDONED}
 
     @property
     def trouble_rank(self) -> int:
-        """How much it needs somebody to look at it."""
+        """Its rank by the need for attention."""
         tones = {self.state_tone, self.burrow_tone}
         return 2 if Tone.BAD in tones else int(Tone.WARN in tones)
 
     @property
     def burrow_tone(self) -> Tone:
-        """How Burrow's word is shown."""
+        """The tone of Burrow's status."""
         tone = BURROW_TONES[self.burrow]
-        # Of a group that nobody is in nothing fails: nobody reads it, which is a warning's worth.
+        # A group without members does not fail: it is not being read, which is worth a warning.
         return Tone.WARN if tone is Tone.BAD and self.state is GroupState.EMPTY else tone
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisCount:
-    """How many findings the doctor has about a group; None: it was not asked."""
+    """The number of diagnoses of a group; None: it was not examined."""
 
     errors: int
     warnings: int
@@ -86,7 +86,7 @@ class DiagnosisCount:
 
 
 def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
-    """Return a group of the snapshot at a glance; only what is made before a state is published."""
+    """Return the summary of a group, from values that are computed before a state is published."""
     group, lag, outcome = state.snapshot.groups[key], state.lag(key), state.outcome(key)
     worst = lag.worst_time
     return GroupRow(
@@ -108,7 +108,7 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
 def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, DiagnosisCount]:
     """What the doctor has found in these groups, as far as he can look without keeping us waiting.
 
-    Groups are left out from the one on with which it would be too many partitions.
+    Groups are omitted from the one on that would exceed the limit of partitions.
     """
     left, found = LOOKED_AT, {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""All groups. Pure."""
+"""The list of groups. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -49,7 +49,7 @@ _COLUMNS: Final[tuple[SortableColumn[GroupRow], ...]] = (
 TREND_POINTS: Final = 60
 
 Trends = Callable[[Sequence[GroupKey]], Mapping[GroupKey, Sequence[int | None]]]
-"""Asks for the lag of groups in each minute of the last hour."""
+"""Returns the lag of groups in each minute of the last hour."""
 
 
 def groups_page(
@@ -57,9 +57,9 @@ def groups_page(
 ) -> View:
     """Return the list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``.
 
-    Groups that are abandoned come last; ``abandoned=hide`` leaves them out.
+    Abandoned groups come last; ``abandoned=hide`` omits them.
 
-    Those in trouble lead, unless something else is asked for.
+    Groups in trouble lead, unless another order is requested.
     """
     rows = sorted(
         (group_row(state, key) for key in state.snapshot.groups),

@@ -1,14 +1,14 @@
-"""Pages that tell little: the login, and what went wrong. Pure."""
+"""Simple pages: the login, and errors. Pure."""
 
 from zkconsumer.web.pages.view import View
 
 
 def login_page(*, refused: str | None = None, onward: str = "/") -> View:
-    """Return a form that asks for the token.
+    """Return the login form.
 
     Args:
-        refused: why the last try was none.
-        onward: the address to go to afterwards.
+        refused: why the last attempt failed; None if there was none.
+        onward: the URL to go to afterwards.
     """
     return View(
         template="login.html",
@@ -20,7 +20,7 @@ def login_page(*, refused: str | None = None, onward: str = "/") -> View:
 
 
 def sorry_page(status: int, sentence: str) -> View:
-    """Return what can't be shown, and why; where it turns up later, the page shows it then."""
+    """Return an error page, which shows its subject once that exists."""
     return View(
         template="sorry.html",
         title="Not there" if status == 404 else "Not shown",

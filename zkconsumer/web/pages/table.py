@@ -1,4 +1,4 @@
-"""Long tables: found, sorted and cut into pages on the server, so that each page stays small."""
+"""Long tables: filtered, sorted and paginated on the server, so that each page stays small."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ PAGE_ROWS: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortableColumn(Generic[R]):
-    """A column that a table can be sorted by.
+    """A column by which a table can be sorted.
 
     Attributes:
-        name: in the address.
-        label: what its head says.
-        of: what to sort by; None is not known, and comes last either way.
-        numeric: whether it is aligned to the right, and its largest come first.
-        worst_last: whether its largest come first, though it is no number.
-        about: what it means, for who asks.
+        name: in the URL.
+        label: of its head.
+        of: the sort key; None is unknown, and always comes last.
+        numeric: whether it is aligned to the right, and sorted descending at first.
+        worst_last: whether it is sorted descending at first, though it is no number.
+        about: its explanation, for a tooltip.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Head:
     """The head of a column.
 
     Attributes:
-        label: what it says.
+        label: its text.
         numeric: as in ``SortableColumn``.
         about: as in ``SortableColumn``.
-        address: where it is sorted by this, or the other way round where it already is.
-        sorted: ``ascending`` or ``descending`` as ``aria-sort`` has it; "" where by another.
+        address: the URL of the table sorted by this column, reversed if it already is.
+        sorted: ``ascending`` or ``descending`` as in ``aria-sort``; "" if sorted by another.
     """
 
     label: str
@@ -57,13 +57,13 @@ class Table(Generic[R]):
 
     Attributes:
         heads: one for each column.
-        rows: those of this page.
-        found: how many there are on all pages.
-        of: how many there would be without a filter.
+        rows: of this page.
+        found: the number of rows on all pages.
+        of: the number of rows without a filter.
         page: from 1.
         pages: at least 1.
-        before: the address of the page before; None on the first.
-        after: the same of the one after.
+        before: the URL of the previous page; None on the first.
+        after: the URL of the next page; None on the last.
     """
 
     heads: tuple[Head, ...]
@@ -84,16 +84,16 @@ def table_of(
     total: int | None = None,
     page_rows: int = PAGE_ROWS,
 ) -> Table[R]:
-    """Return the page of a table that was asked for by ``sort`` and ``page``.
+    """Return the page of a table that ``sort`` and ``page`` select.
 
-    What is invalid in an address counts as not said.
+    Invalid parameters are ignored.
 
     Args:
-        rows: all that were found, as they are to be sorted where nothing else is asked for.
-        columns: by which it can be sorted.
+        rows: all that match, in the default order.
+        columns: those by which it can be sorted.
         page_request: with ``sort`` (a column's name, ``-`` before it: descending) and ``page``.
-        total: how many there are besides; by default what was found.
-        page_rows: how many to a page.
+        total: the number of rows without a filter; None: all match.
+        page_rows: the number of rows per page.
     """
     by = {column.name: column for column in columns}
     request = page_request.query.get("sort", "")
@@ -115,13 +115,13 @@ def table_of(
 
 
 def number_in(query: Mapping[str, str], name: str, default: int) -> int:
-    """Return a number of an address; the default where it is none."""
+    """Return a number in the query; the default if it is none."""
     text = query.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
 
 
 def matching(rows: Iterable[R], name_of: Callable[[R], str], wanted: str) -> list[R]:
-    """Return the rows whose name contains all words that are wanted, in any case."""
+    """Return the rows whose name contains all wanted words, ignoring case."""
     words = wanted.lower().split()
     return [row for row in rows if all(word in name_of(row).lower() for word in words)]
 

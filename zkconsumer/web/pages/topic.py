@@ -1,4 +1,4 @@
-"""One topic. Pure."""
+"""A topic's page. Pure."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""All topics. Pure."""
+"""The list of topics. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,16 +11,16 @@ from zkconsumer.web.state import ClusterState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicRow:
-    """A topic at a glance.
+    """A topic's summary.
 
     Attributes:
-        topic: itself.
-        replicas: of the partition that has the most.
-        leaderless: how many partitions nobody leads.
-        under_replicated: how many partitions lack a replica.
-        elsewhere: how many are led, but not by the first of their replicas.
-        records: how many its logs hold; None where that is known of none.
-        readers: how many groups have to do with it.
+        topic: the topic.
+        replicas: of the partition with the most.
+        leaderless: the number of leaderless partitions.
+        under_replicated: the number of under-replicated partitions.
+        elsewhere: the number of partitions not led by their preferred leader.
+        records: the number of records in its logs; None if unknown for all.
+        readers: the number of groups that read it or have offsets of it.
     """
 
     topic: TopicStatus
@@ -33,7 +33,7 @@ class TopicRow:
 
     @property
     def sick(self) -> int:
-        """How many of its partitions can't be read, or lack a replica."""
+        """The number of its partitions that are leaderless or under-replicated."""
         return self.leaderless + self.under_replicated
 
 
@@ -72,7 +72,7 @@ _COLUMNS: Final[tuple[SortableColumn[TopicRow], ...]] = (
 
 
 def topic_row(state: ClusterState, topic: TopicStatus) -> TopicRow:
-    """Return a topic of the snapshot at a glance."""
+    """Return the summary of a topic."""
     partitions = topic.partitions
     held = [one for one in map(held_by, partitions) if one is not None]
     return TopicRow(
@@ -89,7 +89,7 @@ def topic_row(state: ClusterState, topic: TopicStatus) -> TopicRow:
 
 
 def held_by(partition: PartitionStatus) -> int | None:
-    """From its first offset to its end; compacted logs hold fewer records."""
+    """Return log end minus log start; compacted logs hold fewer records."""
     if partition.log_start is None or partition.log_end is None:
         return None
     return max(0, partition.log_end - partition.log_start)

@@ -1,4 +1,4 @@
-"""A line as large as a word: how a group's lag went. Pure."""
+"""Sparklines: a group's lag over time. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from zkconsumer.web.pages.words import short
 HEIGHT: Final = 20
 _STEP: Final = 2
 _BRIDGED: Final = 2
-"""So many values in a row may be missing without a gap: not everybody looks each minute."""
+"""How many missing values are bridged without a gap: not every group has one each minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """What is drawn, from 0 to ``width`` and (downwards) to ``HEIGHT``.
+    """A sparkline, from 0 to ``width`` and (downwards) to ``HEIGHT``.
 
     Attributes:
-        lines: points of each line, as SVG has them; there is a gap where nothing was seen for long.
-        width: of the whole time.
-        message: the same in words.
+        lines: the points of each line, as in SVG; a long time without samples leaves a gap.
+        width: of the whole time range.
+        message: a description in words.
     """
 
     lines: tuple[str, ...]
@@ -28,9 +28,9 @@ class Trend:
 
 
 def trend_of(lags: Sequence[int | None]) -> Trend | None:
-    """Return the line of these values, which are equally far apart; None where nothing was seen.
+    """Return the sparkline of equidistant values; None if all are missing.
 
-    Each line has a scale of its own: it tells where a group goes, not how it stands to others.
+    Each has a scale of its own: it shows a group's trend, not how it compares to others.
     """
     known = [lag for lag in lags if lag is not None]
     if not known:
@@ -44,10 +44,10 @@ def trend_of(lags: Sequence[int | None]) -> Trend | None:
         if place - last > _BRIDGED + 1:
             lines.append([])
         last = place
-        # Room for the line's own width at both ends.
+        # Space for the line's width at both ends.
         y = HEIGHT - 1 - (HEIGHT - 2) * lag / largest if largest else HEIGHT - 1
         lines[-1].append(f"{place * _STEP},{y:.1f}")
-    # A single sample is a dot: a line to where it already is.
+    # A single sample is drawn as a dot: a line to itself.
     drawn = tuple(" ".join(line if len(line) > 1 else line * 2) for line in lines)
     message = (
         f"in the last hour from {short(known[0])} to {short(known[-1])}, at most {short(largest)}"

@@ -1,4 +1,4 @@
-"""What a browser asks for, and what it is shown: values between the app and the templates."""
+"""Requests for pages, and views of them: values between the app and the templates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from zkconsumer.status.model import GroupKey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRequest:
-    """A request for a page, as far as pages look at it.
+    """A request for a page, as pages see it.
 
     Attributes:
-        path: of the request, not decoded, such as ``/groups/zookeeper/orders``.
-        query: the parameters, decoded; the last of several with one name.
-        now_ms: the time.
-        token_in_use: whether people have to log in, so that they can log out, too.
+        path: undecoded, such as ``/groups/zookeeper/orders``.
+        query: the decoded parameters; the last of several with one name.
+        now_ms: the current time.
+        token_in_use: whether there is a login, and therefore a logout.
     """
 
     path: str
@@ -24,7 +24,7 @@ class PageRequest:
     token_in_use: bool = False
 
     def at(self, **changes: str | int | None) -> str:
-        """Return the address of this page with other parameters; None takes one away."""
+        """Return the URL of this page with changed parameters; None removes one."""
         query: dict[str, str | int] = {**self.query}
         for name, value in changes.items():
             query.pop(name, None)
@@ -35,15 +35,15 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A page that is ready to be rendered.
+    """A page to be rendered.
 
     Attributes:
         template: its file in ``templates/``.
-        title: what the browser's tab says.
-        context: what the template shows.
-        status: of the answer.
-        group: whose page this is: it is looked at more often while somebody has it open.
-        live: whether it goes on changing while it is open.
+        title: of the browser tab.
+        context: the template's variables.
+        status: of the response.
+        group: the page's group, which is read more often while the page is open.
+        live: whether the page updates itself while it is open.
     """
 
     template: str
@@ -55,10 +55,10 @@ class View:
 
 
 def group_address(key: GroupKey) -> str:
-    """Return the page of a group."""
+    """Return the URL of a group's page."""
     return f"/groups/{key.kind}/{quote(key.group_id, safe='')}"
 
 
 def topic_address(topic: str) -> str:
-    """Return the page of a topic."""
+    """Return the URL of a topic's page."""
     return f"/topics/{quote(topic, safe='')}"

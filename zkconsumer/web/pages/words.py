@@ -1,4 +1,4 @@
-"""Numbers, times and states in the words that the page uses. Pure."""
+"""Formats numbers, times and states for the pages. Pure."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ _DAY: Final = 24 * _HOUR
 
 
 class Tone(StrEnum):
-    """How something is shown; the values are classes of the style sheet, each with an icon."""
+    """How a value is shown; the values are classes of the style sheet, each with an icon."""
 
     OK = "ok"
     NOTE = "note"
@@ -62,17 +62,17 @@ SEVERITY_TONES: Final[Mapping[Severity, Tone]] = {
 
 
 def count(number: int | None) -> str:
-    """``12,345``; a dash for what is not known."""
+    """Return ``12,345``; a dash for unknown."""
     return NOT_KNOWN if number is None else f"{number:,}"
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 group``, ``3,000 groups``."""
+    """Return ``1 group``, ``3,000 groups``."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def short(number: int | None) -> str:
-    """``12.3k``: three digits at most, for where there is little room."""
+    """Return ``12.3k``: three digits at most, for narrow columns."""
     if number is None:
         return NOT_KNOWN
     value, units = float(number), iter(("k", "M", "G", "T", "P"))
@@ -85,7 +85,7 @@ def short(number: int | None) -> str:
 
 
 def duration(ms: int | None) -> str:
-    """``850 ms``, ``4.2 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 d 4 h``."""
+    """Return ``850 ms``, ``4.2 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 d 4 h``."""
     if ms is None:
         return NOT_KNOWN
     if ms < _SECOND:
@@ -107,9 +107,9 @@ def _two_units(ms: int, large: int, name: str, small: int, part: str) -> str:
 
 
 def age(at_ms: int | None, now_ms: int) -> str:
-    """Return how long ago, in one unit: ``now``, ``4 s``, ``3 min``, ``2 h``, ``5 d``.
+    """Return an age in one unit: ``now``, ``4 s``, ``3 min``, ``2 h``, ``5 d``.
 
-    The page's script counts on in the same words.
+    The page's script updates it with the same words.
     """
     if at_ms is None:
         return "never"
@@ -123,7 +123,7 @@ def age(at_ms: int | None, now_ms: int) -> str:
 
 
 def time_lag(lag: TimeLag | None) -> str:
-    """Return how far behind in time; a tilde before what is a guess."""
+    """Return a lag in time; an estimate begins with a tilde."""
     if lag is None:
         return NOT_KNOWN
     if lag.ms == 0:
@@ -132,7 +132,7 @@ def time_lag(lag: TimeLag | None) -> str:
 
 
 def moment(at_ms: int | None) -> str:
-    """Date and time in UTC."""
+    """Return date and time in UTC."""
     return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
@@ -142,12 +142,12 @@ def clock(at_ms: int | None) -> str:
 
 
 def iso(at_ms: int) -> str:
-    """For ``datetime`` attributes."""
+    """Return the time for ``datetime`` attributes."""
     return _at(at_ms).strftime("%Y-%m-%dT%H:%M:%S") + f".{at_ms % 1000:03}Z"
 
 
 def segment(text: str) -> str:
-    """Return a text as one segment of an address."""
+    """Return a text as one segment of a URL path."""
     return quote(text, safe="")
 
 

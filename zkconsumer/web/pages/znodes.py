@@ -1,4 +1,4 @@
-"""A group's nodes in ZooKeeper, one after the other. Pure."""
+"""The page of a group's nodes in ZooKeeper. Pure."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,12 @@ from zkconsumer.zk.paths import GroupPaths
 
 
 def znodes_page(page_request: PageRequest, key: GroupKey, nodes: Sequence[ZnodeView]) -> View:
-    """Return a node and those below it.
+    """Return a node and its children.
 
     Args:
-        page_request: for the addresses of others: ``?path=`` names a node.
+        page_request: for the URLs of other nodes (``?path=``).
         key: the group.
-        nodes: as ``web.znodes.look_at`` gives them, at least one.
+        nodes: as ``web.znodes.look_at`` returns them, at least one.
     """
     node, below = nodes[0], nodes[1:]
     root = GroupPaths(key.group_id).root
