@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions pure-tests test-busy properties simulate chaos \
-	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror bench-drain drain-kills mutants kafka-python-tests golden generated manual races-native free-threaded arm wheel wheels clean
+	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror bench-drain drain-kills mutants kafka-python-tests golden generated docs sbom manual races-native free-threaded arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -181,6 +181,21 @@ wheel:
 # arguments; a test compares them.
 generated: $(STAMP)
 	$(PY) -m scripts.generate
+
+# The site, of pages and docstrings, into build/site; a warning is an error.
+SITE_PY := build/docs/bin/python
+$(SITE_PY): setup.cfg
+	ZKCONSUMER_PURE=1 scripts/make-venv build/docs
+	ZKCONSUMER_PURE=1 $(SITE_PY) -m pip install --quiet --disable-pip-version-check '.[docs]'
+	touch $@
+
+docs: $(SITE_PY)
+	$(SITE_PY) -m sphinx --fail-on-warning --keep-going --quiet -b html docs build/site
+
+# What an installation with every extra of the product brings along, as CycloneDX:
+# dist/zkconsumer.cdx.json
+sbom:
+	scripts/make-sbom $(or $(PYTHON),python3) dist/zkconsumer.cdx.json
 
 # The manual page, out of the parsers of all commands; a test compares it.
 manual: $(STAMP)
