@@ -45,6 +45,13 @@ class ConsumerConfig:
         ConfigError: names the key, its value and what is allowed; or the key that is not known.
 
     Source: Kafka 0.8.2.2 ``ConsumerConfig``, ``ZKConfig``, ``VerifiableProperties``.
+
+    Example:
+        >>> config = ConsumerConfig(zookeeper_connect="zk1:2181/kafka", group_id="billing")
+        >>> config.auto_offset_reset, config.fetch_message_max_bytes
+        ('largest', 1048576)
+        >>> ConsumerConfig({"zookeeper.connect": "zk1:2181"}, group_id="g").group_id
+        'g'
     """
 
     zookeeper_connect: str

@@ -11,6 +11,10 @@ class ConsumerSettings(TypedDict, total=False):
 
     None counts as not given. A function that passes settings on takes
     ``**settings: Unpack[ConsumerSettings]``.
+
+    Example:
+        >>> settings: ConsumerSettings = {"group_id": "billing", "client_id": "b1"}
+        >>> config = ConsumerConfig(zookeeper_connect="zk1:2181", **settings)
     """
 
     zookeeper_connect: str | None

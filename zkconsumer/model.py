@@ -20,6 +20,11 @@ class TopicPartition(NamedTuple):
 
     ``str`` of it is that of kafka-python's tuple. In an f-string it is short, as messages have it:
     the topic, a dash, the number.
+
+    Example:
+        >>> tp = TopicPartition("clicks", 3)
+        >>> tp.topic, f"{tp}"
+        ('clicks', 'clicks-3')
     """
 
     topic: str
@@ -30,7 +35,12 @@ class TopicPartition(NamedTuple):
 
 
 class TopicPartitionReplica(NamedTuple):
-    """One copy of a partition, and the broker that has it."""
+    """One copy of a partition, and the broker that has it.
+
+    Example:
+        >>> TopicPartitionReplica("clicks", 3, broker_id=1).broker_id
+        1
+    """
 
     topic: str
     partition: int
@@ -39,7 +49,12 @@ class TopicPartitionReplica(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Broker:
-    """A broker and the address at which clients reach it."""
+    """A broker and the address at which clients reach it.
+
+    Example:
+        >>> print(Broker(1, "kafka1", 9092))
+        broker 1 (kafka1:9092)
+    """
 
     id: int
     host: str
@@ -80,6 +95,10 @@ class OffsetAndMetadata(NamedTuple):
     ``leader_epoch`` is that of the record before, -1 where unknown: by it a reader finds out that
     the log was cut back (KIP-320). ZooKeeper, and brokers before 2.1, don't keep it. An offset must
     be there to be committed; kafka-python's tuple has that default.
+
+    Example:
+        >>> OffsetAndMetadata(42)
+        OffsetAndMetadata(offset=42, metadata='', leader_epoch=-1)
     """
 
     offset: int = None  # type: ignore[assignment]
@@ -88,7 +107,12 @@ class OffsetAndMetadata(NamedTuple):
 
 
 class OffsetAndTimestamp(NamedTuple):
-    """Where a search by time ended: a record's offset, its time in ms, its leader's epoch or -1."""
+    """Where a search by time ended: a record's offset, its time in ms, its leader's epoch or -1.
+
+    Example:
+        >>> OffsetAndTimestamp(42, 1_700_000_000_000).offset
+        42
+    """
 
     offset: int
     timestamp: int
@@ -118,6 +142,10 @@ class ConsumerGroupMetadata(NamedTuple):
         member_id: empty before the first join.
         group_instance_id: of a static member.
         state: one of ``MemberState``.
+
+    Example:
+        >>> ConsumerGroupMetadata("billing").state
+        '<unjoined>'
     """
 
     group_id: str | None = None
@@ -177,7 +205,12 @@ class RecordFields(NamedTuple):
 
 
 class TimestampType(IntEnum):
-    """Who set a record's timestamp (KIP-32); magic 0 has none."""
+    """Who set a record's timestamp (KIP-32); magic 0 has none.
+
+    Example:
+        >>> TimestampType(1).name
+        'LOG_APPEND_TIME'
+    """
 
     NONE = -1
     CREATE_TIME = 0
@@ -203,6 +236,10 @@ class ConsumerThreadId:
     """One stream of one member. Sorts *as text*, so thread 10 comes before thread 2.
 
     Both assignors of the original depend on that order (Kafka 0.8.2.2 ``ConsumerThreadId``).
+
+    Example:
+        >>> sorted(map(str, [ConsumerThreadId("c", 10), ConsumerThreadId("c", 2)]))
+        ['c-10', 'c-2']
     """
 
     consumer_id: str

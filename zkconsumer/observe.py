@@ -19,7 +19,12 @@ log = logging.getLogger(__name__)
 
 
 class MemberName(NamedTuple):
-    """Whom an event is about: one member of one group."""
+    """Whom an event is about: one member of one group.
+
+    Example:
+        >>> MemberName("billing", "billing_host-1-abc").group_id
+        'billing'
+    """
 
     group_id: str
     consumer_id: str
@@ -276,12 +281,24 @@ Event = (
 
 
 class Observer(Protocol):
-    """Hears everything that a connector does."""
+    """Hears everything that a connector does.
+
+    Example:
+        >>> class Counting:
+        ...     events = 0
+        ...     def observe(self, member, event):
+        ...         self.events += 1
+        >>> counting: Observer = Counting()
+    """
 
     def observe(self, member: MemberName, event: Event) -> None:
         """Take note, quickly: the thread that calls has work to do. Thread: any.
 
         It must not call the connector. What it raises is logged and otherwise ignored.
+
+        Args:
+            member: whom the event is about.
+            event: one of the classes of this module.
         """
         ...
 

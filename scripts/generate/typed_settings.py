@@ -26,6 +26,10 @@ class ConsumerSettings(TypedDict, total=False):
 
     None counts as not given. A function that passes settings on takes
     ``**settings: Unpack[ConsumerSettings]``.
+
+    Example:
+        >>> settings: ConsumerSettings = {"group_id": "billing", "client_id": "b1"}
+        >>> config = ConsumerConfig(zookeeper_connect="zk1:2181", **settings)
     """
 '''
 
@@ -48,6 +52,10 @@ class KafkaConsumerSettings(TypedDict, total=False):
 
     None counts as not given. A function that passes settings on takes
     ``**settings: Unpack[KafkaConsumerSettings]``.
+
+    Example:
+        >>> settings: KafkaConsumerSettings = {"group_id": "billing", "client_id": "b1"}
+        >>> consumer = KafkaConsumer("clicks", **settings)  # doctest: +SKIP
     """
 '''
 

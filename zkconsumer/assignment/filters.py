@@ -60,19 +60,49 @@ class _Filter:
 
 @dataclass(frozen=True, slots=True)
 class Whitelist(_Filter):
-    """Includes the topics whose whole name matches a Java regular expression."""
+    """Includes the topics whose whole name matches a Java regular expression.
+
+    Example:
+        >>> Whitelist("web.*,sales").allows("weblog", exclude_internal=True)
+        True
+    """
 
     def allows(self, topic: str, *, exclude_internal: bool) -> bool:
-        """Return whether the topic is to be read."""
+        """Return whether the topic is to be read.
+
+        Args:
+            topic: its name.
+            exclude_internal: whether the cluster's own topics are never let through.
+
+        Returns:
+            True where it is to be read.
+
+        Thread: any.
+        """
         return self._matches(topic) and not (exclude_internal and topic in INTERNAL_TOPICS)
 
 
 @dataclass(frozen=True, slots=True)
 class Blacklist(_Filter):
-    """Includes the topics whose whole name does not match a Java regular expression."""
+    """Includes the topics whose whole name does not match a Java regular expression.
+
+    Example:
+        >>> Blacklist("test-.*").allows("weblog", exclude_internal=True)
+        True
+    """
 
     def allows(self, topic: str, *, exclude_internal: bool) -> bool:
-        """Return whether the topic is to be read."""
+        """Return whether the topic is to be read.
+
+        Args:
+            topic: its name.
+            exclude_internal: whether the cluster's own topics are never let through.
+
+        Returns:
+            True where it is to be read.
+
+        Thread: any.
+        """
         return not self._matches(topic) and not (exclude_internal and topic in INTERNAL_TOPICS)
 
 

@@ -70,6 +70,13 @@ class ZookeeperConsumerConnector:
             used.
         RegistryError: ZooKeeper can't be reached within ``zookeeper.connection.timeout.ms``, its
             chroot does not exist, or it holds no cluster while another one does.
+
+    Example:
+        >>> config = ConsumerConfig(zookeeper_connect="zk1:2181/kafka", group_id="billing")
+        >>> with ZookeeperConsumerConnector(config) as connector:  # doctest: +SKIP
+        ...     [stream] = connector.create_message_streams({"clicks": 1})["clicks"]
+        ...     for message in stream:
+        ...         print(message.partition, message.offset, message.value)
     """
 
     _subscription = ""
@@ -145,8 +152,12 @@ class ZookeeperConsumerConnector:
         Raises:
             MessageStreamsExist: the streams of this connector were created before.
             ConfigError: an illegal topic name or number of streams.
-            RebalanceFailed: the member got no partitions within ``rebalance.max.retries`` tries,
-                and has left the group again.
+            RebalanceFailed: no share was got within ``rebalance.max.retries`` tries; the member
+                has left the group again.
+            ConsumerClosed: the connector was shut down.
+            ConsumerForked: this is a child of the connector's process.
+
+        Thread: any, once.
         """
         check_topic_counts(topic_counts)
         self._claim_creation()
@@ -206,7 +217,16 @@ class ZookeeperConsumerConnector:
             value_decoder: see ``create_message_streams``.
 
         Returns:
-            The streams. Raises as ``create_message_streams``.
+            The streams; iterate each in a thread of its own.
+
+        Raises:
+            MessageStreamsExist: the streams of this connector were created before.
+            ConfigError: this is no filter, or no number of streams.
+            RebalanceFailed: as ``create_message_streams``.
+            ConsumerClosed: the connector was shut down.
+            ConsumerForked: this is a child of the connector's process.
+
+        Thread: any, once.
         """
         check_filter(topic_filter)
         check_stream_count(num_streams, f"filter {topic_filter.pattern}")
@@ -220,9 +240,15 @@ class ZookeeperConsumerConnector:
     def set_consumer_rebalance_listener(self, listener: ReleaseListener | None) -> None:
         """Set the listener that is called in every rebalance, from the first on.
 
+        Args:
+            listener: see ``ReleaseListener``; None: nobody.
+
         Raises:
             MessageStreamsExist: the streams of this connector were created before.
             ConsumerClosed: the connector was shut down.
+            ConsumerForked: this is a child of the connector's process.
+
+        Thread: any, before the streams are created.
         """
         self._check_fresh()
         self._parts.listener.listener = listener
@@ -267,12 +293,31 @@ class ZookeeperConsumerConnector:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         retry_on_failure: bool = True,  # noqa: FBT001, FBT002 - the original's signature
     ) -> int:
-        """Run ``commit_offsets`` in an executor; the event loop goes on meanwhile."""
+        """Run ``commit_offsets`` in an executor; the event loop goes on meanwhile.
+
+        Args:
+            offsets: see ``commit_offsets``.
+            retry_on_failure: see ``commit_offsets``.
+
+        Returns:
+            How many partitions were written.
+
+        Raises:
+            ZkConsumerError: as ``commit_offsets``.
+
+        Thread: any event loop's.
+        """
         commit = partial(self.commit_offsets, offsets, retry_on_failure)
         return await asyncio.get_running_loop().run_in_executor(None, commit)
 
     async def shutdown_async(self) -> None:
-        """Run ``shutdown`` in an executor; the event loop goes on meanwhile."""
+        """Run ``shutdown`` in an executor; the event loop goes on meanwhile.
+
+        Raises:
+            ConsumerForked: this is a child of the connector's process.
+
+        Thread: any event loop's.
+        """
         await asyncio.get_running_loop().run_in_executor(None, self.shutdown)
 
     def shutdown(self) -> None:
@@ -284,6 +329,8 @@ class ZookeeperConsumerConnector:
 
         Raises:
             ConsumerForked: this is a child of the connector's process.
+
+        Thread: any, and any signal handler.
         """
         self._parts.fork_guard.check()
         timeout_ms = self.config.shutdown_timeout_ms
@@ -325,8 +372,13 @@ class ZookeeperConsumerConnector:
     def numbers(self) -> ConnectorNumbers:
         """Return all measurements as values, the original's and ours; works after the shutdown.
 
+        Returns:
+            Numbers of one moment; times in ms.
+
         Raises:
             ConsumerForked: this is a child of the connector's process.
+
+        Thread: any.
         """
         self._parts.fork_guard.check()
         return self._parts.measuring.read()

@@ -60,6 +60,13 @@ class ConsumerRebalanceListener:
     (see ``ReleaseListener``).
 
     Source: Kafka ``ConsumerRebalanceListener`` (KIP-429), and that of ``kafka.javaapi.consumer``.
+
+    Example:
+        >>> class Saving(ConsumerRebalanceListener):
+        ...     def on_partitions_revoked(self, revoked):
+        ...         print("give up", sorted(revoked))
+        >>> Saving().on_partitions_lost([TopicPartition("t", 0)])
+        give up [TopicPartition(topic='t', partition=0)]
     """
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
@@ -89,14 +96,27 @@ class ConsumerRebalanceListener:
         self.on_partitions_revoked(lost)
 
     def before_releasing_partitions(self, ownership: Mapping[str, frozenset[int]]) -> None:
-        """See ``ReleaseListener``."""
+        """See ``ReleaseListener``.
+
+        Args:
+            ownership: the partitions to be released, by topic.
+
+        Thread: the connector's own.
+        """
 
     def before_starting_fetchers(
         self,
         consumer_id: str,
         global_assignment: Mapping[str, Mapping[int, ConsumerThreadId]],
     ) -> None:
-        """See ``ReleaseListener``."""
+        """See ``ReleaseListener``.
+
+        Args:
+            consumer_id: this member.
+            global_assignment: who reads what in the whole group, by topic and partition.
+
+        Thread: the connector's own.
+        """
 
 
 class ListenerCalls:

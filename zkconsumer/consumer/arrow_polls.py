@@ -37,7 +37,12 @@ class ArrowPolls(Iteration):
             records of a partition are adjacent, in the order of their offsets. No rows after the
             time-out. Deserialisers are not called.
 
-        Raises as ``poll``; and ImportError without pyarrow (``pip install zkconsumer[arrow]``).
+        Raises:
+            ImportError: there is no pyarrow (``pip install zkconsumer[arrow]``).
+            ConfigError: there is no such column.
+            ZkConsumerError: as ``poll``.
+
+        Thread: one at a time, as for a poll.
         """
         # An extra: pyarrow need not be installed for anything else.
         from zkconsumer.streams import polled_batches  # noqa: PLC0415

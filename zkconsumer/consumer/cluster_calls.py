@@ -34,12 +34,23 @@ class ClusterCalls:
     ) -> dict[TopicPartition, int]:
         """Return the first offset that each log still has.
 
+        Args:
+            partitions: of any topics, assigned or not.
+            timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
+
+        Returns:
+            An offset for each partition that was given.
+
         Raises:
             TransportError: no broker responded in time.
             BrokerError: a broker refused.
             BrokerTimedOut: the time was over after a retriable error, such as that the partition
                 does not exist.
             TopicAuthorizationFailed: we may not read that topic.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll.
         """
         found = self._request(dict.fromkeys(partitions_of(partitions), int(EARLIEST)), timeout_ms)
         return {tp: offset.offset for tp, offset in found.items()}
@@ -50,7 +61,18 @@ class ClusterCalls:
     ) -> dict[TopicPartition, int]:
         """Return the offset after each log's last record that the isolation level lets us read.
 
-        Raises as ``beginning_offsets``.
+        Args:
+            partitions: of any topics, assigned or not.
+            timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
+
+        Returns:
+            An offset for each partition that was given: the high watermark, or the last stable
+            offset with ``read_committed``.
+
+        Raises:
+            ZkConsumerError: as ``beginning_offsets``.
+
+        Thread: one at a time, as for a poll.
         """
         found = self._request(dict.fromkeys(partitions_of(partitions), int(LATEST)), timeout_ms)
         return {tp: offset.offset for tp, offset in found.items()}
@@ -71,6 +93,8 @@ class ClusterCalls:
         Raises:
             UnsupportedVersion: the brokers are older than 0.10.1.
             ZkConsumerError: as ``beginning_offsets``.
+
+        Thread: one at a time, as for a poll.
         """
         if not isinstance(timestamps, Mapping):
             raise IllegalArgumentError(
@@ -97,8 +121,18 @@ class ClusterCalls:
 
         Without internal topics, unless ``exclude_internal_topics`` is off.
 
+        Args:
+            timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
+
+        Returns:
+            Their names.
+
         Raises:
-            TransportError: no broker responded in time.
+            TransportError: no broker answered in time.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll.
         """
         parts = self._parts
         with parts.one_caller:
@@ -113,8 +147,19 @@ class ClusterCalls:
     def partitions_for_topic(self, topic: str, timeout_ms: float | None = None) -> set[int]:
         """Return a topic's partition numbers; empty if there is no such topic.
 
+        Args:
+            topic: its name.
+            timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
+
+        Returns:
+            Numbers from 0 on.
+
         Raises:
-            TransportError: no broker responded in time.
+            TransportError: no broker answered in time.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll.
         """
         parts = self._parts
         with parts.one_caller:
@@ -140,7 +185,11 @@ class ClusterCalls:
             refresh: request metadata even if there is some.
 
         Raises:
-            TransportError: no broker responded in time.
+            TransportError: no broker answered in time.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll.
         """
         parts = self._parts
         with parts.one_caller:
@@ -151,7 +200,13 @@ class ClusterCalls:
 
     @public_call
     def bootstrap_connected(self) -> bool:
-        """Return whether a broker responded, and the last request for metadata succeeded."""
+        """Return whether a broker responded, and the last request for metadata succeeded.
+
+        Returns:
+            True also while no connection is open: they are opened when they are needed.
+
+        Thread: any, also while another one polls.
+        """
         metadata = self._parts.metadata
         return metadata.failure is None and (self._has_result or bool(metadata.view.brokers))
 

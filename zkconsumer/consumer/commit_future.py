@@ -28,8 +28,8 @@ class CommitFuture:
         exception: the error; None before the end, and after success.
 
     Example:
-        >>> future = consumer.commit_async()
-        >>> future.add_errback(lambda error: print("not committed:", error))
+        >>> future = consumer.commit_async()  # doctest: +SKIP
+        >>> future.add_errback(lambda error: print("not committed:", error))  # doctest: +SKIP
     """
 
     def __init__(self, look: Callable[[], object]) -> None:

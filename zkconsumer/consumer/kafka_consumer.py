@@ -66,6 +66,7 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
 
     Example:
         >>> with KafkaConsumer("clicks", bootstrap_servers="kafka1:9092", group_id="g") as consumer:
+        ...     # doctest: +SKIP
         ...     for record in consumer:
         ...         print(record.offset, record.value)
     """
@@ -130,6 +131,10 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         Raises:
             ConfigError: neither topics nor a pattern, or invalid ones.
             IllegalState: both, or partitions are assigned already.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll.
         """
         with self._parts.one_caller:
             self._parts.session.subscribe(topics, pattern, listener)
@@ -140,8 +145,16 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
 
         Partitions that were read before keep their positions. None at all: ``unsubscribe``.
 
+        Args:
+            partitions: all that are to be read; they may be of topics that don't exist yet.
+
         Raises:
             IllegalState: topics are subscribed.
+            ConfigError: one of them is no partition.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll.
         """
         # kafka-python accepts None, too.
         chosen = partitions_of(partitions or ())
@@ -156,6 +169,13 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         """Read nothing any more: leave the group, or drop what was assigned.
 
         What was handed out is committed before, with ``enable_auto_commit``.
+
+        Raises:
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+            Exception: what the listener raised; nothing is read any more all the same.
+
+        Thread: one at a time, as for a poll.
         """
         with self._parts.one_caller:
             self._parts.session.unsubscribe(self.config.default_api_timeout_ms)
@@ -168,6 +188,10 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
 
         Raises:
             IllegalState: no topics are subscribed.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll.
         """
         with self._parts.one_caller:
             if not self._parts.session.subscription.is_group_managed:
@@ -180,7 +204,14 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
     def assignment(self) -> set[TopicPartition]:
         """Return the partitions that are read: chosen, or assigned by the last rebalance.
 
-        Thread: any, even while another one polls.
+        Returns:
+            A set of one's own.
+
+        Raises:
+            ConsumerClosed: another thread is closing the consumer.
+            ConsumerForked: this is a forked child.
+
+        Thread: any, also while another one polls.
         """
         self._parts.one_caller.check_access()
         return set(self._parts.session.assignment())
@@ -189,7 +220,14 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
     def subscription(self) -> set[str] | None:
         """Return the topics subscribed, or matching the pattern so far; None if there are none.
 
-        Thread: any, even while another one polls.
+        Returns:
+            The names, in a set of one's own.
+
+        Raises:
+            ConsumerClosed: another thread is closing the consumer.
+            ConsumerForked: this is a forked child.
+
+        Thread: any, also while another one polls.
         """
         self._parts.one_caller.check_access()
         subscription = self._parts.session.subscription
@@ -226,8 +264,11 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
             PartitionFailed, MessageTooLarge: the next record of a partition can't be read. Others
                 go on; a ``seek`` skips it.
             GroupFailed: the group refuses us.
-            AuthenticationFailed, TopicAuthorizationFailed, UnsupportedVersion: brokers refuse us.
-            Exception: what the listener raised; the rebalance is complete all the same.
+            AuthenticationFailed, TopicAuthorizationFailed, UnsupportedVersion: brokers do.
+            Exception: what the listener raised; the rebalance is through all the same.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time; no listener and no callback.
         """
         parts = self._parts
         session = parts.session
@@ -249,7 +290,10 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         return deliver(parts, run, dict)
 
     def wakeup(self) -> None:
-        """End the poll under way, or the next, with ``Woken``. Thread: any, and signal handlers."""
+        """End the poll under way, or the next, with ``Woken``. Thread: any, and signal handlers.
+
+        Thread: any, and any signal handler.
+        """
         self._parts.wakeup.wake()
 
     @overload
@@ -263,10 +307,18 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
     ) -> dict[str, dict[str, float]] | dict[MetricName, Metric]:
         """Return numbers by group and name, with the names of kafka-python and Java; see the docs.
 
-        Thread: any, even while another one polls.
-
         Args:
-            raw: whether to return one map, by names that include the group.
+            raw: whether to give all of them in one map, by names that say their group, too.
+
+        Returns:
+            Numbers; times in ms, rates per second. Empty after ``close``; None where
+            ``metrics_enabled`` is off.
+
+        Raises:
+            ConsumerClosed: another thread is closing the consumer.
+            ConsumerForked: this is a forked child.
+
+        Thread: any, also while another one polls.
         """
         if not self.config.metrics_enabled:
             return None  # type: ignore[return-value]  # kafka-python's answer to who wants none
@@ -309,6 +361,8 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
             RequestTimedOut: another thread's call did not end in time; it will close at its end.
             ConsumerForked: this is a forked child.
             Exception: what the listener raised; the consumer is closed all the same.
+
+        Thread: any, and any signal handler.
         """
         limit_ms = timeout_of(timeout_ms, self.config.default_api_timeout_ms)
         close(self._parts, limit_ms, commit=autocommit)

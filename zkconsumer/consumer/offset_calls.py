@@ -53,6 +53,10 @@ class OffsetCalls:
             OffsetCommitFailed: some were not committed, or the outcome is unknown; names them.
             GroupFailed: the group refuses our commits.
             IllegalState: there is no ``group_id``.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll; a listener or a callback may call it.
         """
         parts = self._parts
         with parts.one_caller:
@@ -80,6 +84,10 @@ class OffsetCalls:
 
         Raises:
             IllegalState: there is no ``group_id``.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll; a listener or a callback may call it.
         """
         parts = self._parts
         with parts.one_caller:
@@ -135,9 +143,16 @@ class OffsetCalls:
             metadata: whether to return an ``OffsetAndMetadata``, not the offset alone.
             timeout_ms: None: ``default_api_timeout_ms``.
 
+        Returns:
+            The next offset to read; an ``OffsetAndMetadata`` with ``metadata``; None: nothing.
+
         Raises:
             RequestTimedOut: no response came in time.
             IllegalState: there is no ``group_id``.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll; a listener or a callback may call it.
         """
         found = self._committed(partition, timeout_ms)
         return found if found is None or metadata else found.offset
@@ -152,8 +167,6 @@ class OffsetCalls:
     def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int | None:
         """Return the offset of the next record to hand out; wait if it is not known yet.
 
-        Thread: any, even while another one polls, whose polls then find it out.
-
         Args:
             partition: an assigned partition.
             timeout_ms: how long to wait; None: ``default_api_timeout_ms``.
@@ -166,6 +179,10 @@ class OffsetCalls:
             NoOffsetForPartition: nothing is committed, and ``auto_offset_reset`` is none.
             RequestTimedOut: no time-out was given, and it is not known within the default.
             ConsumerClosed: the consumer was closed, before or meanwhile.
+            ConsumerForked: this is a forked child.
+
+        Thread: any, also while another one polls; where it isn't known yet, that one's polls find
+            it out.
         """
         return self._position(partition, timeout_ms)
 
@@ -209,10 +226,18 @@ class OffsetCalls:
     def highwater(self, partition: TopicPartition) -> int | None:
         """Return the high watermark of the last fetch, or None before it.
 
-        Thread: any, even while another one polls.
+        Args:
+            partition: an assigned one.
+
+        Returns:
+            An offset.
 
         Raises:
             IllegalState: the partition is not assigned.
+            ConsumerClosed: another thread is closing the consumer.
+            ConsumerForked: this is a forked child.
+
+        Thread: any, also while another one polls.
         """
         self._parts.one_caller.check_access()
         return self._parts.engine.high_watermark(self._assigned(partition))
@@ -228,6 +253,11 @@ class OffsetCalls:
 
         Raises:
             IllegalState: the partition is not assigned.
+            ConfigError: no such offset can be.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll; a listener or a callback may call it.
         """
         with self._parts.one_caller:
             tp = self._assigned(partition)
@@ -241,8 +271,15 @@ class OffsetCalls:
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
         """Read on from the first offset of each log; of all assigned partitions if none is given.
 
+        Args:
+            *partitions: assigned ones; none given: all that are assigned.
+
         Raises:
             IllegalState: a partition is not assigned, or none is.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll; a listener or a callback may call it.
         """
         self._reset(partitions, EARLIEST)
 
@@ -250,8 +287,17 @@ class OffsetCalls:
     def group_metadata(self) -> ConsumerGroupMetadata:
         """Return our present identity in the group. Thread: any, even while another one polls.
 
-        A transactional producer sends it with the offsets that it commits for us, and the
-        coordinator refuses them if the partitions have other owners by then (KIP-447).
+        A transactional producer hands it on with the offsets that it commits for us, and the
+        coordinator refuses them if others have our partitions by then (KIP-447).
+
+        Returns:
+            Ids and the generation of one moment; a member of none has generation -1.
+
+        Raises:
+            ConsumerClosed: another thread is closing the consumer.
+            ConsumerForked: this is a forked child.
+
+        Thread: any, also while another one polls.
         """
         self._parts.one_caller.check_access()
         config, membership = self._parts.config, self._parts.session.membership
@@ -271,7 +317,17 @@ class OffsetCalls:
     def seek_to_end(self, *partitions: TopicPartition) -> None:
         """Read on with future records only; see ``seek_to_beginning``.
 
-        With ``read_committed``, from the last stable offset.
+        With ``read_committed`` that is behind the last record that no open transaction precedes.
+
+        Args:
+            *partitions: assigned ones; none given: all that are assigned.
+
+        Raises:
+            IllegalState: a partition is not assigned, or none is.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll; a listener or a callback may call it.
         """
         self._reset(partitions, LATEST)
 
@@ -282,11 +338,16 @@ class OffsetCalls:
         A rebalance that revokes a partition ends its pause, even if it is assigned again at once,
         as in all but cooperative ones: pause it again in ``on_partitions_assigned``.
 
-        Any thread may call it; a poll under way in another thread may still hand out what it had
-        taken before.
+        Args:
+            *partitions: assigned ones.
 
         Raises:
             IllegalState: a partition is not assigned.
+            ConsumerClosed: another thread is closing the consumer.
+            ConsumerForked: this is a forked child.
+
+        Thread: any; a poll that is under way in another one may still hand out what it had taken
+            when this began.
         """
         self._parts.one_caller.check_access()
         self._parts.session.pause([self._assigned(partition) for partition in partitions])
@@ -295,15 +356,32 @@ class OffsetCalls:
     def resume(self, *partitions: TopicPartition) -> None:
         """Undo ``pause``. Thread: any, even while another one polls.
 
+        Args:
+            *partitions: assigned ones.
+
         Raises:
             IllegalState: a partition is not assigned.
+            ConsumerClosed: another thread is closing the consumer.
+            ConsumerForked: this is a forked child.
+
+        Thread: any, also while another one polls.
         """
         self._parts.one_caller.check_access()
         self._parts.session.resume([self._assigned(partition) for partition in partitions])
 
     @public_call
     def paused(self) -> set[TopicPartition]:
-        """Return the paused partitions. Thread: any, even while another one polls."""
+        """Return the paused partitions. Thread: any, even while another one polls.
+
+        Returns:
+            A set of one's own.
+
+        Raises:
+            ConsumerClosed: another thread is closing the consumer.
+            ConsumerForked: this is a forked child.
+
+        Thread: any, also while another one polls.
+        """
         self._parts.one_caller.check_access()
         return set(self._parts.engine.paused())
 

@@ -23,7 +23,7 @@ class KafkaError(RuntimeError):
         invalid_metadata: whether that takes new metadata.
 
     Example:
-        >>> try:
+        >>> try:  # doctest: +SKIP
         ...     records = consumer.poll(timeout_ms=1000)
         ... except KafkaError as error:
         ...     log.warning("no records: %s", error)

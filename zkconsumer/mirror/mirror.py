@@ -115,14 +115,15 @@ class Mirror:
     ) -> MirrorProgress:
         """Mirror.
         Run the mirror until it ends.
-                Args:
+
+        Args:
                     on_progress: called with the progress at intervals.
                     every_ms: the interval.
 
-                Returns:
+        Returns:
                     The final progress.
 
-                Raises:
+        Raises:
                     ConfigError: it would read what it writes.
                     MirrorError: the target refuses a message, a thread does not end, or the offsets file
                         can't be written. Acknowledged offsets are committed.

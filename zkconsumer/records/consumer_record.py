@@ -85,8 +85,12 @@ class ConsumerRecord(metaclass=ABCMeta):
     tuples. Two records are equal if their bytes in the log are, whatever their deserializers
     return; a record equals a tuple if the fields do.
 
-    A pickled record holds its deserialized key and value, and needs no deserializer when it is
-    unpickled.
+    A pickled record brings its key and value along as they are made, and needs no deserialiser
+    where it is unpickled.
+
+    Example:
+        >>> for record in consumer:  # doctest: +SKIP
+        ...     print(record.topic, record.partition, record.offset, record.key, record.value)
     """
 
     __slots__ = ("_headers", "_leader_epoch", "_origin", "_row")
@@ -131,11 +135,23 @@ class ConsumerRecord(metaclass=ABCMeta):
         return iter(self[:])
 
     def index(self, value: object, *bounds: int) -> int:
-        """Return the index of a value; raise ValueError if it is absent."""
+        """Return the index of a value; raise ValueError if it is absent.
+
+        Args:
+            value: what to look for among the fields.
+            *bounds: where to begin and to end, as of ``tuple.index``.
+
+        Raises:
+            ValueError: no field has it.
+        """
         return tuple(self).index(value, *bounds)
 
     def count(self, value: object) -> int:
-        """Return the number of fields with that value."""
+        """Return the number of fields with that value.
+
+        Args:
+            value: what to look for.
+        """
         return tuple(self).count(value)
 
     @property

@@ -34,7 +34,12 @@ _KEY = struct.Struct(">hh")
 
 
 class IsolationLevel(IntEnum):
-    """The isolation level of a Fetch or ListOffsets request."""
+    """The isolation level of a Fetch or ListOffsets request.
+
+    Example:
+        >>> IsolationLevel.READ_COMMITTED.name
+        'READ_COMMITTED'
+    """
 
     READ_UNCOMMITTED = READ_UNCOMMITTED
     READ_COMMITTED = READ_COMMITTED

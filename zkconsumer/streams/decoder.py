@@ -6,7 +6,11 @@ class StringDecoder:
 
     Args:
         encoding: the charset; ``serializer.encoding`` of the configuration, UTF-8 by default.
-        errors: what to do with invalid bytes, as in ``bytes.decode``.
+        errors: what to do with bytes that are not such text, as in ``bytes.decode``.
+
+    Example:
+        >>> StringDecoder("latin-1")(b"abc")
+        'abc'
     """
 
     __slots__ = ("_encoding", "_errors")

@@ -36,12 +36,18 @@ class Origin(Generic[K, V]):
 
 
 class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
-    """A message with its position in the log (Kafka ``MessageAndMetadata``).
+    r"""A message with its position in the log (Kafka ``MessageAndMetadata``).
 
     ``key`` and ``value`` are decoded on access, as in the original since 0.8.1: a decoder that
     raises does so at that access, and the stream goes on undisturbed.
 
-    Messages of the native core are instances, too.
+    What the native core makes is one of these too, by ``isinstance``.
+
+    Example:
+        >>> record = Record(offset=42, key=None, value=b"caf\xc3\xa9")
+        >>> message = MessageAndMetadata(TopicPartition("t", 0), record, None, bytes.decode)
+        >>> message.offset, message.key, message.raw_value
+        (42, None, b'caf\xc3\xa9')
     """
 
     __slots__ = ("_origin", "_record")

@@ -54,6 +54,12 @@ class KafkaStream(Generic[K, V]):
 
     Raises:
         ConfigError: ``at_most_once`` without ``commit_ahead``.
+
+    Example:
+        >>> for message in stream:  # doctest: +SKIP
+        ...     print(message.offset, message.value)
+        >>> for batch in stream.batches(max_records=1000):  # doctest: +SKIP
+        ...     print(len(batch))
     """
 
     def __init__(  # noqa: PLR0913 - one optional part a line, all by name
@@ -132,8 +138,13 @@ class KafkaStream(Generic[K, V]):
             max_bytes: the memory of chunks at which a list is full. What the caller has no longer
                 counts against ``queued.max.bytes``.
 
+        Returns:
+            An iterator without an end of its own: it ends with the connector.
+
         Raises:
             ValueError: an argument is out of range.
+
+        Thread: one at a time iterates a stream, in whichever way.
         """
         return Batches(
             self._reader,
@@ -170,8 +181,10 @@ class KafkaStream(Generic[K, V]):
             stream itself (``__arrow_c_stream__``).
 
         Raises:
-            ValueError: an argument is out of range, or a column does not exist.
-            ImportError: pyarrow is not installed.
+            ValueError: an argument is out of range, or there is no such column.
+            ImportError: there is no pyarrow.
+
+        Thread: one at a time iterates a stream, in whichever way.
         """
         # A large import that few callers need.
         from zkconsumer.streams.arrow import ArrowBatches  # noqa: PLC0415

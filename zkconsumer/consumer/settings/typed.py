@@ -17,6 +17,10 @@ class KafkaConsumerSettings(TypedDict, total=False):
 
     None counts as not given. A function that passes settings on takes
     ``**settings: Unpack[KafkaConsumerSettings]``.
+
+    Example:
+        >>> settings: KafkaConsumerSettings = {"group_id": "billing", "client_id": "b1"}
+        >>> consumer = KafkaConsumer("clicks", **settings)  # doctest: +SKIP
     """
 
     bootstrap_servers: str | Sequence[str] | None
