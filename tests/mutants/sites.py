@@ -197,11 +197,11 @@ class Module:
 
 def _difference(old: str, new: str) -> tuple[str, str]:
     """The lines that differ: a change lies in one place."""
-    before, after = old.splitlines(), new.splitlines()
-    first = _shared(before, after)
-    before, after = before[first:], after[first:]
-    last = _shared(before[::-1], after[::-1])
-    sides = (one[: len(one) - last] for one in (before, after))
+    old_lines, new_lines = old.splitlines(), new.splitlines()
+    first = _shared(old_lines, new_lines)
+    old_lines, new_lines = old_lines[first:], new_lines[first:]
+    last = _shared(old_lines[::-1], new_lines[::-1])
+    sides = (lines[: len(lines) - last] for lines in (old_lines, new_lines))
     before, after = (" ".join(line.strip() for line in side) for side in sides)
     return before, after
 
