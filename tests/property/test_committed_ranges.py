@@ -18,15 +18,18 @@ from zkconsumer.net.in_flight import InFlight, Received
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import IsolationLevel, Marker
 from zkconsumer.wire.messages.fetch import (
+    LAST_BY_NAME,
     FetchedPartition,
     FetchedTopic,
     FetchRequest,
     FetchResponse,
 )
+from zkconsumer.wire.messages.metadata import NO_TOPIC_ID
 
 CODECS = [Codec.NONE, Codec.GZIP, Codec.LZ4]
 TIMEOUT_MS = 1_000
 LEADER = Broker(0, "leader", 9092)
+TOPIC_ID = bytes(range(16))
 
 
 @st.composite
@@ -49,23 +52,24 @@ def logs(draw: st.DrawFn) -> ModelLog:
 
 
 class LogConnection:
-    """A leader that answers from a log, in the newest version that names topics by their names."""
+    """A leader that answers from a log, to requests that name its topic by its name or its id."""
 
-    def __init__(self, log: ModelLog, *, committed: bool) -> None:
+    def __init__(self, log: ModelLog, version: int, *, committed: bool) -> None:
+        self.version = version
         self.broker = LEADER
         self.is_idle = True
         self._log = log
         self._committed = committed
 
     def version_of(self, *_: object, **__: object) -> int:
-        return 12
+        return self.version
 
     def close(self) -> None:
         self.is_idle = False
 
     def begin(self, request: FetchRequest, **_: object) -> InFlight[FetchResponse]:
         self.is_idle = False
-        return InFlight(request, 12, 1)
+        return InFlight(request, self.version, 1)
 
     def receive(self, *_: object, **__: object) -> Received:
         return Received.ALL
@@ -74,7 +78,9 @@ class LogConnection:
         self.is_idle = True
         request = in_flight.request
         assert isinstance(request, FetchRequest)
-        (wanted,) = request.topics[0].partitions
+        (topic,) = request.topics
+        (wanted,) = topic.partitions
+        assert topic.topic_id == (TOPIC_ID if self.version > LAST_BY_NAME else NO_TOPIC_ID)
         data = self._log.read(wanted, 12, 1 << 20, committed=self._committed)
         aborted = self._log.aborted_in(wanted.fetch_offset, data)
         part = FetchedPartition(
@@ -85,7 +91,11 @@ class LogConnection:
             aborted_transactions=aborted if self._committed else None,
             records=memoryview(bytearray(data)),
         )
-        return FetchResponse(topics=(FetchedTopic(topic=TP.topic, partitions=(part,)),))
+        if self.version > LAST_BY_NAME:
+            answered = FetchedTopic(topic="", topic_id=TOPIC_ID, partitions=(part,))
+        else:
+            answered = FetchedTopic(topic=TP.topic, partitions=(part,))
+        return FetchResponse(topics=(answered,))
 
 
 @dataclass(slots=True)
@@ -106,13 +116,18 @@ class LogClient:
 
     def view(self, *_: object, **__: object) -> ClusterView:
         return ClusterView(
-            brokers={LEADER.id: LEADER}, leaders={TP: LEADER}, leaderless={}, errors={}
+            brokers={LEADER.id: LEADER},
+            leaders={TP: LEADER},
+            leaderless={},
+            errors={},
+            topic_ids={TP.topic: TOPIC_ID},
         )
 
 
 @settings(deadline=None, max_examples=300)
 @given(
     logs(),
+    st.sampled_from([LAST_BY_NAME, LAST_BY_NAME + 1]),
     st.sampled_from(IsolationLevel),
     st.one_of(st.integers(1, 600), st.just(1 << 16)),
     st.sampled_from([1, 100, 1 << 20]),
@@ -120,6 +135,7 @@ class LogClient:
 )
 def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
     log: ModelLog,
+    version: int,
     isolation: IsolationLevel,
     fetch_bytes: int,
     part_bytes: int,
@@ -136,7 +152,7 @@ def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
         isolation=isolation,
     )
     clock = ManualClock()
-    client = LogClient(LogConnection(log, committed=committed))
+    client = LogClient(LogConnection(log, version, committed=committed))
     reader = RangeReader(cast("Any", client), settings=wanted, clock=clock, pause=clock.advance)
     parts = list(reader.read(range_(start, stop)))
     lost = [one for one in parts if isinstance(one, LostRange)]
