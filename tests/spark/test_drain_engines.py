@@ -19,6 +19,7 @@ from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.proving.proof import DrainProof, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
+from zkconsumer.errors import ConfigError
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 
@@ -81,3 +82,26 @@ def test_a_drain_goes_on_with_the_other_engine(
     for proof in proofs:
         assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     assert proofs[0].partitions == proofs[1].partitions
+
+
+def test_an_iceberg_table_is_the_local_engines_and_proven_by_both(
+    spark: SparkSession, cluster: Sandbox, tmp_path: Path
+) -> None:
+    """On Spark it is refused in a sentence; its files are read there as others are."""
+    topic = Topic(cluster, 2, prefix="engines")
+    topic.write(20, codec=Codec.GZIP)
+    topic.close()
+    settings = DrainSettings(
+        path=str(tmp_path / "lake"),
+        zookeeper=cluster.zookeeper_connect,
+        topics=(topic.name,),
+        format="iceberg",
+    )
+    with pytest.raises(ConfigError, match="--format iceberg is for --engine local"):
+        drain(spark, settings)
+    assert not (tmp_path / "lake").exists()
+    assert drain_locally(settings).finished
+    where = {"zookeeper.connect": cluster.zookeeper_connect}
+    proof = verify(spark, HadoopStorage(spark, settings.path), cluster=where)
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+    assert proof.partitions == verify_locally(settings.path, cluster=where).partitions
