@@ -15,6 +15,7 @@ ROOT = HERE.parents[1]
 MARK = re.compile(r"# E: (.*)$")
 
 
+@pytest.mark.timeout(300)  # it reads the whole package where `make types` has not run before
 def test_mypy_accepts_and_refuses_what_it_should() -> None:
     """Both files in one run: each marked line is an error that says why, and nothing else is."""
     api = pytest.importorskip("mypy.api")
