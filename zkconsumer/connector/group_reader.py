@@ -8,8 +8,8 @@ from zkconsumer.assignment.filtering import FilterRefused
 from zkconsumer.assignment.filters import expand
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.group_problems import GroupProblems
 from zkconsumer.connector.ownership import OwnedClaims
-from zkconsumer.connector.sightings import Sightings
 from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import Observation, OrphansSeen
@@ -39,7 +39,7 @@ class GroupReader:
         self._context = context
         # One watch per cause for good: a new one per read would pile up on nodes that never change.
         self.watches = {cause: self._watch_for(cause) for cause in ev.RebalanceCause}
-        self._sightings = Sightings(context.consumer_id)
+        self._problems = GroupProblems(context.consumer_id)
         self._orphans: tuple[TopicPartition, ...] = ()
         self._has_read = False
 
@@ -60,7 +60,7 @@ class GroupReader:
         registered = self._is_ours(snapshot, subscription)
         if registered:
             # Without our registration our topics may be missing for that reason alone.
-            self._sightings.report(snapshot, subscription, view)
+            self._problems.report(snapshot, subscription, view)
         if step.audit:
             self._report_orphans(view)
         return ev.GroupRead(

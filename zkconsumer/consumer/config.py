@@ -191,7 +191,7 @@ def _check(config: PollConfig) -> None:
     config.bootstrap_brokers()
     _check_order(config, "heartbeat_interval_ms", "session_timeout_ms")
     _check_order(config, "fetch_max_wait_ms", "request_timeout_ms")
-    _check_order_as_there(config)
+    _check_order_like_kafka_python(config)
     _check_order(config, "max_partition_fetch_bytes", "fetch_message_growth_max_bytes", equal=True)
     for name in ("group_instance_id", "zookeeper_connect"):
         if getattr(config, name) is not None and config.group_id is None:
@@ -209,7 +209,7 @@ def _check(config: PollConfig) -> None:
         log.debug("check_crcs=False has no effect: checksums are always checked")
 
 
-def _check_order_as_there(config: PollConfig) -> None:
+def _check_order_like_kafka_python(config: PollConfig) -> None:
     """Refuse what kafka-python refuses, of settings that were both given."""
     idle_ms = config.inert.get("connections_max_idle_ms")
     if (

@@ -30,7 +30,7 @@ PATIENCE = {
 
 def skipped(member: Member) -> int:
     """How many nodes it skipped as unreadable."""
-    return member.connector._parts.control._steps._group_reader._sightings.skipped_count
+    return member.connector._parts.control._steps._group_reader._problems.skipped_count
 
 
 class Mirror(ZkTree):

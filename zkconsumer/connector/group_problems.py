@@ -17,7 +17,7 @@ _MOST_LINES: Final = 20
 """Limit of lines for one read: the number of problems is in other members' hands."""
 
 
-class Sightings:
+class GroupProblems:
     """Counts and logs problems of the group. Thread: control."""
 
     def __init__(self, consumer_id: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.connector.sightings import Sightings
+from zkconsumer.connector.group_problems import GroupProblems
 from zkconsumer.connector.subscription import (
     FilterSubscription,
     StaticSubscription,
@@ -21,7 +21,7 @@ SUBSCRIBED: StreamSubscription = StaticSubscription({"t": (ChunkQueue(1),)})
 
 
 def report(
-    sightings: Sightings,
+    problems: GroupProblems,
     *,
     members: Mapping[str, str] | None = None,
     unreadable_by_scala: Mapping[str, str] | None = None,
@@ -41,13 +41,13 @@ def report(
         all_topics=("t",),
     )
     view = GroupView(members={}, partitions={"t": partitions})
-    sightings.report(snapshot, SUBSCRIBED, view)
+    problems.report(snapshot, SUBSCRIBED, view)
 
 
 def test_nothing_odd_is_nothing_said(caplog: pytest.LogCaptureFixture) -> None:
     """A healthy group."""
     with caplog.at_level(logging.WARNING):
-        report(Sightings("c"))
+        report(GroupProblems("c"))
     assert caplog.messages == []
 
 
@@ -55,45 +55,45 @@ def test_an_oddity_is_said_when_it_appears_and_when_it_comes_back(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Not at every reading in between."""
-    sightings = Sightings("c")
+    problems = GroupProblems("c")
     with caplog.at_level(logging.WARNING):
         for members in ({"m": "not JSON"}, {"m": "not JSON"}, {}, {"m": "not JSON"}):
-            report(sightings, members=members)
+            report(problems, members=members)
     assert (
         caplog.messages
         == ["c: member m: its registration can't be read and gets no partitions: not JSON"] * 2
     )
-    assert sightings.skipped_count == 2
+    assert problems.skipped_count == 2
 
 
 def test_a_missing_topic_is_said_but_not_counted_as_skipped(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It is not garbage: it may come."""
-    sightings = Sightings("c")
+    problems = GroupProblems("c")
     with caplog.at_level(logging.WARNING):
-        report(sightings, partitions=())
+        report(problems, partitions=())
     assert caplog.messages == [
         "c: topic t does not exist or has no partitions; it is read as soon as it has some"
     ]
-    assert sightings.skipped_count == 0
+    assert problems.skipped_count == 0
 
 
 def test_a_malformed_topic_is_not_called_missing(caplog: pytest.LogCaptureFixture) -> None:
     """One line for it, with the reason."""
-    sightings = Sightings("c")
+    problems = GroupProblems("c")
     with caplog.at_level(logging.WARNING):
-        report(sightings, topics={"t": "no partitions in it"}, partitions=())
+        report(problems, topics={"t": "no partitions in it"}, partitions=())
     assert caplog.messages == [
         "c: topic t: its node can't be read, so none of its partitions: no partitions in it"
     ]
-    assert sightings.skipped_count == 1
+    assert problems.skipped_count == 1
 
 
 def test_what_scala_fails_on_is_said(caplog: pytest.LogCaptureFixture) -> None:
     """We can read it, but the Scala members of the group can't rebalance."""
     with caplog.at_level(logging.WARNING):
-        report(Sightings("c"), unreadable_by_scala={"m": "a number that is no int"})
+        report(GroupProblems("c"), unreadable_by_scala={"m": "a number that is no int"})
     assert caplog.messages == [
         "c: member m: Scala members of this group fail on its registration: a number that is no int"
     ]
@@ -102,7 +102,7 @@ def test_what_scala_fails_on_is_said(caplog: pytest.LogCaptureFixture) -> None:
 def test_no_brokers_are_said(caplog: pytest.LogCaptureFixture) -> None:
     """Why nothing happens."""
     with caplog.at_level(logging.WARNING):
-        report(Sightings("c"), broker_count=0)
+        report(GroupProblems("c"), broker_count=0)
     assert caplog.messages == [
         "c: no broker is registered in ZooKeeper: waiting for one; is the chroot of "
         "zookeeper.connect that of the brokers?"
@@ -125,10 +125,10 @@ def test_a_filter_that_matches_nothing_is_said(
         all_topics=("t", "u"),
     )
     view = GroupView(members={"c": MemberSubscription(topics)}, partitions={})
-    sightings = Sightings("c")
+    problems = GroupProblems("c")
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
-            sightings.report(snapshot, FilterSubscription(Whitelist("x"), ()), view)
+            problems.report(snapshot, FilterSubscription(Whitelist("x"), ()), view)
     expected = (
         "c: the white_list filter 'x' lets through none of the 2 topics; a new one that it lets "
         "through will be read"
