@@ -1,4 +1,4 @@
-"""The action of a command that has several, by its word or by the flag of the original's tool."""
+"""The action of a command with several, by its name or by the flag of the original's tool."""
 
 import argparse
 from collections.abc import Sequence

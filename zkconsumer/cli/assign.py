@@ -1,4 +1,4 @@
-"""``zkconsumer assign plan``: who would get what, before anybody starts another member."""
+"""``zkconsumer assign plan``: the assignment that further members or streams would cause."""
 
 import argparse
 import sys
@@ -48,7 +48,7 @@ not share anything out"""
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What there is to plan with."""
+    """The group and topics to plan with."""
 
     group: GroupStatus
     partition_ids: Mapping[str, Sequence[int]]
@@ -107,7 +107,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Plan and print; gives the exit status.
+    """Plan and print; return the exit status.
 
     Raises:
         ZkConsumerError: the cluster could not be read.
@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _known(args: argparse.Namespace, topics: Mapping[str, int | None]) -> _Known:
-    """Return the group and the topics, as far as there is a cluster to look at."""
+    """Return the group and the topics, as far as a cluster is given."""
     counted = {name: range(count) for name, count in topics.items() if count is not None}
     if not (args.zookeeper or args.bootstrap_servers):
         if not topics or len(counted) != len(topics):
@@ -162,7 +162,7 @@ def _nobody(args: argparse.Namespace) -> GroupStatus:
 
 
 def _strategy(group: GroupStatus) -> str:
-    """Return what the members use; those of ZooKeeper groups don't tell."""
+    """Return the members' strategy; those of ZooKeeper groups don't report theirs."""
     protocol = group.protocol
     if group.kind is GroupKind.ZOOKEEPER or protocol is None or protocol not in ASSIGNORS:
         return _DEFAULT_STRATEGY

@@ -1,7 +1,6 @@
 """A cluster, opened for a command: ZooKeeper if there is one, the brokers, snapshots.
 
-Brokers are connected to when they are asked, so a command that needs none of them works while all
-are down.
+Brokers are connected on use, so a command that needs none of them works while all are down.
 """
 
 import argparse
@@ -49,13 +48,14 @@ _SESSION_MS = 20_000
 
 
 class CommandCluster:
-    """Thread: one at a time. Made by ``open_cluster``, which closes it.
+    """A cluster for one command, made by ``open_cluster``, which closes it. Thread: one at a time.
 
     Attributes:
-        zookeeper: the way to ZooKeeper; None where the cluster is read through its brokers alone.
-        dialer: the way to the brokers.
+        zookeeper: the connection to ZooKeeper; None if the cluster is read through its brokers
+            only.
+        dialer: connects to the brokers.
         zookeeper_connect: the connect string, with its chroot; None likewise.
-        timeout_ms: how long one server may take.
+        timeout_ms: time limit of one server's response.
         clock: for deadlines and ages.
     """
 
@@ -88,10 +88,10 @@ class CommandCluster:
 
     @property
     def store(self) -> ZkStore:
-        """The way to ZooKeeper, for what can't be done without.
+        """The connection to ZooKeeper, for what requires it.
 
         Raises:
-            ConfigError: there is none; nothing was done.
+            ConfigError: there is no ZooKeeper; nothing was done.
         """
         if self.zookeeper is None:
             raise ConfigError(NEEDS_ZOOKEEPER)
@@ -99,10 +99,10 @@ class CommandCluster:
 
     @property
     def client(self) -> ClusterClient:
-        """Asks the brokers; those to begin with are given, or the ones that ZooKeeper names.
+        """A client of the brokers; bootstrap brokers are given, or registered in ZooKeeper.
 
         Raises:
-            RegistryError: ZooKeeper does not answer, or names none.
+            RegistryError: ZooKeeper does not respond, or has no brokers.
         """
         if self._client is None:
             bootstrap = self._bootstrap or live_brokers(
@@ -115,13 +115,13 @@ class CommandCluster:
     def reader(
         self, limits: ReadingLimits | None = None, *, with_sessions: bool = False
     ) -> SnapshotReader:
-        """Return a new reader, closed with this.
+        """Return a new reader, closed with this object.
 
         Args:
-            limits: how long reading may take.
-            with_sessions: whether to ask ZooKeeper which sessions are alive, too.
+            limits: time limits of reading.
+            with_sessions: whether to read the live sessions of ZooKeeper, too.
         """
-        # What brokers tell of themselves is at the listener of those to begin with.
+        # Brokers report their addresses at the listener of the bootstrap brokers.
         requests = self.zookeeper is not None and self._bootstrap
         reader = SnapshotReader(
             self.zookeeper,
@@ -138,35 +138,35 @@ class CommandCluster:
         return reader
 
     def snapshot(self, first: Collection[str] = ()) -> ClusterSnapshot:
-        """Read once; each further call is quicker, and shows what it can't read any more.
+        """Read a snapshot; later calls are faster, and keep the last state of what fails.
 
         Args:
-            first: ids of ZooKeeper groups that are read before all others.
+            first: ids of ZooKeeper groups to read first.
 
         Raises:
-            RegistryError: ZooKeeper does not answer at all.
+            RegistryError: ZooKeeper does not respond at all.
         """
         if self._reader is None:
             self._reader = self.reader()
         return required(self._reader.read(first))
 
     def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
-        """Read these groups again, with the ends of their logs; the rest is as it was last seen.
+        """Read these groups again, with their log ends; the rest is as last read.
 
         Raises:
-            RegistryError: nothing was read before, and ZooKeeper does not answer at all.
+            RegistryError: the first read, and ZooKeeper does not respond at all.
         """
         if self._reader is None:
             return self.snapshot([key.group_id for key in keys])
         return self._reader.look(keys)
 
     def cluster(self) -> tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]:
-        """Brokers and topics, ascending, by the word of ZooKeeper alone: no broker is asked.
+        """Return brokers and topics, ascending, from ZooKeeper alone: no broker is queried.
 
-        Without ZooKeeper, by the word of a broker.
+        Without ZooKeeper, from a broker.
 
         Raises:
-            ZkConsumerError: nobody answers.
+            ZkConsumerError: no server responds.
         """
         source: ClusterSource = (
             BrokerSource(self.client, self.clock)
@@ -179,7 +179,7 @@ class CommandCluster:
         return read.brokers, tuple(sorted(read.topics, key=lambda topic: topic.name))
 
     def close(self) -> None:
-        """Break off what is under way; the store and the dialer stay open. Idempotent."""
+        """Interrupt running reads; the store and the dialer stay open. Idempotent."""
         self._closing.close()
 
     def _limits(self) -> ReadingLimits:
@@ -193,9 +193,9 @@ class CommandCluster:
         )
 
     def _addresses(self, brokers: Sequence[BrokerStatus]) -> Mapping[int, Broker]:
-        """Return where brokers can be reached at the listener of those to begin with.
+        """Return the brokers' addresses at the listener of the bootstrap brokers.
 
-        A cluster that does not tell is asked where they registered; then the answers say why not.
+        If the cluster does not report them, the registered ones; failures then tell why not.
         """
         keys = [(broker.broker.id, broker.created_ms) for broker in brokers]
         if not self._listeners.keys() >= set(keys):
@@ -209,10 +209,10 @@ class CommandCluster:
 
 
 def required(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the first snapshot of a cluster, which has to show something.
+    """Return the first snapshot of a cluster, which has to be readable.
 
     Raises:
-        RegistryError: ZooKeeper does not answer at all.
+        RegistryError: ZooKeeper does not respond at all.
     """
     if not snapshot.brokers and not snapshot.topics:
         for failure in snapshot.failures:
@@ -225,16 +225,17 @@ def required(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 def open_cluster(
     args: argparse.Namespace, *, even_without: bool = False, times_most: int = 0
 ) -> Iterator[CommandCluster]:
-    """Connect to ZooKeeper, if one is given; brokers are connected to when they are asked.
+    """Connect to ZooKeeper, if it is given; brokers are connected on use.
 
     Args:
-        args: with what ``add_cluster_arguments`` added: ZooKeeper, bootstrap brokers, or both.
-        even_without: whether a chroot that holds no cluster will do: for who shows that himself.
-        times_most: of how many records at a time to ask when they were written, for lags in time.
+        args: with the arguments of ``add_cluster_arguments``: ZooKeeper, bootstrap brokers, or
+            both.
+        even_without: accept a chroot without a cluster, for callers that report that themselves.
+        times_most: how many record timestamps to read at a time, for lags in time.
 
     Raises:
         ConfigError: the servers or the file can't be used.
-        RegistryError: ZooKeeper does not answer, or holds no cluster there.
+        RegistryError: ZooKeeper does not respond, or has no cluster there.
     """
     client = broker_settings(args)
     address_of(args, client)
@@ -277,11 +278,11 @@ def _sessions(zookeeper_connect: str, store: ZkStore) -> EnsembleSessions:
 
 
 def broker_settings(args: argparse.Namespace, *, timeout_ms: int | None = None) -> ClientSettings:
-    """Return the settings of the file for brokers, and the brokers of the command line.
+    """Return the brokers' settings of the file, and the brokers of the command line.
 
     Args:
-        args: with what ``add_broker_arguments`` added.
-        timeout_ms: how long a broker may take; None: as the command line says.
+        args: with the arguments of ``add_broker_arguments``.
+        timeout_ms: time limit of a broker's response; None: of the command line.
 
     Raises:
         ConfigError: a setting is invalid.
@@ -296,7 +297,7 @@ def broker_settings(args: argparse.Namespace, *, timeout_ms: int | None = None) 
 
 
 def zookeeper_security(args: argparse.Namespace) -> ZookeeperSecurity:
-    """Return how to get into ZooKeeper, by the file.
+    """Return ZooKeeper's security settings of the file.
 
     Raises:
         ConfigError: a setting is invalid.
@@ -311,7 +312,7 @@ def _file(args: argparse.Namespace) -> Mapping[str, str]:
 
 @contextmanager
 def open_dialer(client: ClientSettings) -> Iterator[BrokerDialer]:
-    """The way to brokers; it is stopped at the end.
+    """Yield a dialer; stop it at the end.
 
     Raises:
         ConfigError: a file of its security settings can't be used.
@@ -326,7 +327,7 @@ def open_dialer(client: ClientSettings) -> Iterator[BrokerDialer]:
 def client_of(
     dialer: BrokerDialer, bootstrap: Sequence[Broker], timeout_ms: int, clock: Clock | None = None
 ) -> ClusterClient:
-    """Asks the cluster to which these brokers belong; whoever made it stops it."""
+    """Return a client of the cluster of these brokers; the caller stops it."""
     return ClusterClient(
         dialer,
         bootstrap,

@@ -1,4 +1,4 @@
-"""What of the command line says which cluster is meant, how to get in, and how long it may take."""
+"""The arguments for the cluster: its addresses, security and time-outs."""
 
 import argparse
 
@@ -9,7 +9,7 @@ DEFAULT_TIMEOUT_MS = 10_000
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what says where the cluster is, and how to get in; ``open_cluster`` wants one of both."""
+    """Add the arguments for a cluster's addresses and security; ``open_cluster`` requires one."""
     group = parser.add_argument_group("the cluster")
     group.add_argument(
         "--zookeeper",
@@ -32,7 +32,7 @@ def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGroup") -> None:
-    """Add what says how to talk to brokers."""
+    """Add the arguments for the brokers."""
     group.add_argument(
         "--command-config",
         metavar="FILE",
@@ -49,7 +49,7 @@ def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGro
 
 
 def milliseconds(text: str) -> int:
-    """Return a duration of the command line, at least 1."""
+    """Parse a duration in ms, at least 1."""
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds")
     return int(text)
@@ -69,7 +69,7 @@ def add_kind_argument(parser: argparse.ArgumentParser) -> None:
 def add_abandoned_argument(
     parser: "argparse.ArgumentParser | argparse._ArgumentGroup",
 ) -> None:
-    """Add how long a silence makes a group abandoned; ``open_cluster`` reads it."""
+    """Add the silence after which a group is abandoned; ``open_cluster`` reads it."""
     parser.add_argument(
         "--abandoned-after-ms",
         type=milliseconds,

@@ -1,4 +1,4 @@
-"""What a command says of a snapshot: what is missing, which group is meant, and how it ends."""
+"""Reports about a snapshot: what is missing, which group is meant, the exit status."""
 
 import sys
 from collections.abc import Collection
@@ -11,17 +11,17 @@ from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, Gro
 from zkconsumer.zk.live_brokers import why_no_brokers
 
 COULD_NOT = 1
-"""The exit status where something could not be read or done."""
+"""The exit status if something could not be read or done."""
 _NEAREST = 5
 
 
 def settled(status: int, snapshot: ClusterSnapshot) -> int:
-    """Return the exit status of a command that has shown this: without brokers nothing is well."""
+    """Return the exit status after showing a snapshot: without brokers it is not 0."""
     return status if status or snapshot.no_brokers is None else COULD_NOT
 
 
 def brokers_status(access: CommandCluster, brokers: Collection[BrokerStatus]) -> int:
-    """Return the same for a command that reads brokers alone; says what is wrong on standard error.
+    """Return the same for a command that reads brokers only; print a problem to standard error.
 
     Raises:
         RegistryError: ZooKeeper does not answer.
@@ -34,7 +34,7 @@ def brokers_status(access: CommandCluster, brokers: Collection[BrokerStatus]) ->
 
 
 def print_failures(snapshot: ClusterSnapshot) -> None:
-    """Say on standard error what could not be read, so that nobody takes the rest for all."""
+    """Print what could not be read to standard error, so that the output is not taken for all."""
     if snapshot.no_brokers is not None:
         print(f"zkconsumer: {printable(str(snapshot.no_brokers))}", file=sys.stderr)
     for failure in snapshot.failures:
@@ -43,15 +43,15 @@ def print_failures(snapshot: ClusterSnapshot) -> None:
 
 
 def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:
-    """Return the group of this name.
+    """Return the group with this id.
 
     Args:
         snapshot: the cluster.
-        group_id: the name.
-        kind: where it lives; None where there is only one.
+        group_id: its id.
+        kind: its kind; None if there is only one group with this id.
 
     Raises:
-        ConfigError: there is none, which names those most like it; or there are two.
+        ConfigError: there is none, naming similar ids; or there are two.
     """
     kinds = list(GroupKind) if kind is None else [kind]
     found = [

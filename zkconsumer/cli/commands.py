@@ -1,25 +1,25 @@
-"""The commands that there are: their names, what they do in one line, and where they are.
+"""The table of commands: names, summaries, modules.
 
 A command is a module with ``add_parser(subparsers)``, which sets ``run`` as a default of its
-parser: a function from the parsed arguments to the exit status. It is imported when somebody calls
-it, so that ``zkconsumer lag`` does not wait for what only ``zkconsumer drain`` needs.
+parser: a function from the parsed arguments to the exit status. It is imported on use, so that
+``zkconsumer lag`` does not wait for what only ``zkconsumer drain`` needs.
 """
 
 import argparse
 from importlib import import_module
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
-# A class inside argparse that has no public name, and takes a type only where it is quoted.
+# A class in argparse without a public name, generic only in annotations.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 
 
 class Command(NamedTuple):
-    """One command.
+    """A command.
 
     Attributes:
         name: as users type it.
-        summary: what it does, in one line.
-        module: where it is, below ``zkconsumer.cli``; its name unless said otherwise.
+        summary: one line for the help.
+        module: below ``zkconsumer.cli``; None: the command's name.
     """
 
     name: str
@@ -28,14 +28,14 @@ class Command(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Commands that belong together in the help."""
+    """A section of commands in the help."""
 
     title: str
     commands: tuple[Command, ...]
 
 
 class CommandModule(Protocol):
-    """What the module of a command has."""
+    """The interface of a command's module."""
 
     def add_parser(self, subparsers: Subparsers, /) -> None:
         """Add the command's parser; ``run`` is set as its default."""

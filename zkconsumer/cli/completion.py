@@ -1,7 +1,7 @@
-"""``zkconsumer completion SHELL``: what a shell needs to complete our commands and flags.
+"""``zkconsumer completion SHELL``: prints the shell code that completes commands and flags.
 
-The shell then asks the command itself, by argcomplete's protocol, so that completions never are of
-another version than what runs.
+The shell then calls the command itself, by argcomplete's protocol, so that completions always match
+the running version.
 """
 
 import argparse
@@ -52,19 +52,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def complete_shell() -> None:
-    """Where a shell asks what could come next, answer it and end the process; else do nothing."""
+    """Respond to a shell's completion request and end the process; else do nothing."""
     if _ASKED not in os.environ:
         return
     try:
         import argcomplete  # noqa: PLC0415 - an extra
     except ImportError:
-        # There is nobody who could read a message.
+        # Nobody could read a message here.
         return
     argcomplete.autocomplete(build_parser(called(_words_before_cursor()).command or ""))
 
 
 def _words_before_cursor() -> list[str]:
-    """The words of the line behind the program's name; a quote that is still open is no fault."""
+    """Return the words after the program's name; an open quote is accepted."""
     line = os.environ.get("COMP_LINE", "")
     try:
         words = shlex.split(line)

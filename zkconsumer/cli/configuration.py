@@ -1,7 +1,7 @@
-"""The configuration file: settings of commands that nobody wants to type again and again.
+"""The configuration file: default values of the commands' options.
 
 It is TOML, at ``$ZKCONSUMER_CONFIG``, else ``$XDG_CONFIG_HOME/zkconsumer/config.toml``
-(``~/.config/...``). What stands there is as if it were the option's default: the command line wins.
+(``~/.config/...``). Its values are used as the options' defaults: the command line wins.
 
 .. code-block:: toml
 
@@ -42,34 +42,34 @@ Table: TypeAlias = Mapping[str, object]
 
 VARIABLE: Final = "ZKCONSUMER_CONFIG"
 EVERYWHERE: Final = ("zookeeper", "bootstrap-server", "command-config", "timeout-ms")
-"""What can stand outside of the tables of commands: it means the same to all of them."""
+"""Keys allowed outside of the commands' tables: they mean the same to all commands."""
 
 _CLUSTERS: Final = "clusters"
 _CLUSTER: Final = "cluster"
-# Whoever risks something says so each time.
+# Options that take a risk must be given each time.
 _NEVER: Final = frozenset(
     {"yes", "force", "fix", "help", "roll-back", "undo", "no-token", "delete"}
     | {"delete-consumer-offsets"}
 )
 _ADDRESSES: Final = ("zookeeper", "bootstrap-server")
-"""Where a cluster is: by one of them, or by both."""
+"""The options for a cluster's address: one of them, or both."""
 # Who names brokers does not want the cluster of the file, nor does who names a ZooKeeper.
 _BROKERS: Final = "--bootstrap-server"
 _RIVALS: Final = ("broker_list",)
 _EITHER_OR: Final = "bootstrap_server"
-"""What ``--bootstrap-server`` sets where it does not go with ``--zookeeper``."""
+"""The destination of ``--bootstrap-server`` where it excludes ``--zookeeper``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What a file says.
+    """The content of a configuration file.
 
     Attributes:
         name: of the file, for messages.
-        everywhere: for all commands.
-        commands: for each command by its name; in it, tables of its own commands.
-        clusters: by name, what replaces ``everywhere``.
-        cluster: the one that counts unless ``--cluster`` names another.
+        everywhere: the values for all commands.
+        commands: the values of each command by its name; nested for its subcommands.
+        clusters: values that replace ``everywhere``, by cluster name.
+        cluster: the default of ``--cluster``.
     """
 
     name: str = ""
@@ -79,10 +79,10 @@ class Configuration:
     cluster: str | None = None
 
     def shared(self, cluster_name: str | None) -> Mapping[str, Scalar]:
-        """Return what counts for all commands, at this cluster.
+        """Return the values for all commands, for a cluster.
 
         Raises:
-            ConfigError: there is none of this name.
+            ConfigError: there is no such cluster.
         """
         wanted = cluster_name or self.cluster
         if wanted is None:
@@ -93,16 +93,16 @@ class Configuration:
             )
         cluster, everywhere = self.clusters[wanted], self.everywhere
         if not cluster.keys().isdisjoint(_ADDRESSES):
-            # Its address is all of it: half of another one would lead to two clusters at once.
+            # Its address replaces both: half of another one would lead to two clusters at once.
             everywhere = {key: one for key, one in everywhere.items() if key not in _ADDRESSES}
         return {**everywhere, **cluster}
 
 
 def find_file(environment: Mapping[str, str], home: Path) -> Path | None:
-    """Return where the file is; None where there is none.
+    """Return the path of the file; None if there is none.
 
     Raises:
-        ConfigError: the one that the environment names is not there.
+        ConfigError: the file named by the environment does not exist.
     """
     named = environment.get(VARIABLE)
     if named is not None:
@@ -120,7 +120,7 @@ def read_configuration(path: Path) -> Configuration:
     """Read the file.
 
     Raises:
-        ConfigError: it can't be read, is no TOML, or something stands where it means nothing.
+        ConfigError: it can't be read, is not TOML, or has an unknown key.
     """
     try:
         return parse_configuration(path.read_text(encoding="utf-8"), str(path))
@@ -131,10 +131,10 @@ def read_configuration(path: Path) -> Configuration:
 
 
 def parse_configuration(text: str, name: str) -> Configuration:
-    """Read the text of a file.
+    """Parse the text of a file.
 
     Raises:
-        ConfigError: it is no TOML, or something stands where it means nothing.
+        ConfigError: it is not TOML, or has an unknown key.
     """
     try:
         table = tomllib.loads(text)
@@ -195,7 +195,7 @@ def _scalar(name: str, key: str, value: object) -> Scalar:
 
 
 class _Set(NamedTuple):
-    """An option whose default was set, what it was before, and what it does not go with."""
+    """An option with a changed default, its former default, and the options that it excludes."""
 
     action: argparse.Action
     before: object
@@ -203,11 +203,11 @@ class _Set(NamedTuple):
 
 
 class Defaults:
-    """Puts what a file says into the parsers of one command.
+    """Applies the file's values to the parsers of one command.
 
     Args:
         configuration: the file.
-        cluster_name: what ``--cluster`` names, if it was given.
+        cluster_name: the value of ``--cluster``, if given.
     """
 
     def __init__(self, configuration: Configuration, cluster_name: str | None) -> None:
@@ -216,16 +216,16 @@ class Defaults:
         self._set: list[_Set] = []
 
     def apply(self, command: str, parser: argparse.ArgumentParser) -> None:
-        """Make them the defaults of a command and of those below it.
+        """Set the defaults of a command and its subcommands.
 
         Raises:
-            ConfigError: something stands there that the command does not know or can't take.
+            ConfigError: the file has a key or value that the command does not accept.
         """
         self._apply_shared(parser)
         self._apply_table(self._configuration.commands.get(command, {}), parser, command)
 
     def settle(self, args: argparse.Namespace) -> None:
-        """Take back what the command line does not go with: whoever names brokers means them."""
+        """Reset defaults that options on the command line exclude."""
         for setting in self._set:
             given = any(
                 getattr(args, action.dest, action.default) != action.default
@@ -246,7 +246,7 @@ class Defaults:
             self._apply_shared(below)
 
     def _is_spare(self, key: str, action: argparse.Action) -> bool:
-        """Return whether a command that takes one address has another one already."""
+        """Return whether an address is redundant for a command that takes only one."""
         return key != "zookeeper" and action.dest == _EITHER_OR and "zookeeper" in self._shared
 
     def _apply_table(self, table: Table, parser: argparse.ArgumentParser, path: str) -> None:

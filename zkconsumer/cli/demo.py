@@ -1,4 +1,4 @@
-"""``zkconsumer demo``: the main job, played live on a sandbox, with a count at the end."""
+"""``zkconsumer demo``: plays the main use case live on a sandbox, with an audit at the end."""
 
 import argparse
 import sys
@@ -30,8 +30,8 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play it; 0 if nothing was lost."""
-    # The sandbox is an extra, and only this command and `sandbox` need it.
+    """Play the demo; return 0 if no message was lost."""
+    # The sandbox is an optional extra, needed only by this command and `sandbox`.
     from zkconsumer.demo.story import Stage, Story, audit_lines  # noqa: PLC0415
     from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(text: str) -> None:
-    """Print; on a terminal a picture replaces the one before."""
+    """Print; on a terminal the picture replaces the previous one."""
     if text.startswith("== ") and sys.stdout.isatty():
         text = _CLEAR + text
     print(text, flush=True)

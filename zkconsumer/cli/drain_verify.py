@@ -1,4 +1,4 @@
-"""``zkconsumer drain verify``: proves what a drain landed, and says so in its exit status."""
+"""``zkconsumer drain verify``: proves what a drain landed; the exit status is the result."""
 
 import argparse
 import logging
@@ -34,8 +34,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         allow_abbrev=False,
     )
     parser.add_argument("path", metavar="PATH", help="what was given to drain as --to or --state")
-    # What 'drain' has, too, may stand before 'verify': a default here would wipe it out, and the
-    # cluster would not be looked at.
+    # Options of 'drain' may precede 'verify': a default here would overwrite them, and the cluster
+    # would not be read.
     parser.add_argument(
         "--zookeeper",
         metavar="HOSTS",
@@ -82,7 +82,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verify, and print what was found; gives the exit status."""
+    """Verify and print the result; return the exit status."""
     try:
         status, report = _verify(args)
     except ZkConsumerError as error:
@@ -92,20 +92,20 @@ def run(args: argparse.Namespace) -> int:
     try:
         print(report, end="", flush=True)
     except BrokenPipeError:
-        # Whoever read our output had enough of it; the main program's 0 would mean "proven" here.
+        # The reader of our output has gone; the main program's 0 would mean "proven" here.
         discard_standard_output()
     return status
 
 
 def _could_not_verify(error: Exception, text: str) -> int:
-    """Say why; the main program's status for errors would mean "not proven" here."""
+    """Print the reason; the main program's status for errors would mean "not proven" here."""
     log.debug("the error came from here", exc_info=error)
     print(f"zkconsumer: {' '.join(text.split())}", file=sys.stderr)
     return _COULD_NOT_TELL
 
 
 def _verify(args: argparse.Namespace) -> tuple[int, str]:
-    """Return the exit status, and what to print."""
+    """Return the exit status and the output."""
     cluster = _cluster(args)
     target = _options("--target-option", args.target_option) | dict(args.catalog_property)
     request = EngineRequest(

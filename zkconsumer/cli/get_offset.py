@@ -57,7 +57,7 @@ exit status: 0 done; 1 not every partition told its offset; 2 wrong usage, or no
 
 @dataclass(frozen=True, slots=True)
 class _OffsetQuery:
-    """What is asked for; ``partitions`` None: all."""
+    """The query; ``partitions`` None: all."""
 
     topic: str
     time: int
@@ -127,10 +127,10 @@ def _count(text: str) -> int:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Ask, and print what was told; gives the exit status.
+    """Query and print the offsets; return the exit status.
 
     Raises:
-        ZkConsumerError: nobody could be asked.
+        ZkConsumerError: no broker responds.
     """
     time = _ENDS.get(args.time)
     if time is None:

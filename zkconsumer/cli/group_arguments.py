@@ -1,7 +1,7 @@
-"""``--group`` of every command: of some it can be given again, of the others only once.
+"""``--group`` of every command: repeatable for some, single for the others.
 
-A second ``--group`` that takes the place of the first without a word would show half of what was
-asked for, or do to one group what was meant for another.
+A second ``--group`` that silently replaced the first would show half of what was requested, or
+change the wrong group.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class _Each(argparse.Action):
-    """Gathers every value; a default (of the configuration file, say) counts where there is none.
+    """Collects all values; the default (e.g. of the configuration file) is used if there is none.
 
     Not argparse's ``append``, which adds to the default.
     """
@@ -31,7 +31,7 @@ class _Each(argparse.Action):
 
 
 class _Once(argparse.Action):
-    """Takes one value, and refuses another one."""
+    """Accepts one value, and refuses a second one."""
 
     def __call__(
         self,
@@ -51,7 +51,7 @@ def _listed(text: str) -> list[str]:
 
 
 def add_groups_argument(parser: argparse.ArgumentParser, about: str) -> None:
-    """Add a ``--group`` that can be given again; ``args.group`` is a list, empty for all."""
+    """Add a repeatable ``--group``; ``args.group`` is a list, empty for all."""
     parser.add_argument(
         "--group",
         action=_Each,
@@ -68,5 +68,5 @@ def add_group_argument(
     *,
     required: bool = False,
 ) -> None:
-    """Add a ``--group`` that is given once; ``args.group`` may be None."""
+    """Add a single ``--group``; ``args.group`` may be None."""
     parser.add_argument("--group", action=_Once, metavar="GROUP", required=required, help=about)

@@ -1,4 +1,4 @@
-"""What the console consumer does to the nodes of its group, beside being a member."""
+"""The console consumer's access to the nodes of its group, besides being a member."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from zkconsumer.zk.store import ZkStore
 
 @contextmanager
 def open_store(config: ConsumerConfig) -> Iterator[ZkStore]:
-    """A session of its own in the ZooKeeper of a consumer, for as long as the context lasts."""
+    """Open a separate ZooKeeper session for a consumer's group, and close it at the end."""
     store = kazoo_store.connect(
         config.zookeeper_connect,
         session_timeout_ms=config.zookeeper_session_timeout_ms,
@@ -28,10 +28,10 @@ def open_store(config: ConsumerConfig) -> Iterator[ZkStore]:
 
 
 class GroupNodeAccess:
-    """Looks at a group's nodes in ZooKeeper, and deletes them.
+    """Checks and deletes a group's nodes in ZooKeeper.
 
     Args:
-        store: the client to use.
+        store: the connection to ZooKeeper.
         group_id: the group.
     """
 
@@ -41,19 +41,19 @@ class GroupNodeAccess:
         self._paths = GroupPaths(group_id)
 
     def exist(self) -> bool:
-        """Return whether there is anything of the group."""
+        """Return whether the group has any nodes."""
         return self._store.exists_many([self._paths.root]) != [None]
 
     def have_offsets(self) -> bool:
-        """Return whether the group stored offsets before."""
+        """Return whether the group has committed offsets."""
         return self._store.exists_many([f"{self._paths.root}/offsets"]) != [None]
 
     def delete(self) -> None:
         """Delete everything of the group: offsets, owners, registrations.
 
         Raises:
-            RegistryError: the group has live members, or got one meanwhile, who would lose what
-                they own without noticing; or ZooKeeper fails.
+            RegistryError: the group has live members, or a member joined meanwhile, whose owner
+                nodes would be lost; or ZooKeeper fails.
         """
         removal = GroupRemoval(self._store, self._group_id)
         if removal.everything() is Deletion.ACTIVE:

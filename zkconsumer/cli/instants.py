@@ -1,4 +1,4 @@
-"""Instants and durations as users write them. Pure."""
+"""Parses times and durations. Pure. Pure."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ _LAST_MS: Final = 2**63 - 1
 
 
 def parse_instant(text: str) -> int:
-    """Milliseconds since the epoch, or ISO 8601 (UTC unless it says otherwise), as milliseconds.
+    """Parse milliseconds since the epoch, or ISO 8601 (UTC by default); return milliseconds.
 
     ``2026-11-21``, ``2026-11-21T20:30``, ``2026-11-21T20:30:00.500+01:00``, ``1795293000500``.
 
@@ -44,12 +44,12 @@ def parse_instant(text: str) -> int:
 
 
 def parse_duration(text: str) -> int:
-    """Return a duration of ISO 8601 in weeks, days, hours, minutes and seconds, as milliseconds.
+    """Parse an ISO 8601 duration in weeks, days, hours, minutes and seconds; return milliseconds.
 
     ``P1D``, ``PT90M``, ``P1DT2H30M5.5S``.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is malformed.
     """
     found = _DURATION.fullmatch(text.upper())
     parts = {} if found is None else {k: v for k, v in found.groupdict().items() if v is not None}

@@ -1,4 +1,4 @@
-"""How the leaders of partitions are spread over the brokers, as it is printed. Pure."""
+"""Reports how partitions and their leaders are distributed over the brokers. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class _Share(NamedTuple):
 def leaders_table(
     brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus], *, coloured: bool
 ) -> str:
-    """Return a line for each broker that is registered, or that partitions are assigned to."""
+    """Return a line for each broker that is registered, or has partitions assigned."""
     rows = []
     for share in _shares(brokers, topics):
         status = share.status

@@ -1,4 +1,4 @@
-"""Showing the same thing again and again: drawn again on a terminal, appended elsewhere."""
+"""Repeated output: redrawn on a terminal, appended elsewhere."""
 
 import argparse
 import shutil
@@ -20,7 +20,7 @@ _LEAST_S, _MOST_S = 0.1, 86_400.0
 def add_watch_arguments(
     parser: "argparse.ArgumentParser | argparse._ArgumentGroup",
 ) -> None:
-    """Add how often to look, and how many times."""
+    """Add the options for interval and count."""
     parser.add_argument(
         "--interval",
         type=_seconds,
@@ -54,9 +54,9 @@ def _count(text: str) -> int:
 
 
 def snapshots(interval_ms: int, limit: int | None, clock: Clock | None = None) -> Iterator[int]:
-    """Yield the numbers of looks from 0 on, each due ``interval_ms`` after the one before.
+    """Yield counts from 0 on, each due ``interval_ms`` after the one before.
 
-    A look that takes longer than that is followed at once, without making up for what was missed.
+    An iteration that takes longer is followed at once, without catching up.
     """
     times = clock or SystemClock()
     for number in count() if limit is None else range(limit):
@@ -67,13 +67,13 @@ def snapshots(interval_ms: int, limit: int | None, clock: Clock | None = None) -
 
 
 def pause(duration_ms: int) -> None:
-    """Wait; Ctrl-C is heard meanwhile. Thread: main."""
+    """Sleep, interruptible by Ctrl-C. Thread: main."""
     for nap_ms in naps(max(0, duration_ms)):
         wait_ms(nap_ms)
 
 
 def failing_lines(snapshot: ClusterSnapshot) -> str:
-    """Return what can't be read, and since when: what is shown of it is as old as that."""
+    """Return what can't be read, and since when."""
     absent = "" if snapshot.no_brokers is None else printable(str(snapshot.no_brokers)) + "\n"
     return absent + "".join(
         printable(f"{failure.part}: since {instant(failure.since_ms)}: {failure.reason}") + "\n"
@@ -82,10 +82,10 @@ def failing_lines(snapshot: ClusterSnapshot) -> str:
 
 
 class Screen:
-    """Where it is shown: on a terminal each text takes the place of the one before.
+    """The output: on a terminal each text replaces the previous one.
 
     Attributes:
-        redraws: whether that is so.
+        redraws: whether texts are replaced.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Screen:
         self._is_clear = False
 
     def show(self, text: str) -> None:
-        """Show a text of whole lines; on a terminal only as many as there is room for."""
+        """Show a text of whole lines; on a terminal only as many as fit."""
         if not self.redraws:
             print(text, end="", flush=True)
             return

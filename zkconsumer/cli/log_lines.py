@@ -1,4 +1,4 @@
-"""The log of our commands: one line a record, whatever others wrote into names and errors."""
+"""The log format of the commands: one line per record, whatever names and errors contain."""
 
 import logging
 
@@ -6,9 +6,9 @@ from zkconsumer.printable import printable
 
 
 class SafeLogFormatter(logging.Formatter):
-    """A formatter whose lines can neither drive a terminal nor be taken for other lines.
+    """A formatter whose lines can neither control a terminal nor imitate other lines.
 
-    Of a traceback the line ends stay, which are ours.
+    The line ends of a traceback, which are ours, are kept.
     """
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
@@ -16,6 +16,6 @@ class SafeLogFormatter(logging.Formatter):
         return printable(super().formatMessage(record))
 
     def formatException(self, ei: object) -> str:  # noqa: N802 - the library's name
-        """Format a traceback; what a line of an error's own text holds is indented."""
+        """Format a traceback; further lines of an error's own text are indented."""
         lines = super().formatException(ei).split("\n")  # type: ignore[arg-type]  # the library's
         return "\n".join(map(printable, lines))

@@ -1,4 +1,4 @@
-"""Where logs begin and end, and where a time lies in them, on brokers of any age."""
+"""Looks up offsets in logs, by their ends or by time, on brokers of any age."""
 
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
@@ -13,12 +13,12 @@ Logs = Mapping[TopicPartition, LogRange]
 
 
 class TimeLookupResult(NamedTuple):
-    """Where a time lies.
+    """The offsets at a time.
 
     Attributes:
-        offsets: of the first record that is not older, -1 where none is that new; partitions whose
-            leaders did not answer are left out.
-        exact: whether all brokers know times of records.
+        offsets: of the first record that is not older, -1 if there is none; partitions whose
+            leaders did not respond are missing.
+        exact: whether all brokers index the timestamps of records.
     """
 
     offsets: Mapping[TopicPartition, int]
@@ -26,11 +26,11 @@ class TimeLookupResult(NamedTuple):
 
 
 class CommandLogLookup:
-    """Thread: one.
+    """Looks up offsets. Thread: one.
 
     Args:
-        client: asks.
-        timeout_ms: for one question, all tries together.
+        client: sends the requests.
+        timeout_ms: time limit of one lookup, all tries together.
     """
 
     def __init__(self, client: ClusterClient, *, timeout_ms: int) -> None:
@@ -39,7 +39,7 @@ class CommandLogLookup:
         self._times = TimeLookup(client, timeout_ms=timeout_ms)
 
     def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:
-        """First offset and end of those logs whose leaders answer."""
+        """Return start and end of the logs whose leaders respond."""
         if not partitions:
             return {}
         try:
@@ -50,7 +50,7 @@ class CommandLogLookup:
                 for time in (EARLIEST, LATEST)
             )
         except TransportError:
-            # Nobody leads them just now; whoever needs one of them says so.
+            # Leaderless now; a caller that needs one of them reports it.
             return {}
         return {
             tp: LogRange(start.offset, end.offset)
@@ -60,25 +60,25 @@ class CommandLogLookup:
         }
 
     def since(self, time_ms: int, logs: Logs) -> TimeLookupResult:
-        """Return where to begin, to get all records that are not older than a time.
+        """Return where to begin to read all records that are not older than a time.
 
-        Brokers before 0.10.1, and logs without timestamps, know when segments were last written:
-        there it is the beginning of a segment, and older records come, too.
+        Brokers before 0.10.1, and logs without timestamps, use the modification times of segments:
+        then the result is the start of a segment, and older records are read, too.
 
         Args:
             time_ms: milliseconds since the epoch.
-            logs: of the partitions that are asked for.
+            logs: of the requested partitions.
 
         Raises:
-            ZkConsumerError: it can't be asked.
+            ZkConsumerError: the lookup failed.
         """
         found = self._times.since(dict.fromkeys(logs, time_ms))
         return TimeLookupResult(found.offsets, found.is_exact)
 
     def until(self, time_ms: int, logs: Logs) -> TimeLookupResult:
-        """Return where to end, to get all records before the first that is not older than a time.
+        """Return where to end to read all records before the first that is not older than a time.
 
-        By segments that is the end of the one that was being written then, and newer records come,
+        By segments that is the end of the one written at that time, and newer records are read,
         too. The rest is as with ``since``.
         """
         found = self._times.until(dict.fromkeys(logs, time_ms))

@@ -1,4 +1,4 @@
-"""Asks the leaders of a topic for offsets by time, as new brokers answer it and as old ones do."""
+"""Looks up a topic's offsets by time, in the way of new brokers or of old ones."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from zkconsumer.model import TopicPartition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionLogOffset:
-    """One partition.
+    """The offsets of one partition.
 
     Attributes:
-        offsets: the largest first; none where nothing matches.
-        timestamp_ms: of the record that was found, in ms since the epoch.
-        by_segment: whether these are ends of segments, told by when files were written.
-        error: the code that came instead.
+        offsets: descending; empty if nothing matches.
+        timestamp_ms: of the record found, in ms since the epoch.
+        by_segment: whether these are segment boundaries, by modification times.
+        error: the error code, if any.
     """
 
     offsets: tuple[int, ...] = ()
@@ -34,36 +34,36 @@ def offsets_of_topic(
     by_segment: bool,
     count: int = 1,
 ) -> dict[int, PartitionLogOffset]:
-    """Return where a topic's partitions were.
+    """Return the offsets of a topic's partitions at a time.
 
     Args:
-        client: asks.
+        client: sends the requests.
         topic: which must exist.
         time: ms since the epoch, ``LATEST`` or ``EARLIEST``.
-        timeout_ms: for each question.
-        by_segment: ask as 0.8 does; else only where a leader knows nothing better.
-        count: how many offsets of each, at most; more than one only by segment.
+        timeout_ms: time limit of each lookup.
+        by_segment: use version 0, as 0.8 does; else only if a leader has no other.
+        count: the maximum of offsets per partition; more than one only by segment.
 
     Returns:
-        An entry for every partition that there is, ascending.
+        A result for every partition, ascending.
 
     Raises:
         ConfigError: there is no such topic.
-        ZkConsumerError: no broker answers.
+        ZkConsumerError: no broker responds.
     """
     view = client.view([topic], timeout_ms=timeout_ms)
     numbers = view.partitions.get(topic)
     if not numbers:
         raise ConfigError(f"there is no topic {topic}: 'topics --list' shows those that there are")
     partitions = [TopicPartition(topic, number) for number in numbers]
-    # Who has no leader now is not waited for.
+    # Leaderless partitions are not waited for.
     times = {tp: time for tp in partitions if tp in view.leaders}
     found = dict.fromkeys(partitions, PartitionLogOffset(error=int(ErrorCode.LEADER_NOT_AVAILABLE)))
     if not by_segment:
         try:
             found |= _by_record(client, times, timeout_ms)
         except UnsupportedVersion:
-            pass  # an old leader: it knows the other question
+            pass  # an old leader: it supports version 0
         else:
             return {tp.partition: found[tp] for tp in partitions}
     try:

@@ -1,6 +1,6 @@
-"""The ``zkconsumer`` command: calls the command, and reports errors in one line.
+"""The ``zkconsumer`` command: dispatches to the subcommands, and reports errors in one line.
 
-The commands stand in ``commands.py``.
+The subcommands are listed in ``commands.py``.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Args:
-        arguments: without the program's name; those of the process unless given.
+        arguments: without the program's name; None: those of the process.
 
     Returns:
         The exit status: 0, or 1 after an error. (Wrong usage ends the process with 2.)
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     complete_shell()
     mend_standard_streams()
     words = sys.argv[1:] if arguments is None else arguments
-    # Whatever fails from here on can be looked into; what comes behind the command is its own.
+    # From here on failures are logged for debugging.
     _set_up_logging(debug="--debug" in itertools.takewhile(lambda word: word[:1] == "-", words))
     try:
         return _run(words)
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(error, str(error))
     except OSError as error:
         return _report(error, f"{type(error).__name__}: {error}")
-    except Exception as error:  # noqa: BLE001 - the top of the process: a fault of ours, named
+    except Exception as error:  # noqa: BLE001 - the top of the process: reports internal errors
         return _report(error, f"unexpected {error!r}: please report it, with what --debug shows")
 
 
@@ -68,14 +68,14 @@ def _run(words: Sequence[str]) -> int:
         status: int = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output had enough of it.
+        # The reader of our output has gone.
         discard_standard_output()
         return 0
     return status
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments, with what the configuration file says where they are silent.
+    """Parse the arguments, with defaults of the configuration file.
 
     Raises:
         ConfigError: the file can't be used.
@@ -98,7 +98,7 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _report(error: Exception, text: str, status: int = 1) -> int:
-    """Say what went wrong in one line; only the debug log shows where."""
+    """Print an error in one line; only the debug log has its traceback."""
     log.debug("the error came from here", exc_info=error)
     print(f"zkconsumer: {printable(' '.join(text.split()))}", file=sys.stderr)
     return status
@@ -112,5 +112,5 @@ def _set_up_logging(*, debug: bool) -> None:
         level=logging.DEBUG if debug else logging.WARNING, handlers=[handler], force=True
     )
     if not debug:
-        # What kazoo has to say about connections, the connector says in our own words.
+        # kazoo's messages about connections are repeated by the connector in our own words.
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""``zkconsumer man``: the manual page of all commands, as it was installed."""
+"""``zkconsumer man``: shows the installed manual page of all commands."""
 
 import argparse
 import shutil
@@ -31,7 +31,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show the page with ``man`` on a terminal; print its source where there is none."""
+    """Show the page with ``man`` on a terminal; else print its source."""
     page = resources.files("zkconsumer.cli.manual").joinpath("zkconsumer.1")
     with resources.as_file(page) as path:
         if args.path:

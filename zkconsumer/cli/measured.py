@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_metrics_arguments(parser: "argparse._ActionsContainer") -> None:
-    """Add what ``serving_metrics`` reads, to a parser or a group of its arguments."""
+    """Add the options of ``serving_metrics`` to a parser or an argument group."""
     parser.add_argument(
         "--metrics-port",
         type=port_number,
@@ -31,25 +31,25 @@ def add_metrics_arguments(parser: "argparse._ActionsContainer") -> None:
 
 
 class CommandMeasures:
-    """Takes what a command can measure, whether anybody wants to know it or not."""
+    """Collects the families of a command, whether they are served or not."""
 
     def __init__(self, metrics: "ConsumerMetrics | None") -> None:
         self._metrics = metrics
         self._more: list[Callable[[], Iterable[Family]]] = []
 
     def families(self) -> "Iterator[Family]":
-        """Yield all of it, as it stands now. Thread: any."""
+        """Yield all families. Thread: any."""
         if self._metrics is not None:
             yield from self._metrics.families()
         for find in list(self._more):
             yield from find()
 
     def add_families(self, find: "Callable[[], Iterable[Family]]") -> None:
-        """Serve these, too; any thread may call it."""
+        """Add families; thread-safe."""
         self._more.append(find)
 
     def add(self, consumer: "Consumer") -> None:
-        """Serve the metrics of this one, too."""
+        """Add the metrics of a consumer."""
         if self._metrics is not None:
             self._metrics.add(consumer)
 
@@ -58,11 +58,11 @@ class CommandMeasures:
 def serving_metrics(
     args: argparse.Namespace, write: Callable[[str], None]
 ) -> Iterator[CommandMeasures]:
-    """Serve while the block runs, if that was asked for.
+    """Serve the metrics while the block runs, if requested.
 
     Args:
         args: with what ``add_metrics_arguments`` has added.
-        write: is told where, if the port was left open.
+        write: called with the address if the port was chosen by the system.
 
     Raises:
         ConfigError: the port can't be had, or the extra ``metrics`` is missing.
@@ -70,7 +70,7 @@ def serving_metrics(
     if args.metrics_port is None:
         yield CommandMeasures(None)
         return
-    # Of an extra, and only for those who ask.
+    # An optional extra, imported on use.
     from zkconsumer.metrics.consumer import ConsumerMetrics, MetricsServer  # noqa: PLC0415
 
     measures = CommandMeasures(ConsumerMetrics())
@@ -81,17 +81,17 @@ def serving_metrics(
 
 
 def tracers() -> tuple[Observer, ...]:
-    """Return what makes OpenTelemetry's spans, where its API is installed."""
+    """Return the OpenTelemetry observers, if its API is installed."""
     from zkconsumer.metrics.spans import tracing_observers  # noqa: PLC0415 - as above
 
     return tracing_observers()
 
 
 def port_number(text: str) -> int:
-    """Read a port.
+    """Parse a port.
 
     Raises:
-        argparse.ArgumentTypeError: it is none.
+        argparse.ArgumentTypeError: it is invalid.
     """
     if not (text.isascii() and text.isdecimal() and int(text) < 1 << 16):
         raise argparse.ArgumentTypeError(f"{text!r} is no port: it is a number from 0 to 65535")

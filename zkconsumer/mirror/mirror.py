@@ -113,21 +113,20 @@ class Mirror:
         *,
         every_ms: int = 1_000,
     ) -> MirrorProgress:
-        """Mirror.
-        Run the mirror until it ends.
+        """Run the mirror until it ends.
 
         Args:
-                    on_progress: called with the progress at intervals.
-                    every_ms: the interval.
+            on_progress: called with the progress at intervals.
+            every_ms: the interval.
 
         Returns:
-                    The final progress.
+            The final progress.
 
         Raises:
-                    ConfigError: it would read what it writes.
-                    MirrorError: the target refuses a message, a thread does not end, or the offsets file
-                        can't be written. Acknowledged offsets are committed.
-                    ZkConsumerError: something else failed.
+            ConfigError: it would read what it writes.
+            MirrorError: the target refuses a message, a thread does not end, or the offsets file
+                can't be written. Acknowledged offsets are committed.
+            ZkConsumerError: another failure.
         """
         settings = self._settings
         refuse_circles(settings)

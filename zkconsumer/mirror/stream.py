@@ -140,7 +140,7 @@ class MirrorStream(ConsumerRebalanceListener):
             consumer.subscribe(pattern=self._settings.topics, listener=self)
             self._loop(consumer, target, pipeline)
         except Woken:
-            pass  # A stop may interrupt any call; messages that were not put are not committed either.
+            pass  # A stop may interrupt any call; messages that were not put are not committed.
         except BaseException:
             self._giving_up.set()
             target.producer.end_tries()  # else it would retry for as long as an outage lasts

@@ -1,4 +1,4 @@
-"""Messages as bytes to print: pure.
+"""Formats messages as bytes to print: pure.
 
 The text form is that of the original's ``DefaultMessageFormatter`` (Kafka 0.8.2.2), the JSON form
 is ours.
@@ -14,7 +14,7 @@ from zkconsumer.errors import ConfigError
 
 
 class Message(Protocol):
-    """What a formatter reads of a message."""
+    """The fields of a message that formatters use."""
 
     @property
     def topic(self) -> str:
@@ -48,7 +48,7 @@ class Message(Protocol):
 
 
 class Formatter(Protocol):
-    """Turns a message into what is printed for it, its end of line included."""
+    """Formats a message, its line end included."""
 
     def __call__(self, message: Message) -> bytes:
         """Return the bytes to print."""
@@ -57,12 +57,12 @@ class Formatter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFormat:
-    """The value, or key and value, as they are; null is printed as ``null``.
+    """The value, or key and value, verbatim; null is printed as ``null``.
 
     Attributes:
         print_key: print the key first.
-        key_separator: what stands between key and value.
-        line_separator: what stands behind the value.
+        key_separator: between key and value.
+        line_separator: after the value.
     """
 
     print_key: bool = False
@@ -74,7 +74,7 @@ class TextFormat:
         """Read the original's ``--property`` settings.
 
         Raises:
-            ConfigError: a property that the formatter does not know.
+            ConfigError: an unknown property.
         """
         known = ("print.key", "key.separator", "line.separator")
         for name in properties:
@@ -98,8 +98,8 @@ class TextFormat:
 def json_line(message: Message) -> bytes:
     """Return one JSON object on one line, in UTF-8.
 
-    ``timestamp`` is null where the log's format has none. Key and value are texts, or null; bytes
-    that are not UTF-8 are given in base64, and ``key_encoding`` or ``value_encoding`` says so.
+    ``timestamp`` is null if the log's format has none. Key and value are texts, or null; bytes that
+    are not UTF-8 are in base64, marked by ``key_encoding`` or ``value_encoding``.
     """
     fields: dict[str, str | int | None] = {
         "topic": message.topic,
@@ -133,7 +133,7 @@ def _base64(data: bytes | None) -> str | None:
 
 
 def _text(data: bytes | None) -> tuple[str | None, bool]:
-    """Return the bytes as text, and whether that is base64."""
+    """Return bytes as text, and whether it is base64."""
     if data is None:
         return None, False
     try:

@@ -1,4 +1,4 @@
-"""``zkconsumer consume --bootstrap-server``: the same console, in a group that a coordinator keeps.
+"""``zkconsumer consume --bootstrap-server``: the console consumer in a coordinator's group.
 
 Source: Kafka's ``ConsoleConsumer`` with the new consumer. Unlike there, what is committed is what
 was written, to the record.
@@ -32,7 +32,7 @@ def consume_polled(
 
     Raises:
         StopAsked: by a signal that could not wait for a line being written.
-        OutputClosed: nobody reads our output any more.
+        OutputClosed: the reader of our output has gone.
         ZkConsumerError: something failed.
     """
     if console.delete_offsets:
@@ -40,15 +40,15 @@ def consume_polled(
             "--delete-consumer-offsets is for groups in ZooKeeper: a coordinator's group is "
             "deleted with kafka-consumer-groups --delete --group NAME"
         )
-    # A misspelt topic is not to come into being by looking at it.
+    # Reading a misspelt topic must not create it.
     settings: dict[str, object] = {"allow.auto.create.topics": False, **console.settings}
     config = PollConfig(settings | ({} if console.group_id else {"group.id": _made_up_group()}))
     settings |= {"group.id": config.group_id, "enable.auto.commit": False}
-    # Of a group that nobody named nothing is to stay behind.
+    # A group with a generated name must not leave anything behind.
     commits = config.enable_auto_commit and console.group_id is not None
     copier = Copier(console.formatter, output.write)
     stop.pending = copier.pending
-    # It waits for brokers as long as it takes: a signal ends that, too, once it runs.
+    # It waits for brokers as long as it takes: from here on a signal ends that, too.
     with KafkaConsumer(config={"bootstrap.timeout.ms": 0, **settings}) as us:
         measures.add(us)
         if console.from_beginning:
@@ -56,7 +56,7 @@ def consume_polled(
         written = WrittenRecords(
             us, interval_ms=config.auto_commit_interval_ms if commits else None
         )
-        # Nothing must tear the consumer's own calls: a signal wakes it instead.
+        # A signal must not interrupt the consumer's calls: it wakes the consumer instead.
         stop.wake = written.stop
         _subscribe(us, console, written)
         try:
@@ -79,7 +79,7 @@ def _subscribe(us: KafkaConsumer, console: ConsoleSettings, written: "WrittenRec
 
 
 def _refuse_offsets(us: KafkaConsumer, console: ConsoleSettings, group_id: str) -> None:
-    """A group that has offsets would not start at the beginning."""
+    """Refuse a group with offsets, which would not start at the beginning."""
     if console.topic is not None:
         topics: Collection[str] = [console.topic]
     else:
@@ -96,12 +96,12 @@ def _refuse_offsets(us: KafkaConsumer, console: ConsoleSettings, group_id: str) 
 
 
 class WrittenRecords(ConsumerRebalanceListener):
-    """Gives records one by one; who asks for the next one has written the last.
+    """Yields records one by one; requesting the next one means that the last was written.
 
     Args:
-        consumer: whose records.
-        interval_ms: how often to commit what is written; None for never.
-        clock: tells when.
+        consumer: the source of the records.
+        interval_ms: the interval between commits of written records; None for never.
+        clock: for the interval.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class WrittenRecords(ConsumerRebalanceListener):
             self._commit_if_due(now_ms)
 
     def stop(self) -> None:
-        """Give no more. A signal handler may call it."""
+        """End the iteration. A signal handler may call it."""
         self._stopping = True
         self._consumer.wakeup()
 
@@ -170,20 +170,20 @@ class WrittenRecords(ConsumerRebalanceListener):
             del self._written[place]
 
     def finish(self, *, last_too: bool) -> None:
-        """Commit all that was written; with ``last_too`` the record in hand was, as well."""
+        """Commit all written records; with ``last_too`` including the pending one."""
         if last_too:
             self._note()
         self._commit(list(self._written))
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Others go on behind what we wrote."""
+        """Commit the revoked partitions: others continue after our last written record."""
         self._commit(revoked)
         self.on_partitions_lost(revoked)
 
     def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
-        """Others have them already."""
+        """Forget the lost partitions: others own them already."""
         for place in lost:
             self._written.pop(place, None)
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        """They are read from what is committed of them."""
+        """Read the assigned partitions from their committed offsets."""

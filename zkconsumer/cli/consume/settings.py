@@ -1,4 +1,4 @@
-"""What the command line and the configuration file of the console consumer come to: pure.
+"""The console consumer's settings, from the command line and the configuration file: pure.
 
 Source: Kafka 0.8.2.2 ``ConsoleConsumer``, and the flags ``--group`` (0.8.1) and ``--timeout-ms``
 (0.9). Unlike there, ``auto.offset.reset`` of the file counts unless ``--from-beginning`` is given.
@@ -15,16 +15,16 @@ from zkconsumer.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleSettings:
-    """Everything that the console consumer needs to know.
+    """The settings of the console consumer.
 
     Attributes:
-        settings: of the consumer, by keys with dots; without ``group.id`` where none was given.
-        topic_filter: which topics to read.
-        topic: the one topic that was named, as it was written; None with a filter.
-        formatter: how to print a message.
-        max_messages: how many to read; None for no end.
+        settings: of the consumer, by keys with dots; without ``group.id`` if none was given.
+        topic_filter: selects the topics.
+        topic: the single topic given, verbatim; None with a filter.
+        formatter: formats messages.
+        max_messages: the maximum number to read; None for no limit.
         from_beginning: start at the earliest message, if the group has no offsets.
-        delete_offsets: forget what the group did before.
+        delete_offsets: delete the group's committed offsets first.
     """
 
     settings: Mapping[str, str]
@@ -37,20 +37,20 @@ class ConsoleSettings:
 
     @property
     def group_id(self) -> str | None:
-        """The group that was asked for; None where one is to be made up."""
+        """The given group id; None if one is to be generated."""
         return self.settings.get("group.id")
 
     @property
     def has_coordinator(self) -> bool:
-        """Whether brokers keep the group, not ZooKeeper."""
+        """Whether the group is a coordinator's, not ZooKeeper's."""
         return "bootstrap.servers" in self.settings
 
 
 def console_settings(args: argparse.Namespace, file: Mapping[str, str]) -> ConsoleSettings:
-    """Put the command line and the settings of the configuration file together.
+    """Combine the command line and the settings of the configuration file.
 
     Raises:
-        ConfigError: they contradict each other, or a filter or property is not understood.
+        ConfigError: they contradict each other, or a filter or property is invalid.
     """
     settings = {"auto.offset.reset": "largest", **file}
     if args.zookeeper is not None:
@@ -100,7 +100,7 @@ def _formatter(args: argparse.Namespace) -> Formatter:
 
 
 def key_and_value(text: str) -> tuple[str, str]:
-    """Read ``KEY=VALUE``.
+    """Parse ``KEY=VALUE``.
 
     Raises:
         argparse.ArgumentTypeError: there is no ``=``, or nothing before it.
@@ -112,7 +112,7 @@ def key_and_value(text: str) -> tuple[str, str]:
 
 
 def count_of_messages(text: str) -> int | None:
-    """Read a number of messages; a negative one means no end, as in the original.
+    """Parse a number of messages; a negative one means no limit, as in the original.
 
     Raises:
         argparse.ArgumentTypeError: not a number.

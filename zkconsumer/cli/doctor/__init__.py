@@ -1,4 +1,4 @@
-"""``zkconsumer doctor``: what is wrong with a cluster and its groups, and what helps."""
+"""``zkconsumer doctor``: diagnoses a cluster and its groups, and offers repairs."""
 
 from zkconsumer.cli.doctor.command import add_parser
 

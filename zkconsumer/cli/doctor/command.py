@@ -1,4 +1,4 @@
-"""``zkconsumer doctor``: what is wrong with a cluster and its groups, and what helps."""
+"""``zkconsumer doctor``: diagnoses a cluster and its groups, and offers repairs."""
 
 import argparse
 import sys
@@ -121,10 +121,10 @@ def _add_snapshot_options(parser: argparse.ArgumentParser) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Look, and say what is wrong; gives the exit status.
+    """Diagnose and print; return the exit status.
 
     Raises:
-        ZkConsumerError: it could not be looked at, or a repair failed.
+        ZkConsumerError: the cluster could not be read, or a repair failed.
         OSError: the undo file can't be used.
     """
     if args.undo is not None:
@@ -183,8 +183,8 @@ def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
         _wait(reader, doubts, access.clock)
         snapshot, earlier = reader.read(args.group), first
     read = snapshot
-    # Who left between the reading of a group and the list of sessions is no more in it now; and
-    # what was committed between the reading of a log and that of a group is not beyond it now.
+    # Members that left between the reads of the group and of the sessions are gone by now; and
+    # offsets committed between the reads of a log and of the group are within the log now.
     if unsure := of_the_dead(snapshot, keys) | beyond_ends(snapshot, keys):
         snapshot = reader.look(unsure)
     around = Circumstances(
@@ -213,13 +213,13 @@ def _wanted(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Collection[G
     found: list[GroupKey] = []
     for name in args.group:
         keys = [key for kind in kinds if (key := GroupKey(kind, name)) in snapshot.groups]
-        # Only to say what is like it.
+        # Only to name similar ids.
         found += keys or [find_group(snapshot, name, args.kind).key]
     return found
 
 
 def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> None:
-    """Wait until each group that may be stuck has moved, or has had its time."""
+    """Wait until each suspicious group has moved, or its time is over."""
     began_ms = clock.now_ms()
     left = list(doubts)
     _write_waiting(left)

@@ -1,6 +1,6 @@
-"""Does the repairs that the doctor offers, one after the other, and undoes them.
+"""Carries out the doctor's repairs one after the other, and undoes them.
 
-Each is shown and asked about; then its nodes are read, held against what was seen, put into the
+Each is shown and confirmed; then its nodes are read, compared with the expected state, saved to the
 undo file, and written, each fenced by the version that was read.
 """
 
@@ -30,11 +30,11 @@ _YES = "yes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Treated:
-    """What came of the repairs.
+    """The result of the repairs.
 
     Attributes:
-        repaired: the findings whose repair was done, all of it.
-        failed: whether a write failed that had been said yes to.
+        repaired: the diagnoses whose repair was done completely.
+        failed: whether a confirmed write failed.
     """
 
     repaired: tuple[Diagnosis, ...]
@@ -54,18 +54,18 @@ class Treated:
 
 
 def repair(store: ZkStore, findings: Sequence[Diagnosis], undo: UndoFile, *, yes: bool) -> Treated:
-    """Go through the findings that can be repaired, and ask about each.
+    """Go through the repairable diagnoses, and ask for confirmation of each.
 
     Args:
         store: ZooKeeper.
-        findings: all of them.
-        undo: gets what undoes it.
+        findings: all diagnoses.
+        undo: records how to undo the writes.
         yes: whether ``--yes`` was given.
 
     Raises:
-        ConfigError: the undo file is there already; nothing was done.
-        OSError: it can't be written; nothing more was done.
-        RegistryError: ZooKeeper does not answer. The undo file names what may have been written.
+        ConfigError: the undo file exists already; nothing was done.
+        OSError: it can't be written; no more was done.
+        RegistryError: ZooKeeper does not respond. The undo file lists the possible writes.
     """
     repaired: list[Diagnosis] = []
     failed = False
@@ -87,21 +87,21 @@ def repair(store: ZkStore, findings: Sequence[Diagnosis], undo: UndoFile, *, yes
 def undo_repairs(
     store: ZkStore, record: UndoRecord, *, zookeeper: str, name: str, yes: bool
 ) -> bool:
-    """Bring back what a run did, as far as nobody has changed it since.
+    """Undo a run's writes, except where nodes have changed since.
 
     Args:
         store: ZooKeeper.
-        record: what was done.
-        zookeeper: the cluster that is meant.
+        record: the writes.
+        zookeeper: the intended cluster.
         name: of the file.
         yes: whether ``--yes`` was given.
 
     Returns:
-        Whether everything is as it was before.
+        Whether everything is restored.
 
     Raises:
-        ConfigError: the file is of another cluster, or nobody said yes: nothing was done.
-        RegistryError: ZooKeeper does not answer; some of it may have been done.
+        ConfigError: the file is of another cluster, or it was not confirmed: nothing was done.
+        RegistryError: ZooKeeper does not respond; part of it may be done.
     """
     _require_same(record.zookeeper, zookeeper, name)
     paths = [step.path for step in record.steps]
@@ -115,7 +115,7 @@ def undo_repairs(
     lookup = "\n".join(f"bring back {printable(op.path)}" for op in plan.ops)
     if not confirm(lookup, _YES, yes):
         raise ConfigError(f"nothing was undone: {name} is good for another time")
-    # A parent that went meanwhile would refuse its child.
+    # A deleted parent would refuse its child.
     parents = dict.fromkeys(op.path.rpartition("/")[0] for op in plan.ops)
     store.ensure_paths([parent for parent in parents if parent])
     for op, error in zip(plan.ops, store.write_many(plan.ops), strict=True):
@@ -135,7 +135,7 @@ def _wanted(finding: Diagnosis, fix: Fix, *, yes: bool) -> bool:
 
 
 def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
-    """Return whether all of it is done now; None where a write failed."""
+    """Return whether all of it is done now; None if a write failed."""
     plan = _plan(store, fix)
     if plan.refused is not None:
         _write(f"nothing was done: {plan.refused}")

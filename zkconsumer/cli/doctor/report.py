@@ -1,4 +1,4 @@
-"""What ``zkconsumer doctor`` prints: findings as text for people, or as JSON."""
+"""The output of ``zkconsumer doctor``: diagnoses as text or JSON."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -20,13 +20,13 @@ _COLOURS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorReport:
-    """Everything that there is to say.
+    """The result of the doctor.
 
     Attributes:
-        snapshot: what was looked at last.
-        apart_ms: how long after the first look; None where there was only one.
-        unsure: groups of which a second look would tell more, and why.
-        findings: the worst first.
+        snapshot: the last snapshot.
+        apart_ms: its distance from the first one; None if there was only one.
+        unsure: groups about which a second snapshot would tell more, and why.
+        findings: the diagnoses, the worst first.
     """
 
     snapshot: ClusterSnapshot
@@ -36,7 +36,7 @@ class DoctorReport:
 
 
 def as_text(report: DoctorReport, *, coloured: bool) -> str:
-    """Return all findings, then how many there are; nothing is cut where it is an id or a path."""
+    """Return all diagnoses, then their numbers; ids and paths are never truncated."""
     blocks = [
         "\n".join(finding_lines(diagnosis, coloured=coloured)) for diagnosis in report.findings
     ]
@@ -44,7 +44,7 @@ def as_text(report: DoctorReport, *, coloured: bool) -> str:
 
 
 def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
-    """Yield one finding: what it is, what was seen, what helps."""
+    """Yield the lines of a diagnosis: the fault, the evidence, the repair."""
     whose = str(finding.group) if finding.group is not None else "the cluster"
     severity = paint(finding.severity.name, _COLOURS[finding.severity], coloured=coloured)
     yield f"{severity}  {printable(whose)}: {finding.code}"
@@ -63,14 +63,14 @@ def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
 
 
 def write_text(write: Write) -> str:
-    """Return one write of a repair."""
+    """Return a description of a write."""
     if isinstance(write, DeleteNode):
         return f"delete {printable(write.path)}"
     return f"set {printable(write.path)} to {printable(write.data.decode('utf-8', 'replace'))}"
 
 
 def as_json(report: DoctorReport) -> str:
-    """Return one object; see ``docs/doctor.md``."""
+    """Return the report as a JSON object; see ``docs/doctor.md``."""
     alone = report.snapshot.brokers_alone
     return json_text(
         {

@@ -1,4 +1,4 @@
-"""The file that undoes what ``zkconsumer doctor --fix`` does: on the disk before each write."""
+"""The file that undoes ``zkconsumer doctor --fix``: on disk before each write."""
 
 import os
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from zkconsumer.status.doctor.undo import Undone, UndoRecord, decode_undo, encod
 
 
 class UndoFile:
-    """Grows with every repair of a run; each time a whole file takes the place of the one before.
+    """Grows with every repair of a run; each time it is replaced as a whole.
 
     Args:
-        name: of the file; None: one that says when it was made, in this folder.
+        name: of the file; None: one with the time, in the current folder.
         zookeeper: the cluster.
-        made_ms: the time, in milliseconds since the epoch.
+        made_ms: the time, in ms since the epoch.
     """
 
     def __init__(self, name: str | None, *, zookeeper: str, made_ms: int) -> None:
@@ -32,10 +32,10 @@ class UndoFile:
         return bool(self._steps)
 
     def add(self, steps: Sequence[Undone]) -> None:
-        """Have these in the file, and on the disk, before they are done.
+        """Add steps, flushed to disk, before they are done.
 
         Raises:
-            ConfigError: there is a file of that name already.
+            ConfigError: a file of that name exists already.
             OSError: it can't be written.
         """
         if not self._steps and os.path.lexists(self.path):
@@ -43,10 +43,10 @@ class UndoFile:
         self._write((*self._steps, *steps))
 
     def drop(self, steps: Sequence[Undone]) -> None:
-        """Take out what was not done after all.
+        """Remove steps that were not done after all.
 
         Raises:
-            OSError: it can't be written; what it held before is still there.
+            OSError: it can't be written; its former content is intact.
         """
         if steps:
             self._write(tuple(step for step in self._steps if step not in steps))
@@ -63,10 +63,10 @@ class UndoFile:
 
 
 def read_undo_file(name: str) -> UndoRecord:
-    """Return what such a file holds.
+    """Read an undo file.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is malformed.
         OSError: it can't be read.
     """
     return decode_undo(read_text(name, "undo file"), name)

@@ -1,6 +1,5 @@
-"""The texts that the commands print and the files they read and write: pure.
+"""The output formats of the commands and the files that they read and write: pure.
 
-What is named after a tool of the original prints what that tool prints, to the byte, so that
-scripts which read it go on working. Where the original gives up in the middle and this does not,
-the function says so.
+Modules named after a tool of the original print exactly what that tool prints, so that scripts keep
+working. Where the original fails halfway and this does not, the function says so.
 """

@@ -1,4 +1,4 @@
-"""What ``kafka.admin.ConsumerGroupCommand`` (``kafka-consumer-groups``) of Kafka 0.9 prints."""
+"""The output of ``kafka.admin.ConsumerGroupCommand`` (``kafka-consumer-groups``) of Kafka 0.9."""
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
@@ -24,7 +24,7 @@ _NO_BROKER: Final = "Could not parse broker info due to Broker id {} does not ex
 
 
 class Deletion(Enum):
-    """What came of deleting a group; the values are the original's texts."""
+    """The result of deleting a group; the values are the original's texts."""
 
     DONE = "Deleted all consumer group information for group {group} in zookeeper."
     ACTIVE = "Delete for group {group} failed because its consumers are still active."
@@ -32,7 +32,7 @@ class Deletion(Enum):
 
 
 class TopicDeletion(Enum):
-    """What came of deleting what a group has of a topic; the values are the original's texts."""
+    """The result of deleting a group's data of a topic; the values are the original's texts."""
 
     DONE = "Deleted consumer group information for group {group} topic {topic} in zookeeper."
     ACTIVE = "Delete for group {group} topic {topic} failed because its consumers are still active."
@@ -40,22 +40,22 @@ class TopicDeletion(Enum):
 
 
 def group_list_text(group_ids: Iterable[str]) -> str:
-    """``--list``: in the order given; the original takes that of ZooKeeper or the broker."""
+    """Return the output of ``--list`` in the order given: ZooKeeper's or the broker's."""
     return "".join(f"{group_id}\n" for group_id in group_ids)
 
 
 def deletion_text(group_id: str, deletion: Deletion) -> str:
-    """``--delete --group``, one line of it."""
+    """Return a line of ``--delete --group``."""
     return deletion.value.format(group=group_id) + "\n"
 
 
 def topic_deletion_text(group_id: str, topic: str, deletion: TopicDeletion) -> str:
-    """``--delete --group --topic``, one line of it."""
+    """Return a line of ``--delete --group --topic``."""
     return deletion.value.format(group=group_id, topic=topic) + "\n"
 
 
 def all_topic_deletion_text(topic: str) -> str:
-    """``--delete --topic``."""
+    """Return the output of ``--delete --topic``."""
     return (
         "Deleted consumer group information for all inactive consumer groups for topic "
         f"{topic} in zookeeper.\n"
@@ -68,14 +68,14 @@ def describe_group_text(
     group_id: str,
     topics: Sequence[str] | None = None,
 ) -> str:
-    """``--describe`` of a group of either kind.
+    """Return the output of ``--describe`` for a group of either kind.
 
     Args:
         snapshot: the cluster.
-        group: the group; None where there is none of that name in ZooKeeper.
+        group: the group; None if there is none in ZooKeeper.
         group_id: its name.
-        topics: of which to tell, in order; those that the group has anything to do with, unless
-            given. (The original takes the children of a ZooKeeper group's ``owners`` node.)
+        topics: the topics to show, in order; None: all of the group's. (The original takes the
+            children of a ZooKeeper group's ``owners`` node.)
     """
     if group is None:
         return f"{_NO_TOPICS}\n{HEADER}\n"
@@ -121,7 +121,7 @@ def _zookeeper_line(
 
 
 def _coordinated_text(group: GroupStatus) -> str:
-    """Of a group of new consumers only what its members have is told, a member at a time."""
+    """Return the output for a coordinator's group: its members' partitions only, by member."""
     if group.state is not GroupState.STABLE or not group.members:
         return f"Consumer group `{group.group_id}` does not exist or is rebalancing.\n"
     owned: dict[str | None, list[GroupPartition]] = {}
@@ -130,7 +130,7 @@ def _coordinated_text(group: GroupStatus) -> str:
     lines = [HEADER]
     for member in group.members:
         name = f"{member.client_id}_{member.host}"
-        # By number before topic: the original sorts what the assignor has in order of topics.
+        # By number before topic: the original sorts the assignor's partitions by number.
         for partition in sorted(
             owned.get(member.member_id, ()),
             key=lambda partition: partition.topic_partition.partition,

@@ -1,7 +1,7 @@
-"""What ``kafka.tools.ConsumerOffsetChecker`` of Kafka 0.8.2.2 prints.
+"""The output of ``kafka.tools.ConsumerOffsetChecker`` of Kafka 0.8.2.2.
 
-The original gives up at the first topic of which the group has no offset at all, and at an offset
-that is no number; this prints their rows.
+The original fails at the first topic without any offset of the group, and at an offset that is not
+a number; this prints their rows.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -16,15 +16,14 @@ _NO_OFFSET = -1
 
 
 class CheckerRow(NamedTuple):
-    """One partition of a group.
+    """A row for one partition.
 
     Attributes:
         group_id: the group.
-        topic_partition: which.
-        offset: the next to read; -1 where the group has none, None where that is not known.
-        log_end: the offset that the next record gets; None where that is not known, on which the
-            original ends.
-        owner: a thread id as its node says; None: nobody.
+        topic_partition: the partition.
+        offset: the next to read; -1 if the group has none, None if unknown.
+        log_end: the offset of the next record; None if unknown, at which the original fails.
+        owner: the thread id in its node; None: unowned.
     """
 
     group_id: str
@@ -35,7 +34,7 @@ class CheckerRow(NamedTuple):
 
     @property
     def lag(self) -> int | None:
-        """What is left to read; less than 0 where the offset is beyond the end, None: unknown."""
+        """The lag; negative if the offset is beyond the end, None: unknown."""
         if self.offset is None or self.offset == _NO_OFFSET or self.log_end is None:
             return None
         return self.log_end - self.offset
@@ -66,10 +65,10 @@ def checker_text(
 
     Args:
         snapshot: the cluster.
-        group: the group, of either kind: the original knows only those of ZooKeeper.
-        topics: of which to tell; those that the group has anything to do with, unless given. (The
-            original takes the children of its ``owners`` node.)
-        broker_info: whether to name the brokers that were asked.
+        group: the group, of either kind: the original supports only those of ZooKeeper.
+        topics: the topics to show; None: all of the group's. (The original takes the children of
+            its ``owners`` node.)
+        broker_info: whether to list the brokers.
     """
     if topics is None:
         topics = {partition.topic_partition.topic for partition in group.partitions}
@@ -100,7 +99,7 @@ def _lines(
     missing: set[int | None] = set()
     for partition in sorted(partitions, key=lambda partition: partition.topic_partition):
         if partition.leader not in brokers:
-            # It is said once of each: then the original knows that it can't be asked.
+            # Once for each broker: then the original knows that it can't connect.
             if partition.leader not in missing:
                 missing.add(partition.leader)
                 yield _NO_BROKER
@@ -111,7 +110,7 @@ def _lines(
 
 
 def _offset(held: GroupPartition) -> int | None:
-    """As the original takes it: what Kafka has, or else what ZooKeeper has."""
+    """Return the offset as the original chooses it: Kafka's, or else ZooKeeper's."""
     found = held.committed_in("kafka") or held.committed_in("zookeeper")
     if found is not None:
         return found.offset
@@ -119,7 +118,7 @@ def _offset(held: GroupPartition) -> int | None:
 
 
 def no_group_text(group_id: str) -> str:
-    """Return what is printed, with exit status 0, where the group has no ``owners`` node."""
+    """Return the output, with exit status 0, for a group without an ``owners`` node."""
     return (
         "Exiting due to: org.apache.zookeeper.KeeperException$NoNodeException: "
         f"KeeperErrorCode = NoNode for /consumers/{group_id}/owners.\n"

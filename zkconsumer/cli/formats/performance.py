@@ -1,7 +1,7 @@
-"""What ``kafka.tools.ConsumerPerformance`` of Kafka 0.8.2.2 prints.
+"""The output of ``kafka.tools.ConsumerPerformance`` of Kafka 0.8.2.2.
 
-It takes its time-out of 5 s off the elapsed time even where there was none, so that its rates
-can be negative; here the caller says what the elapsed time is.
+It subtracts its time-out of 5 s from the elapsed time even if there was none, so its rates can be
+negative; here the caller passes the elapsed time.
 """
 
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ HEADER: Final = (
 DETAILED_HEADER: Final = (
     "time, fetch.size, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec"
 )
-"""It names six of the seven columns: rows have the thread's number after the time."""
+"""It has six of the seven column titles: rows have the thread's number after the time."""
 
 _MEGABYTE: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerfStyle:
-    """How rows are printed.
+    """The format of rows.
 
     Attributes:
         fetch_size: ``fetch.message.max.bytes``.
         date_format: a pattern of ``SimpleDateFormat``.
-        zone: where times are told.
+        zone: the time zone.
     """
 
     fetch_size: int
@@ -38,14 +38,14 @@ class PerfStyle:
     def row(
         self, start_ms: int, end_ms: int, *, elapsed_ms: int, byte_count: int, message_count: int
     ) -> str:
-        """Return the one row of a run, without its line end.
+        """Return the row of a run, without its line end.
 
         Args:
-            start_ms: when it began, in milliseconds since the epoch.
+            start_ms: when it began, in ms since the epoch.
             end_ms: when it ended.
-            elapsed_ms: by what the rates are divided.
-            byte_count: how many bytes the values had, without keys.
-            message_count: how many messages there were.
+            elapsed_ms: the divisor of the rates.
+            byte_count: the size of all values, without keys.
+            message_count: the number of messages.
         """
         seconds = elapsed_ms / 1000
         megabytes = byte_count / _MEGABYTE
@@ -88,14 +88,14 @@ class PerfStyle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerfCount:
-    """What a thread had read by some moment."""
+    """The number of messages and bytes that a thread has read."""
 
     byte_count: int = 0
     message_count: int = 0
 
 
 def _divided(value: float, by: float) -> float:
-    """As Java divides floating-point numbers: by 0, too."""
+    """Divide as Java's floating-point numbers do, also by 0."""
     if by:
         return value / by
     return float("inf") if value > 0 else float("nan")

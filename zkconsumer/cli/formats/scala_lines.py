@@ -1,4 +1,4 @@
-"""What the small tools of Kafka 0.8.2.2 print: a line or two each."""
+"""The output of the small tools of Kafka 0.8.2.2."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 UPDATE_USAGE = (
     "USAGE: kafka.tools.UpdateOffsetsInZK$ [earliest | latest] consumer.properties topic\n"
 )
-"""With exit status 1."""
+"""Printed with exit status 1."""
 
 
 class Printed(NamedTuple):
@@ -17,7 +17,7 @@ class Printed(NamedTuple):
 
 
 def updated_text(offsets: Mapping[int, int]) -> str:
-    """``UpdateOffsetsInZK``: the offsets that the partitions of a topic were set to."""
+    """Return the output of ``UpdateOffsetsInZK``: the new offsets of a topic's partitions."""
     lines = [
         f"updating partition {partition} with new offset: {offset}\n"
         for partition, offset in sorted(offsets.items())
@@ -26,7 +26,7 @@ def updated_text(offsets: Mapping[int, int]) -> str:
 
 
 def verified_text(*, every_partition_owned: bool) -> str:
-    """``VerifyConsumerRebalance``, as it was meant: it fails every group that has members."""
+    """Return the output of ``VerifyConsumerRebalance`` as intended: it fails all groups."""
     outcome = "successful" if every_partition_owned else "failed"
     return f"Rebalance operation {outcome} !\n"
 
@@ -36,13 +36,13 @@ def offset_shell_text(
     offsets: Mapping[int, Sequence[int] | None],
     requested: Iterable[int] | None = None,
 ) -> Printed:
-    """``GetOffsetShell``.
+    """Return the output of ``GetOffsetShell``.
 
     Args:
         topic: the topic.
-        offsets: of each of its partitions what the leader answered, descending; None where it has
-            no leader. In the order in which the brokers list them.
-        requested: ``--partitions``; all unless given.
+        offsets: each partition's offsets from its leader, descending; None if it has no leader. In
+            the order of the brokers' response.
+        requested: ``--partitions``; None: all.
     """
     output, errors = [], []
     for partition in offsets if requested is None else requested:

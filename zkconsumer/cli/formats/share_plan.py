@@ -1,4 +1,4 @@
-"""Who would get what, as people and programs read it."""
+"""Formats assignment plans as text and JSON."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ _NEW = " (new)"
 
 
 def share_plan_text(group_id: str, plan: SharePlan) -> str:
-    """Return a table, a line a reader, and what there is to say about the whole."""
+    """Return a table with a line for each reader, and notes about the whole."""
     rows = [_HEAD]
     gone = [reader for reader in plan.before if reader not in plan.readers]
     for reader in [*plan.readers, *gone]:
@@ -39,7 +39,7 @@ def share_plan_text(group_id: str, plan: SharePlan) -> str:
 
 
 def _shares(plan: SharePlan) -> str:
-    """Return how many partitions a reader would get; those that get none are told apart."""
+    """Return how many partitions readers would get; those without any separately."""
     sizes = [len(share) for share in plan.readers.values() if share]
     if not sizes:
         return "no reader would get a partition"
@@ -51,7 +51,7 @@ def _shares(plan: SharePlan) -> str:
 
 
 def share_plan_json(group_id: str, plan: SharePlan) -> str:
-    """Return the same as one object."""
+    """Return the plan as a JSON object."""
     value = {
         "group": group_id,
         "readers": [
@@ -72,7 +72,7 @@ def share_plan_json(group_id: str, plan: SharePlan) -> str:
 
 
 def partitions_text(partitions: Iterable[TopicPartition]) -> str:
-    """Partitions by topic, neighbours as ranges: ``orders:0-3,7 returns:1``."""
+    """Return partitions by topic, with ranges: ``orders:0-3,7 returns:1``."""
     return " ".join(
         f"{topic}:{_ranges([tp.partition for tp in of_topic])}"
         for topic, of_topic in groupby(sorted(partitions), key=lambda tp: tp.topic)

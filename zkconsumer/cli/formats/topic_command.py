@@ -1,4 +1,4 @@
-"""What ``kafka.admin.TopicCommand --list`` and ``--describe`` of Kafka 0.8.2.2 print."""
+"""The output of ``kafka.admin.TopicCommand --list`` and ``--describe`` of Kafka 0.8.2.2."""
 
 from collections.abc import Collection, Iterable
 from enum import Enum
@@ -8,7 +8,7 @@ from zkconsumer.status.model import PartitionStatus, TopicStatus
 
 
 class DescriptionFilter(Enum):
-    """What to leave out of a description; the names are those of the options."""
+    """Filters of a description; the names are those of the options."""
 
     EVERYTHING = ""
     UNDER_REPLICATED = "--under-replicated-partitions"
@@ -30,12 +30,12 @@ def describe_text(
     live_brokers: Collection[int],
     only: DescriptionFilter = DescriptionFilter.EVERYTHING,
 ) -> str:
-    """Return the topics with their partitions, or what is asked for of them.
+    """Return the topics with their partitions, filtered.
 
     Args:
-        topics: in order; where the original was given one that does not exist, it prints nothing.
-        live_brokers: the ids of brokers that are registered.
-        only: what to tell.
+        topics: in order; for a topic that does not exist the original prints nothing.
+        live_brokers: the ids of the registered brokers.
+        only: the filter.
     """
     lines = []
     for topic in topics:
@@ -61,7 +61,7 @@ def _is_listed(
 
 
 def _topic_line(topic: TopicStatus) -> str:
-    # The original counts the replicas of one partition and takes all to have as many.
+    # The original counts the replicas of one partition and assumes the same for all.
     replication = len(topic.partitions[0].replicas) if topic.partitions else 0
     settings = topic.config
     # The original always knows them.

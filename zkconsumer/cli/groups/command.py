@@ -34,7 +34,7 @@ from zkconsumer.zk.paths import CONSUMERS, GroupPaths
 
 _ACTIONS: Final = ("list", "describe", "watch", "delete")
 _FULL_EVERY: Final = 15
-"""How many looks at one group there are to one at the whole cluster, with topics and brokers."""
+"""The number of partial reads of one group between two full reads of the cluster."""
 
 _DESCRIPTION = """\
 Show consumer groups, those whose members meet in ZooKeeper and those at a coordinator: which there
@@ -96,7 +96,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Do what is asked for; gives the exit status.
+    """Run the action; return the exit status.
 
     Raises:
         ZkConsumerError: it could not be read or done.
@@ -208,7 +208,7 @@ def _snapshot_of(
     redraws: bool,
     number: int,
 ) -> str:
-    """Return what is shown of one look."""
+    """Return the snapshot of one refresh."""
     at_ms = snapshot.taken_ms
     changes = [change for change in watch.receive(snapshot) if args.kind in {None, change.key.kind}]
     if args.format == "json":

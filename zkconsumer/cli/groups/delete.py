@@ -1,4 +1,4 @@
-"""``zkconsumer groups delete``: asks, and deletes groups that nobody is in."""
+"""``zkconsumer groups delete``: deletes groups without members, after confirmation."""
 
 import argparse
 import sys
@@ -35,7 +35,7 @@ _TEXTS: Final = {
 
 
 class _Step(NamedTuple):
-    """One thing to delete: a group, or what it has of a topic."""
+    """A group to delete, or its data of a topic."""
 
     group_id: str
     kind: GroupKind
@@ -48,11 +48,11 @@ class _Step(NamedTuple):
 
 
 def delete_groups(args: argparse.Namespace, access: CommandCluster) -> int:
-    """Delete what is asked for, after a question; gives the exit status.
+    """Delete what is requested, after confirmation; return the exit status.
 
     Raises:
-        ConfigError: a wish is invalid, or a group is not there: nothing was done.
-        ZkConsumerError: it failed, which says what was done.
+        ConfigError: an option is invalid, or a group does not exist: nothing was done.
+        ZkConsumerError: it failed; the message says what was done.
     """
     if not args.group and not args.topic:
         raise ConfigError("delete needs a --group, or a --topic")
@@ -76,11 +76,11 @@ def delete_groups(args: argparse.Namespace, access: CommandCluster) -> int:
 
 
 def _act(args: argparse.Namespace, steps: Sequence[_Step]) -> int:
-    """Delete, and tell what came of it; gives the exit status."""
+    """Delete, and print the results; return the exit status."""
     outcomes: list[tuple[_Step, Deletion]] = []
     try:
         for step in steps:
-            outcomes.append((step, step.act()))  # noqa: PERF401 - those before a failure count
+            outcomes.append((step, step.act()))  # noqa: PERF401 - results before a failure count
     finally:
         show(_text(args, outcomes))
     if args.format == "scala" or all(outcome is not Deletion.ACTIVE for _, outcome in outcomes):
@@ -120,7 +120,7 @@ def _in_zookeeper(
     removal: GroupRemoval, group_id: str, topic: str | None, *, scala: bool, named: bool = True
 ) -> _Step:
     def act() -> Deletion:
-        # For the original a group that no member has ever registered in is none, if asked for it.
+        # For the original a group in which no member ever registered does not exist.
         if scala and named and removal.members() is None:
             return Deletion.NO_GROUP
         if topic is None:

@@ -1,7 +1,8 @@
-"""Deletes groups that nobody is in: from ZooKeeper, or at their coordinator.
+"""Deletes groups without members: from ZooKeeper, or at their coordinator.
 
-In ZooKeeper each step is a transaction that fails as soon as a member has registered, so nobody
-who joins meanwhile loses offsets or owners. Source: Kafka 0.9.0.1 ``AdminUtils``; KIP-229.
+In ZooKeeper each step is a transaction that fails as soon as a member has registered, so a member
+that joins meanwhile loses neither offsets nor owners. Source: Kafka 0.9.0.1 ``AdminUtils``;
+KIP-229.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import CreateOp, DeleteOp, Op, OpError, ZkStore
 
 _AT_ONCE: Final = 2_000
-"""A transaction must fit into one packet of ZooKeeper, of a megabyte."""
+"""The maximum per transaction, which must fit into one packet of ZooKeeper, of a megabyte."""
 _TRIES: Final = 5
 _BACKOFF_MS: Final = 250
 _OUTCOMES: Final = {
@@ -32,7 +33,7 @@ _OUTCOMES: Final = {
 
 
 class GroupRemoval:
-    """Deletes what one group has in ZooKeeper.
+    """Deletes a group's nodes in ZooKeeper.
 
     Args:
         store: ZooKeeper.
@@ -46,20 +47,20 @@ class GroupRemoval:
         self._partly = False
 
     def members(self) -> list[str] | None:
-        """Return the names of its members; None where the group has no node for them."""
+        """Return the names of its members; None if the group has no node for them."""
         return self._store.children_many([self._paths.ids])[0]
 
     def everything(self) -> Deletion:
-        """Delete all of it.
+        """Delete all of its nodes.
 
         Raises:
-            RegistryError: ZooKeeper fails; or somebody joined after a part was deleted, or keeps
-                writing; says what is left.
+            RegistryError: ZooKeeper fails; or a member joined after a part was deleted, or keeps
+                writing; names what is left.
         """
         return self._remove([self._paths.root])
 
     def topic(self, topic: str) -> Deletion:
-        """Delete its owners and offsets of one topic; all of it, where it has nothing of others.
+        """Delete its owners and offsets of one topic; everything if it has no other topics.
 
         Raises:
             RegistryError: as ``everything``.
@@ -69,7 +70,7 @@ class GroupRemoval:
         return self._of_topic(topic)
 
     def topic_as_original(self, topic: str) -> Deletion:
-        """As ``topic``, but offsets of others go, too, where it owned nothing of them.
+        """Delete like ``topic``, but also offsets of other topics if it owned nothing of them.
 
         Raises:
             RegistryError: as ``everything``.
@@ -82,7 +83,7 @@ class GroupRemoval:
         return self._remove([self._paths.owners(topic), self._paths.offsets(topic)])
 
     def topics(self) -> frozenset[str]:
-        """Return the topics that it has owners or offsets of."""
+        """Return the topics with owners or offsets."""
         folders = [f"{self._paths.root}/owners", f"{self._paths.root}/offsets"]
         return frozenset(
             name for names in self._store.children_many(folders) for name in names or ()
@@ -114,7 +115,7 @@ class GroupRemoval:
         )
 
     def _in_transactions(self, paths: Sequence[str], *, has_ids: bool) -> OpError | None:
-        """Delete in order; None when all is gone, else why it has to be looked at again."""
+        """Delete in order; return None when all is gone, else why it has to be checked again."""
         for first in range(0, len(paths), _AT_ONCE):
             deletes = [DeleteOp(path) for path in paths[first : first + _AT_ONCE]]
             result = self._store.multi([*self._nobody_is_in(has_ids=has_ids), *deletes])
@@ -135,7 +136,7 @@ class GroupRemoval:
             yield DeleteOp(ids)
 
     def _below(self, tops: Sequence[str]) -> list[str]:
-        """These nodes and all below them, the deepest first; what is not there is left out."""
+        """Return these nodes and all below them, the deepest first; absent ones are omitted."""
         levels: list[list[str]] = []
         level = list(tops)
         while level:
@@ -158,19 +159,19 @@ def delete_coordinated(
     timeout_ms: int,
     clock: Clock | None = None,
 ) -> Deletion:
-    """Let its coordinator forget a group, with its offsets.
+    """Delete a group and its offsets at its coordinator.
 
     Args:
         client: finds the coordinator.
-        dialer: the way to it.
+        dialer: connects to it.
         group_id: the group.
-        timeout_ms: for all tries together.
-        clock: for that.
+        timeout_ms: time limit of all tries together.
+        clock: for the time limit.
 
     Raises:
-        UnsupportedVersion: its coordinator is older than 1.1, and can't.
+        UnsupportedVersion: its coordinator is older than 1.1.
         BrokerError: it refuses, or was not ready in time.
-        TransportError: it does not answer.
+        TransportError: it does not respond.
     """
     times = clock or SystemClock()
     deadline_ms = times.now_ms() + timeout_ms

@@ -1,4 +1,4 @@
-"""Groups as they are listed and described. Pure."""
+"""Formats lists and descriptions of groups. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -56,7 +56,7 @@ _TOPICS_NAMED = 4
 
 
 def total_lag(group: GroupStatus) -> int | None:
-    """Return the sum of its lags that are known; None where none is."""
+    """Return the sum of its known lags; None if there is none."""
     known = [
         lag
         for partition in group.partitions
@@ -70,7 +70,7 @@ def lag_text(group: GroupStatus, partitions: Iterable[GroupPartition] | None = N
 
     Args:
         group: the group.
-        partitions: only these of it.
+        partitions: only these of the group's.
     """
     known, unknown = [], False
     for partition in group.partitions if partitions is None else partitions:
@@ -83,12 +83,12 @@ def lag_text(group: GroupStatus, partitions: Iterable[GroupPartition] | None = N
 
 
 def state_cell(group: GroupStatus) -> Painted:
-    """Return its state, in colour."""
+    """Return its coloured state."""
     return Painted(group.state, _STATES[group.state])
 
 
 def list_table(groups: Iterable[GroupStatus], *, coloured: bool) -> str:
-    """Return a line for each group."""
+    """Return a table with a line for each group."""
     rows: list[list[Cell]] = [
         [
             group.group_id,
@@ -111,7 +111,7 @@ def _topics(group: GroupStatus) -> str:
 
 
 def description(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool) -> str:
-    """Return what there is to say of a group: how it stands, its members, its partitions."""
+    """Return the description of a group: its state, members and partitions."""
     lines = [
         f"{group.kind} group {printable(group.group_id)}: {group.state}, "
         f"{counted(len(group.members), 'member')}, "
@@ -188,7 +188,7 @@ def _partitions_table(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured
 
 
 def list_json(groups: Iterable[GroupStatus], snapshot: ClusterSnapshot) -> dict[str, object]:
-    """Return the groups as one object."""
+    """Return the groups as a JSON object."""
     return {
         "zookeeper": snapshot.zookeeper,
         "groups": [
@@ -209,7 +209,7 @@ def list_json(groups: Iterable[GroupStatus], snapshot: ClusterSnapshot) -> dict[
 
 
 def group_json(group: GroupStatus) -> dict[str, object]:
-    """Return all that is known of a group."""
+    """Return all data of a group."""
     coordinator = group.coordinator
     return {
         "group": group.group_id,
@@ -259,5 +259,5 @@ def _partition_json(group: GroupStatus, partition: GroupPartition) -> dict[str, 
 
 
 def by_name(groups: Iterable[GroupStatus]) -> Sequence[GroupStatus]:
-    """In the order in which they are shown."""
+    """Return the groups in display order."""
     return sorted(groups, key=lambda group: (group.group_id, group.kind))

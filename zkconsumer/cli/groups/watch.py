@@ -1,4 +1,4 @@
-"""What is new about groups from one look to the next. Pure."""
+"""Detects changes of groups from one snapshot to the next. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,15 +35,15 @@ _REBALANCES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One group, as it is now and against the look before.
+    """The change of one group since the previous snapshot.
 
     Attributes:
-        group: as it is now; None where it is gone.
-        key: what names it.
-        was: as it was; None where it is new.
-        events: what is new, in words; its offsets aside.
-        read: by how much each partition's offset moved on.
-        rebalance: the one that began, went on or ended.
+        group: its current status; None if it is gone.
+        key: its identity.
+        was: its previous status; None if it is new.
+        events: descriptions of the changes, except of offsets.
+        read: the progress of each partition's offset.
+        rebalance: the rebalance that began, continued or ended.
     """
 
     group: GroupStatus | None
@@ -55,15 +55,15 @@ class Change:
 
     @property
     def total_read(self) -> int:
-        """By how much all of its offsets moved on."""
+        """The progress of all of its offsets."""
         return sum(self.read.values())
 
 
 class GroupChanges:
-    """Compares looks. Thread: one.
+    """Compares successive snapshots. Thread: one.
 
     Args:
-        key: the group to watch; None: all of them.
+        key: the group to watch; None: all.
     """
 
     def __init__(self, key: GroupKey | None = None) -> None:
@@ -72,7 +72,7 @@ class GroupChanges:
         self._last: dict[GroupKey, GroupStatus] | None = None
 
     def receive(self, snapshot: ClusterSnapshot) -> list[Change]:
-        """Take up a look; gives all groups that are watched, whether something is new or not."""
+        """Record a snapshot; return the changes of all watched groups, empty ones included."""
         events = {rebalance.key: rebalance for rebalance in self._timelines.record(snapshot)}
         groups = {key: group for key, group in snapshot.groups.items() if self._key in {None, key}}
         before, self._last = self._last, dict(groups)
@@ -140,14 +140,14 @@ def _read(was: GroupStatus, now: GroupStatus) -> dict[TopicPartition, int]:
 
 
 def rebalance_text(rebalance: Rebalance) -> str:
-    """Return a rebalance in one line, with its causes."""
+    """Return a one-line description of a rebalance, with its causes."""
     reasons = "; ".join(map(format, rebalance.reasons)) or "cause not seen"
     if rebalance.ended_ms is None:
         return f"rebalance under way: {reasons}"
     moved = (
         f"; {counted(len(rebalance.moved), 'partition')} changed hands" if rebalance.moved else ""
     )
-    # It began after the look before the one that saw it first.
+    # It began after the snapshot before the one that saw it first.
     since_ms = rebalance.began_ms if rebalance.not_before_ms is None else rebalance.not_before_ms
     lasted = (rebalance.ended_ms - since_ms) / 1000
     return f"rebalance done within {lasted:.1f} s: {reasons}{moved}"
@@ -156,7 +156,7 @@ def rebalance_text(rebalance: Rebalance) -> str:
 def group_screen(
     change: Change, rebalances: Sequence[Rebalance], at_ms: int, *, coloured: bool
 ) -> str:
-    """Return one group as a whole screen: its partitions, what is new, its last rebalances."""
+    """Return a screen for one group: its partitions, changes, and last rebalances."""
     group = change.group
     if group is None:
         return f"{instant(at_ms)} {printable(str(change.key))}: there is no such group\n"
@@ -202,7 +202,7 @@ def _headline(change: Change, at_ms: int) -> str:
 
 
 def groups_screen(changes: Sequence[Change], at_ms: int, *, coloured: bool) -> str:
-    """Return all groups as a whole screen."""
+    """Return a screen for all groups."""
     rows: list[list[Cell]] = []
     for change in changes:
         group = change.group
@@ -218,12 +218,12 @@ def groups_screen(changes: Sequence[Change], at_ms: int, *, coloured: bool) -> s
 
 
 def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> str:
-    """Return what is appended where nothing can be redrawn: a line a group, and one for each news.
+    """Return the lines for an output without redrawing: one for each group and each event.
 
     Args:
-        changes: of one look.
-        at_ms: when it was.
-        always: tell of every group; else only of those with something new, or to read.
+        changes: since the previous snapshot.
+        at_ms: its time.
+        always: include all groups; else only those with events or progress.
     """
     lines: list[str] = []
     for change in changes:
@@ -235,7 +235,7 @@ def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> st
 
 
 def change_json(change: Change, at_ms: int) -> dict[str, object]:
-    """Return one group of a look, for a line of JSON."""
+    """Return a change as a JSON object."""
     group, rebalance = change.group, change.rebalance
     return {
         "at": instant(at_ms),

@@ -133,7 +133,7 @@ def _whole(text: str) -> int:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Show it; gives the exit status.
+    """Print the lag; return the exit status.
 
     Raises:
         ZkConsumerError: it could not be read.
@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _snapshot(args: argparse.Namespace, access: CommandCluster) -> ClusterSnapshot:
-    """Return one look; a second one where a coordinator could not tell the groups' offsets."""
+    """Return a snapshot; read again if a coordinator could not return the groups' offsets."""
     snapshot = access.snapshot(args.group)
     untold = {f"offsets of group {group_id} in Kafka" for group_id in args.group}
     if any(failure.part in untold for failure in snapshot.failures):
@@ -220,7 +220,7 @@ def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSna
 
 
 def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> int:
-    """Return whether a limit is exceeded; what is not known is said, since it is no all-clear."""
+    """Return the exit status by the limits; print unknown lags, which are no all-clear."""
     max_lag, max_seconds = args.max_lag, args.max_seconds
     if max_lag is None and max_seconds is None:
         return 0
@@ -285,7 +285,7 @@ def _heading(args: argparse.Namespace, snapshot: ClusterSnapshot) -> str:
 
 
 def _run_scala(args: argparse.Namespace, access: CommandCluster) -> int:
-    """As the original: its topics are what the group's ``owners`` node names."""
+    """Print the original's output, with the topics of the group's ``owners`` node."""
     snapshot = _snapshot(args, access)
     (name,) = args.group
     kind = usual_kind(args)

@@ -1,4 +1,4 @@
-"""How far groups are behind, partition by partition, as it is printed. Pure."""
+"""The rows of a lag report, by partition. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -33,15 +33,15 @@ _NEVER_COMMITTED = "the group has no offset there"
 
 
 class LagRow(NamedTuple):
-    """One partition of a group.
+    """A partition of a group.
 
     Attributes:
         group: the group.
         partition: as the group has it.
-        committed: where it would go on.
-        records: how many records it is behind.
-        time: how far it is behind in time.
-        standing: where its offset lies in the log.
+        committed: the committed offset.
+        records: the lag in records.
+        time: the lag in time.
+        standing: the position of its offset in the log.
     """
 
     group: GroupStatus
@@ -53,12 +53,12 @@ class LagRow(NamedTuple):
 
     @property
     def key(self) -> tuple[GroupKey, TopicPartition]:
-        """What names it."""
+        """The row's identity."""
         return self.group.key, self.partition.topic_partition
 
     @property
     def unreadable(self) -> str | None:
-        """Why its lag is not known, where the group has an offset or may have one."""
+        """Why its lag is unknown, if the group has an offset or may have one."""
         if self.records is not None:
             return None
         if self.committed is None and self.partition.problem is None:
@@ -69,12 +69,12 @@ class LagRow(NamedTuple):
 def lag_rows(
     snapshot: ClusterSnapshot, groups: Iterable[GroupStatus], topics: Collection[str] | None
 ) -> list[LagRow]:
-    """Return what the groups have, without times.
+    """Return the rows of groups, without lags in time.
 
     Args:
         snapshot: the cluster.
-        groups: which of its groups.
-        topics: only these, and then all of their partitions; None: all that the groups have.
+        groups: the groups to include.
+        topics: only these, but all of their partitions; None: all partitions of the groups.
     """
     rows = []
     for group in groups:
@@ -116,12 +116,12 @@ def _partitions(
 def with_times(
     rows: Iterable[LagRow], times: Mapping[tuple[GroupKey, TopicPartition], TimeLag]
 ) -> list[LagRow]:
-    """Return the rows with these lags in time; what is known of others stays."""
+    """Return the rows with these lags in time; others keep theirs."""
     return [row._replace(time=times.get(row.key, row.time)) for row in rows]
 
 
 def lag_table(rows: Sequence[LagRow], *, coloured: bool) -> str:
-    """Return the checker's seven columns, and seconds."""
+    """Return the original checker's seven columns, and seconds."""
     cells = [
         [
             row.group.group_id,
@@ -139,7 +139,7 @@ def lag_table(rows: Sequence[LagRow], *, coloured: bool) -> str:
 
 
 def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
-    """Yield what a number alone would hide: where members find nothing at their offsets."""
+    """Yield notes about offsets outside of the log, which a number would hide."""
     for row in rows:
         where = _ASTRAY.get(row.standing)
         if where is not None and row.committed is not None:
@@ -163,7 +163,7 @@ def seconds_text(time: TimeLag | None) -> str | None:
 
 
 def lag_json(rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> dict[str, object]:
-    """Return the same as one object, by group."""
+    """Return the rows as a JSON object, by group."""
     by_group: dict[GroupKey, list[LagRow]] = {}
     for row in rows:
         by_group.setdefault(row.group.key, []).append(row)

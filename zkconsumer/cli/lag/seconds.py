@@ -1,4 +1,4 @@
-"""Watches logs grow, for lags in time where records do not tell when they were written."""
+"""Watches logs grow, to estimate lags in time for records without timestamps."""
 
 from collections.abc import Collection, Sequence
 
@@ -13,15 +13,15 @@ from zkconsumer.status.series import History
 _Key = tuple[GroupKey, TopicPartition]
 
 TIMES_MOST = 1_000_000
-"""Of how many records to ask when they were written: of all, within the time-out."""
+"""How many record timestamps to read: all, within the time-out."""
 
 
 class LagSeconds:
-    """Thread: one.
+    """Estimates lags in time. Thread: one.
 
-    The snapshot holds what records say themselves. Of other logs the growth is watched: a lag of
-    600 records on a log that grows by 60 a second is ten seconds, about. On a log that stands still
-    nothing can be said, unless it is watched for long.
+    The snapshot has the timestamps of records. Of other logs the growth is watched: a lag of 600
+    records on a log that grows by 60 a second is about ten seconds. For a log that does not grow
+    nothing can be estimated, unless it is watched for long.
 
     Args:
         access: the cluster.
@@ -32,11 +32,11 @@ class LagSeconds:
         self._history = History()
 
     def note(self, snapshot: ClusterSnapshot) -> None:
-        """Take up how long logs are; to be called once with every snapshot."""
+        """Record the log ends of a snapshot; to be called once for each."""
         self._history.record(snapshot)
 
     def timed(self, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> list[LagRow]:
-        """Return the rows with how far each is behind in time, as far as that is known."""
+        """Return the rows with lags in time, as far as known."""
         times: dict[_Key, TimeLag] = {}
         for row in rows:
             tp = row.partition.topic_partition
@@ -52,7 +52,7 @@ class LagSeconds:
         return with_times(rows, times)
 
     def sample(self, rows: Sequence[LagRow], sample_ms: int) -> None:
-        """Look once more, ``sample_ms`` later, at the logs whose times are not known."""
+        """Read the logs with unknown times once more, ``sample_ms`` later."""
         keys = unknown_groups(rows)
         if not keys or not sample_ms:
             return
@@ -61,5 +61,5 @@ class LagSeconds:
 
 
 def unknown_groups(rows: Sequence[LagRow]) -> Collection[GroupKey]:
-    """Return the groups that are behind without its being known for how long."""
+    """Return the groups with a lag whose time is unknown."""
     return {row.group.key for row in rows if row.records and row.time is None}

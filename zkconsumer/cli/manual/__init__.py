@@ -1,1 +1,1 @@
-"""The manual page, which ``scripts/make-manual`` makes from the parsers of the commands."""
+"""The manual page, generated from the commands' parsers by ``scripts/make-manual``."""

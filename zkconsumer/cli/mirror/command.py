@@ -221,17 +221,17 @@ def _add_work(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    """Return a number from 1 on."""
+    """Parse a number, at least 1."""
     if not (text.isascii() and text.isdigit() and len(text) < 11 and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
     return int(text)
 
 
 def settings_of(args: argparse.Namespace) -> MirrorSettings:
-    """Return what the command line and its files say.
+    """Return the settings of the command line and its files.
 
     Raises:
-        ConfigError: they contradict each other, or lack something.
+        ConfigError: they contradict each other, or are incomplete.
     """
     consumers, interval_ms = _consumers(args)
     producer = load_properties(args.producer_config) if args.producer_config else {}
@@ -292,11 +292,11 @@ def _consumers(args: argparse.Namespace) -> tuple[tuple[Mapping[str, object], ..
 
 
 def run(args: argparse.Namespace) -> int:
-    """Mirror until told to stop, or until everything is done.
+    """Mirror until stopped, or until the limit is reached.
 
     Raises:
-        ConfigError: it was not started: what is wished is invalid.
-        ZkConsumerError: it can't go on; what was acknowledged is committed.
+        ConfigError: a setting is invalid; nothing was started.
+        ZkConsumerError: the mirror failed; acknowledged offsets are committed.
     """
     settings = settings_of(args)
     with serving_metrics(args, _write) as measures:
@@ -336,10 +336,10 @@ def _mirror(args: argparse.Namespace, mirror: Mirror) -> int:
 
 
 def _end(mirror: Mirror) -> None:
-    """What a signal asks for: the end in order, or at once while nothing is in hand.
+    """Handle a signal: end in order, or at once if nothing is pending.
 
     Raises:
-        StopRequested: nothing is.
+        StopRequested: nothing is pending.
     """
     if not mirror.is_copying:
         raise StopRequested
@@ -347,7 +347,7 @@ def _end(mirror: Mirror) -> None:
 
 
 def _report(end: MirrorProgress, *, as_json: bool) -> None:
-    """What became of everything: also behind an error, which says why it ended."""
+    """Print the final progress: also after an error, which says why it ended."""
     if as_json:
         _print_json(end, ended=True)
     elif any(end.sources.values()):

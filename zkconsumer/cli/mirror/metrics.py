@@ -1,4 +1,4 @@
-"""What a mirror has done, as metrics. Pure."""
+"""The metrics of a mirror. Pure."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -13,7 +13,7 @@ _LABELS: Final = ("source", "topic", "partition")
 def _measure(
     name: str, text: str, value: Callable[[PartitionAccount], int | None], kind: Kind = "counter"
 ) -> Measure[MirrorProgress]:
-    """Yield a number for each partition that has one."""
+    """Yield a sample for each partition with a known value."""
 
     def find(now: MirrorProgress) -> Iterator[Sample]:
         for source, partitions in now.sources.items():
@@ -70,6 +70,6 @@ MEASURES: Final = (
 
 
 def mirror_families(now: MirrorProgress) -> Iterator[Family]:
-    """Yield all of them; ``source`` is where the source cluster is."""
+    """Yield all families; the label ``source`` is the address of the source cluster."""
     for measure in MEASURES:
         yield measure.of(now)

@@ -1,4 +1,4 @@
-"""What a mirror has done, as a table and as JSON. Pure."""
+"""Formats a mirror's progress as a table and as JSON. Pure."""
 
 from dataclasses import asdict
 from typing import Final
@@ -22,7 +22,7 @@ _COUNTS: Final = ("read", "acknowledged", "again", "dropped", "gap")
 
 
 def summary_table(now: MirrorProgress, *, coloured: bool) -> str:
-    """Return a row for each partition, and the sum; the source is named where there are several."""
+    """Return a row for each partition, and the sum; with the source if there are several."""
     several = len(now.sources) > 1
     rows: list[list[Cell]] = [
         [
@@ -46,7 +46,7 @@ def _cells(account: PartitionAccount) -> list[Cell]:
 
 
 def json_of(now: MirrorProgress, *, ended: bool) -> dict[str, object]:
-    """Return one line of ``--json``."""
+    """Return a line of ``--json``."""
     total = asdict(now.total)
     return {
         "ended": ended,

@@ -1,4 +1,4 @@
-"""``zkconsumer mirror verify``: hold both clusters against the offsets file of a mirror."""
+"""``zkconsumer mirror verify``: compares both clusters by the offsets file of a mirror."""
 
 import argparse
 import sys
@@ -90,10 +90,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare; 3 where something is not as it should be.
+    """Compare; return 3 if the mirror is not proven.
 
     Raises:
-        ZkConsumerError: it could not be found out.
+        ZkConsumerError: the comparison failed.
     """
     file = load_properties(args.consumer_config) if args.consumer_config else {}
     source = {**consumer_settings(file).settings, "group.id": args.group}
@@ -111,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _target(args: argparse.Namespace) -> Mapping[str, object]:
-    """Settings of a consumer of the target."""
+    """Return the settings of a consumer of the target."""
     file = load_properties(args.target_config) if args.target_config else {}
     security = {k: v for k, v in file.items() if k.startswith(SECURITY_PREFIXES)}
     return {**security, "bootstrap.servers": args.target_bootstrap_servers}
@@ -132,7 +132,7 @@ _COLUMNS: Final = (
 
 
 def text_of(proof: MirrorProof, *, coloured: bool) -> str:
-    """Return a row for each partition, then where the faults are, and the verdict."""
+    """Return a row for each partition, then the first faults, and the result."""
     lines = [table(_COLUMNS, map(_row, proof.partitions), coloured=coloured)]
     for partition in proof.partitions:
         lines += [f"{partition.source}: {example}\n" for example in partition.examples]
@@ -164,7 +164,7 @@ def _row(partition: MirroredPartition) -> list[Cell]:
 
 
 def json_of(proof: MirrorProof) -> dict[str, object]:
-    """Return the same for programs."""
+    """Return the proof as a JSON object."""
     return {
         "proven": proof.is_proven,
         "partitions": [
