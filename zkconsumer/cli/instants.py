@@ -1,4 +1,4 @@
-"""Parses times and durations. Pure. Pure."""
+"""Parses times and durations. Pure."""
 
 import re
 from datetime import UTC, datetime, timedelta

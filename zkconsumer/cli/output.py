@@ -1,4 +1,4 @@
-"""Writing to standard output so that what was written is known."""
+"""Unbuffered writes to standard output, so that it is known what was written."""
 
 import os
 import select
@@ -10,16 +10,15 @@ from zkconsumer.cli.pipes import PipeWindow
 
 
 class OutputClosed(Exception):
-    """Whoever read our output has gone."""
+    """The reader of our output has gone."""
 
 
 class Output:
-    """Writes straight to a file descriptor, without a buffer of its own.
+    """Writes to a file descriptor, without a buffer.
 
-    So a line that was written has left this process: it is seen at once on terminals and in pipes,
-    and no commit can cover a line that a crash would still take away. (At half a million lines a
-    second it is not what limits a consumer.) Into a pipe it writes little more than its reader has
-    shown to want, see ``PipeWindow``.
+    So a written line has left this process: it is visible at once on terminals and in pipes, and no
+    commit can cover a line that a crash would lose. (At half a million lines a second it does not
+    limit a consumer.) A pipe is filled little beyond what its reader consumes, see ``PipeWindow``.
 
     Args:
         descriptor: where to write; standard output unless given.
@@ -33,22 +32,22 @@ class Output:
         self._window = PipeWindow(descriptor)
 
     def close(self) -> None:
-        """Leave a pipe as it was; the descriptor stays open."""
+        """Restore a pipe's size; the descriptor stays open."""
         self._window.restore()
 
     def write(self, data: bytes) -> None:
-        """Write everything, however long the reader takes.
+        """Write all of ``data``, however long the reader takes.
 
         Raises:
-            OutputClosed: the reader has gone, and has not read all of this.
-            OSError: the disk is full, or the like.
+            OutputClosed: the reader has gone without reading all of it.
+            OSError: e.g. the disk is full.
         """
         rest = memoryview(data)
         while rest:
             try:
                 rest = rest[os.write(self.descriptor, rest) :]
             except BlockingIOError:
-                # Somebody set the pipe that we inherited to non-blocking.
+                # The pipe that we inherited was set to non-blocking.
                 select.select([], [self.descriptor], [])
             except BrokenPipeError:
                 raise OutputClosed from None
@@ -72,7 +71,7 @@ def mend_standard_streams() -> None:
 
 
 def show(text: str) -> None:
-    """Print; where nobody reads any more, the exit status tells all the same."""
+    """Print; if the reader has gone, the exit status is still right."""
     try:
         print(text, end="", flush=True)
     except BrokenPipeError:
@@ -80,7 +79,7 @@ def show(text: str) -> None:
 
 
 def discard_standard_output() -> None:
-    """Let nothing more fail on a closed standard output, the interpreter's last flush included."""
+    """Suppress failures on a closed standard output, also at the interpreter's last flush."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""The parser of the command line: loads what was called, and tells mistakes in a line."""
+"""The command line parser: loads the called command, and reports mistakes in one line."""
 
 import argparse
 import sys
@@ -32,7 +32,7 @@ refused: nothing was done; 3 what was asked about is not well (doctor, verify, l
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that says in one line what is wrong, and what to do."""
+    """An argparse parser that reports an error in one line, with advice."""
 
     def error(self, message: str) -> NoReturn:
         """See ``argparse.ArgumentParser``: ends the process with ``USAGE_STATUS``."""
@@ -47,7 +47,7 @@ else:
 
 
 class _Commands(_SubParsers):
-    """Knows what each command is for, so that its module need not say it once more."""
+    """Takes the help of each command from the table of commands."""
 
     def add_parser(self, name: str, **settings: Any) -> argparse.ArgumentParser:
         """See ``argparse``."""
@@ -60,7 +60,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the whole command line.
 
     Args:
-        only: the command that is loaded; of the others only the names are known. None: all.
+        only: the command to load; of the others only the names are known. None: all.
     """
     parser: argparse.ArgumentParser = Parser(
         prog="zkconsumer",
@@ -112,7 +112,7 @@ def _listed() -> str:
 
 
 class Called(NamedTuple):
-    """What stands before the command's own arguments."""
+    """The arguments before the command's own."""
 
     command: str | None
     cluster_name: str | None
@@ -141,14 +141,14 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
         )
     parser = build_parser("" if name is None else name)
     if not arguments:
-        # Who types the bare name wants to know what there is.
+        # A bare call lists the commands.
         parser.print_help(sys.stderr)
         parser.exit(USAGE_STATUS)
     return parser
 
 
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse; ends the process where something is unknown, naming what it may have meant."""
+    """Parse; end the process on an unknown argument, suggesting similar ones."""
     args, unknown = parser.parse_known_args(arguments)
     if not unknown:
         return args
@@ -159,7 +159,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
 
 
 def innermost(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of the command that these arguments call, as far as one can see."""
+    """Return the parser of the called subcommand, as far as it can be determined."""
     for word in arguments:
         parser = commands_of(parser).get(word, parser)
     return parser
@@ -167,7 +167,7 @@ def innermost(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argp
 
 # argparse has no public way to ask a parser what it holds; these are the only ones who do.
 def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
-    """Return every flag of a parser with what it does."""
+    """Return every flag of a parser with its action."""
     return dict(parser._option_string_actions)  # noqa: SLF001
 
 

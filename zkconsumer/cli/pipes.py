@@ -1,9 +1,9 @@
-"""A pipe that we write into: how much may wait in it unread, and whether its reader has gone.
+"""Limits how much waits unread in an output pipe, and detects that its reader has gone.
 
-What is in a pipe counts as written, but its reader may never look at it: ``| head -1`` reads one
-line, and a pipe holds a thousand. So the pipe begins with one page, and each write waits until the
-reader has taken everything; the more it has read, the more may wait, up to what the pipe holds by
-itself. After the first megabyte nothing is different from a plain pipe.
+Data in a pipe counts as written, but its reader may never read it: ``| head -1`` reads one line,
+and a pipe holds a thousand. So the pipe begins with one page, and each write waits until the reader
+has consumed everything; the more it has read, the more may wait, up to the pipe's default size.
+After the first megabyte it is like any pipe.
 """
 
 import fcntl
@@ -24,21 +24,21 @@ _GET_SIZE: Final[int | None] = getattr(fcntl, "F_GETPIPE_SZ", None)
 _SET_SIZE: Final[int | None] = getattr(fcntl, "F_SETPIPE_SZ", None)
 _PAGE: Final = 4096
 _SHARE: Final = 16
-"""No more may wait than this part of what was read; 6 percent."""
+"""The maximum unread share of what was read; 6 percent."""
 PATIENCE_MS: Final = 5_000
-"""A reader that takes nothing for so long wants the whole pipe: its program may be waiting for us
+"""A reader that reads nothing for this long gets the whole pipe: its program may be waiting for us
 to end."""
 _CLOSE_MS: Final = 1_000
 
 
 class PipeWindow:
-    """Keeps small what waits in a pipe. Thread: one.
+    """Limits how much waits in a pipe. Thread: one.
 
-    Only Linux has the calls for it; elsewhere, and on what is no pipe, it does nothing.
+    Only Linux has the system calls; elsewhere, and for other files, it does nothing.
 
     Args:
-        descriptor: where is written to.
-        grace_ms: how long to wait for a reader that takes nothing.
+        descriptor: the output.
+        grace_ms: how long to wait for a reader that reads nothing.
     """
 
     def __init__(self, descriptor: int, *, grace_ms: int = PATIENCE_MS) -> None:
@@ -52,14 +52,14 @@ class PipeWindow:
 
     @property
     def is_open(self) -> bool:
-        """Whether as much may wait as the pipe holds."""
+        """Whether the pipe has its default size."""
         return self._size >= self._usual
 
     def wrote(self, size: int) -> bool:
-        """So many bytes were written; wait for the reader while little may wait.
+        """Record ``size`` written bytes; wait for the reader while the limit is low.
 
         Returns:
-            False where the reader has gone without having read them all.
+            False if the reader has gone without reading them all.
         """
         if self.is_open:
             return True
@@ -71,7 +71,7 @@ class PipeWindow:
         return True
 
     def restore(self) -> None:
-        """Give the pipe its usual size: others may write into it after us."""
+        """Restore the default size: others may write into it after us."""
         if not self.is_open:
             self._resize(self._usual)
 

@@ -1,7 +1,7 @@
-"""A bar for work that takes a while: on standard error, and only where that is a terminal.
+"""A progress bar on standard error, if that is a terminal.
 
-Rich draws it where it is installed (extra ``cli``); else one plain line is written over and over.
-``NO_COLOR`` is obeyed. In scripts and logs there is nothing of it.
+Rich draws it if it is installed (extra ``cli``); else one plain line is rewritten. ``NO_COLOR`` is
+respected. Scripts and logs see nothing of it.
 """
 
 import importlib.util
@@ -14,23 +14,23 @@ from typing import TextIO
 from zkconsumer.clock import Clock, SystemClock
 
 Advance = Callable[[int], None]
-"""Say that so many more are done. Thread: the one that opened the bar."""
+"""Reports further completed items. Thread: the one that opened the bar."""
 
 _EVERY_MS = 200
 
 
 def nothing(done: int) -> None:
-    """Advance a bar that nobody sees."""
+    """Advance an invisible bar."""
 
 
 @contextmanager
 def progress(label: str, total: int | None, *, unit: str = "") -> Iterator[Advance]:
-    """Show how far it is while the block runs; the line is gone afterwards.
+    """Show a progress bar while the block runs; it is removed afterwards.
 
     Args:
-        label: what is being done, such as ``writing offsets``.
-        total: how many there are; None: nobody knows, then only a count is shown.
-        unit: of what, such as ``messages``.
+        label: the activity, such as ``writing offsets``.
+        total: the number of items; None: unknown, then only a count is shown.
+        unit: of the items, such as ``messages``.
     """
     if not _is_terminal(sys.stderr):
         yield nothing

@@ -1,4 +1,4 @@
-"""Wrong wishes end with 2: whoever reads the exit status knows that nothing was done."""
+"""Ends a command with status 2 on a ``ConfigError``: nothing was done."""
 
 import argparse
 import logging
@@ -17,7 +17,7 @@ Run = Callable[[argparse.Namespace], int]
 
 
 def refusing(run: Run) -> Run:
-    """Return a command whose ``ConfigError`` is said in one line and ends it with 2.
+    """Wrap a command so that a ``ConfigError`` is printed in one line and ends it with 2.
 
     It must raise one only before it has changed anything.
     """

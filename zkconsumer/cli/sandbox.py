@@ -16,7 +16,7 @@ from zkconsumer.scope import Mailbox
 
 
 class TopicOption(NamedTuple):
-    """A topic that shall be there when the cluster is up."""
+    """A topic to create when the cluster is up."""
 
     name: str
     partitions: int
@@ -24,7 +24,7 @@ class TopicOption(NamedTuple):
 
 
 def parse_topic(text: str) -> TopicOption:
-    """Read ``NAME:PARTITIONS`` or ``NAME:PARTITIONS:REPLICATION``.
+    """Parse ``NAME:PARTITIONS`` or ``NAME:PARTITIONS:REPLICATION``.
 
     Raises:
         argparse.ArgumentTypeError: the text has another form.
@@ -38,7 +38,7 @@ def parse_topic(text: str) -> TopicOption:
 
 
 def message_count(text: str) -> int:
-    """Read a number of messages.
+    """Parse a number of messages.
 
     Raises:
         argparse.ArgumentTypeError: no number, or a negative one.
@@ -67,6 +67,20 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Start a real ZooKeeper and real brokers on loopback, print where they are, "
         "and stop them on Ctrl-C, SIGTERM, or when this process dies.",
     )
+    _add_cluster_options(up)
+    _add_security_options(up)
+    up.add_argument(
+        "--sample-messages",
+        type=message_count,
+        default=0,
+        metavar="N",
+        help="write so many log lines to each --topic",
+    )
+    up.set_defaults(run=run)
+
+
+def _add_cluster_options(up: argparse.ArgumentParser) -> None:
+    """Add the options for the servers and their topics."""
     up.add_argument(
         "--kafka", default=DEFAULT_KAFKA, metavar="VERSION", help=f"one of {', '.join(VERSIONS)}"
     )
@@ -97,6 +111,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     up.add_argument(
         "--listen", default="127.0.0.1", metavar="HOST", help="0.0.0.0 inside a container"
     )
+
+
+def _add_security_options(up: argparse.ArgumentParser) -> None:
+    """Add the options for authentication."""
     up.add_argument(
         "--security",
         choices=SECURITIES,
@@ -108,14 +126,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         choices=ZOOKEEPER_SECURITIES,
         help="digest: ZooKeeper knows a user by DIGEST-MD5 (default: nobody)",
     )
-    up.add_argument(
-        "--sample-messages",
-        type=message_count,
-        default=0,
-        metavar="N",
-        help="write so many log lines to each --topic",
-    )
-    up.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

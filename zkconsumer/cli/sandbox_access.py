@@ -1,4 +1,4 @@
-"""What ``sandbox up --security`` prints: a client's settings, to be pasted. Pure."""
+"""The output of ``sandbox up --security``: a client's settings, to be pasted. Pure."""
 
 import json
 import shlex
@@ -15,15 +15,15 @@ _OURS_ALONE = frozenset(
         "sasl_oauthbearer_client_credentials_client_secret",
     }
 )
-"""Settings that kafka-python has not."""
+"""Settings that kafka-python lacks."""
 
 
 def advice(access: ClientAccess, zookeeper_connect: str) -> str:
-    """How to get into a secured sandbox: the environment, in Python, by our command, by Kafka's.
+    """Return access instructions: environment, Python, our command, Kafka's tools.
 
     Args:
         access: a client's settings and files.
-        zookeeper_connect: where ZooKeeper is.
+        zookeeper_connect: ZooKeeper's connect string.
     """
     lines = [f"export {name}={shlex.quote(value)}" for name, value in access.environment.items()]
     if access.bootstrap_servers:

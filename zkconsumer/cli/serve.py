@@ -1,4 +1,4 @@
-"""``zkconsumer serve``: the page of a cluster, with its past, its events and its metrics."""
+"""``zkconsumer serve``: serves a cluster's web pages, history, events and metrics."""
 
 import argparse
 import ipaddress
@@ -30,7 +30,7 @@ TOKEN_VARIABLE: Final = "ZKCONSUMER_TOKEN"  # noqa: S105 - its name
 _LISTEN: Final = "127.0.0.1:8380"
 _INTERRUPTED: Final = 130
 _TIMES_MOST: Final = 2_000
-"""Of how many records to ask at a reading when they were written: some megabytes."""
+"""How many record timestamps to read at a time: some megabytes."""
 _DESCRIPTION: Final = """\
 Serves a page of the whole cluster: brokers, topics, consumer groups of both kinds, who reads what,
 how far groups are behind, when they rebalanced and why, and what is wrong with them. Also what
@@ -177,7 +177,7 @@ def _add_history_arguments(parser: argparse.ArgumentParser) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal ends it."""
+    """Serve until a signal."""
     try:
         from zkconsumer.web.serving import (  # noqa: PLC0415 - an extra
             connection_limits,
@@ -298,7 +298,7 @@ def _recorder(args: argparse.Namespace) -> "Iterator[Recorder]":
 
 
 def _default_history(address: str) -> Path:
-    """Return where the past of this cluster is kept unless somebody says otherwise."""
+    """Return the default path of this cluster's history."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     folder = Path(home) / "zkconsumer"
     try:

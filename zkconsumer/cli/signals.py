@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP as one exception, once, and not between a line and its account."""
+"""Ctrl-C, SIGTERM and SIGHUP as one exception, raised once, and not amid a line of output."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -6,24 +6,23 @@ from contextlib import contextmanager
 from types import FrameType
 
 _GRACE_S = 0.2
-"""How long a line that is being written may take to be written and counted, once we shall stop."""
+"""How long a line in progress may take to be written and counted after a signal."""
 
 
 class StopRequested(BaseException):
-    """A signal asked us to end: not an ``Exception``, so that nothing on its way swallows it."""
+    """A signal requests the end: a ``BaseException``, so that nothing swallows it."""
 
 
 class StopSignals:
-    """Raises ``StopRequested`` out of a signal handler; more signals are ignored: we are leaving.
+    """Raises ``StopRequested`` in a signal handler; further signals are ignored.
 
-    A line that has left the process and is not counted yet must not be interrupted there: it would
-    be printed and not committed. So while something is in hand, stopping waits a little for it;
-    what is still in hand after that is a write that nobody reads, and is interrupted.
+    A line that was written and not counted yet must not be interrupted: it would be printed and not
+    committed. So while a line is pending, stopping waits a little for it; if it is still pending
+    after that, its write is blocked by the reader, and is interrupted.
 
     Attributes:
-        pending: tells what must not be interrupted, by a value of its own; None for nothing.
-        wake: called in place of the raise where nothing is in hand, if there is one: it makes
-            what waits there end by itself.
+        pending: returns the pending item, by a value of its own; None for nothing.
+        wake: called instead of raising if nothing is pending; makes a waiting call return.
     """
 
     def __init__(self) -> None:
@@ -32,14 +31,14 @@ class StopSignals:
         self._waited_for: object = None
 
     def leave(self) -> None:
-        """From now on nothing interrupts: what follows is the way out, and bounded in time."""
+        """Ignore signals from now on: the remaining work is bounded in time."""
         for number in (*_NUMBERS, signal.SIGALRM):
             signal.signal(number, signal.SIG_IGN)
         if self._waited_for is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def handle(self, _number: int, _frame: FrameType | None) -> None:
-        """The handler of the stop signals, and of the alarm that ends the grace."""
+        """Handle a stop signal, or the alarm that ends the grace."""
         for number in _NUMBERS:
             signal.signal(number, signal.SIG_IGN)
         held = self.pending()
@@ -62,7 +61,7 @@ def stop_signals() -> Iterator[StopSignals]:
     before = {number: signal.getsignal(number) for number in (*_NUMBERS, signal.SIGALRM)}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN or number == signal.SIGALRM:
-            # What was started with nohup stays deaf to hang-ups.
+            # A command under nohup keeps ignoring SIGHUP.
             signal.signal(number, stop.handle)
     try:
         yield stop

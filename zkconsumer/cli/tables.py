@@ -1,7 +1,7 @@
-"""Tables for people, JSON for programs: what the commands print.
+"""Formats tables for people and JSON for programs.
 
-A name is never cut: whoever pipes a table gets all of it. Colour is for terminals only, and never
-the only sign of anything.
+A name is never truncated: a piped table has all of it. Colour is for terminals only, and never the
+only sign of anything.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from zkconsumer.printable import printable
 
 
 class Colour(StrEnum):
-    """What a cell wants to say; the values are the terminal's codes."""
+    """The meaning of a cell's colour; the values are terminal codes."""
 
     BAD = "31"
     WARN = "33"
@@ -35,24 +35,24 @@ class Painted(NamedTuple):
 
 
 class TableColumn(NamedTuple):
-    """A column: its title, and whether it holds numbers, which stand to the right."""
+    """A column: its title, and whether it holds numbers, which are right-aligned."""
 
     title: str
     right: bool = False
 
 
 Cell: TypeAlias = str | int | Painted | None
-"""None: not known, shown as ``-``."""
+"""The content of a cell; None: unknown, shown as ``-``."""
 
 _UNKNOWN = "-"
 _GAP = "  "
 
 
 def table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]], *, coloured: bool) -> str:
-    """Return the lines of a table, its titles first, each with its line end.
+    """Return the lines of a table, with titles and line ends.
 
     Args:
-        columns: what is in it.
+        columns: the columns.
         rows: each with a cell for every column.
         coloured: whether to colour; see ``shows_colour``.
     """
@@ -92,15 +92,15 @@ def _line(
 
 
 def paint(text: str, colour: Colour | None, *, coloured: bool) -> str:
-    """Return a text in colour, where there are colours; it is made safe for a terminal, too."""
+    """Return a coloured text, escaped for a terminal."""
     safe = printable(text)
     return f"\x1b[{colour}m{safe}\x1b[0m" if coloured and colour and safe else safe
 
 
 def shows_colour(stream: TextIO | None = None) -> bool:
-    """Return whether to colour what goes to a stream (standard output unless given).
+    """Return whether to colour the output to a stream (None: standard output).
 
-    Only on a terminal, and not where the user wants none: https://no-color.org.
+    Only on a terminal, and not with NO_COLOR: https://no-color.org.
     """
     out = stream or sys.stdout
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
@@ -109,7 +109,7 @@ def shows_colour(stream: TextIO | None = None) -> bool:
 
 
 def counted(number: int, what: str) -> str:
-    """``1 member``, ``2 members``."""
+    """Return ``1 member``, ``2 members``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
@@ -121,7 +121,7 @@ def json_text(value: object) -> str:
 def instant(at_ms: int | None) -> str | None:
     """Return an instant for JSON: ISO 8601 in UTC with milliseconds; None stays None.
 
-    What lies outside the years 1 to 9999 is None, too: some clocks are that wrong.
+    Times outside the years 1 to 9999 are None, too: some clocks are that wrong.
     """
     if at_ms is None:
         return None
@@ -135,11 +135,11 @@ def instant(at_ms: int | None) -> str | None:
 def add_format_arguments(
     parser: argparse.ArgumentParser, *, scala: str | None = None, more: Sequence[str] = ()
 ) -> None:
-    """Add ``--format`` and its short form ``--json``; ``args.format`` is what was chosen.
+    """Add ``--format`` and its short form ``--json``; the choice is ``args.format``.
 
     Args:
         parser: of the command.
-        scala: the original whose output ``scala`` is to the byte; None: there is no such format.
+        scala: the original whose output ``scala`` matches to the byte; None: no such format.
         more: further formats.
     """
     formats = ["table", "json", *(["scala"] if scala else []), *more]
@@ -171,7 +171,7 @@ def _colour(cell: Cell) -> Colour | None:
 
 
 def _width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return the width of a text in columns of a terminal."""
     if text.isascii():
         return len(text)
     return sum(

@@ -1,4 +1,4 @@
-"""Files of text that commands read, and that are to be on the disk before something is done."""
+"""Reads text files, and writes files that must be on disk before anything is done."""
 
 import os
 from pathlib import Path
@@ -25,14 +25,14 @@ def read_text(name: str, kind: str = "file of offsets") -> str:
 
 
 def write_synced(file: TextIO, text: str) -> None:
-    """Write, and wait until it is on the disk."""
+    """Write, and flush to disk."""
     file.write(text)
     file.flush()
     os.fsync(file.fileno())
 
 
 def sync_folder(path: Path) -> None:
-    """Until its folder is on the disk, a file may have no name after a crash."""
+    """Flush a folder to disk: until then, a new file may have no name after a crash."""
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""``zkconsumer topics``: what topics there are, who leads them, and what is not replicated."""
+"""``zkconsumer topics``: topics, their leaders, and under-replicated partitions."""
 
 import argparse
 import sys
@@ -76,7 +76,7 @@ _LIST = (
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """What ZooKeeper says, as far as it was asked for."""
+    """The cluster as read from ZooKeeper, as far as needed."""
 
     brokers: tuple[BrokerStatus, ...]
     topics: tuple[TopicStatus, ...]
@@ -128,10 +128,10 @@ def add_parser(subparsers: Subparsers) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Show what is asked for; gives the exit status.
+    """Print what is requested; return the exit status.
 
     Raises:
-        ZkConsumerError: it could not be read.
+        ZkConsumerError: the cluster could not be read.
     """
     action, only = _action(args)
     wanted = None if args.topic is None else Whitelist(args.topic)
@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
             topic for topic in topics if wanted.allows(topic.name, exclude_internal=False)
         )
         if not topics and args.format != "scala":
-            # Of nothing all is well: who misspelt the name would believe it.
+            # A misspelt name must not look like a healthy topic.
             raise ConfigError(
                 f"no topic matches {args.topic!r}, a Java regex for the whole name: 'topics list' "
                 "shows those there are"
@@ -171,7 +171,7 @@ def _show(form: str, action: str, only: DescriptionFilter, cluster: _Cluster) ->
 
 
 def _action(args: argparse.Namespace) -> tuple[str, DescriptionFilter]:
-    """Return what to show, and of what."""
+    """Return the action, and its filter."""
     action, flag = args.action, args.flag
     if action and flag and action != flag:
         raise ConfigError(f"{action} and --{flag} are two different wishes: give one of them")
@@ -213,7 +213,7 @@ def _listed(cluster: _Cluster, form: str, *, coloured: bool) -> str:
 
 
 def _settings_text(topic: TopicStatus) -> str | None:
-    """Return the settings of its own; None where nobody knows them who was asked."""
+    """Return the topic-level settings; None if unknown."""
     if topic.config is None:
         return None
     return ",".join(f"{key}={value}" for key, value in sorted(topic.config.items()))
@@ -299,7 +299,7 @@ def _row(status: PartitionStatus, live: Collection[int]) -> Sequence[Cell]:
 
 
 def _note(partition: PartitionStatus, live: Collection[int]) -> tuple[str, Colour]:
-    """Return what is wrong with a partition, the worst of it first."""
+    """Return the worst fault of a partition."""
     if partition.problem is not None:
         return partition.problem, Colour.BAD
     if partition.leader is None:
@@ -325,7 +325,7 @@ def _topic_json(
     partitions: Sequence[PartitionStatus] | None = None,
     live: Collection[int] = (),
 ) -> dict[str, object]:
-    """Return a topic; its partitions where they are asked for, else how many there are."""
+    """Return a topic; with its partitions if requested, else their number."""
     reported: dict[str, object] = {
         "topic": topic.name,
         "partition_count": len(topic.partitions),

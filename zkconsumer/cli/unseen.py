@@ -1,4 +1,4 @@
-"""Whether all groups of a cluster could be seen: who checks all must not take some for them."""
+"""Reports groups that could not be seen: a check of all must not pass for some."""
 
 import sys
 
@@ -8,11 +8,11 @@ from zkconsumer.status.reading.kept import GROUPS_PART
 
 
 def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
-    """Whether there may be groups, members or owners that were not seen; says of which groups.
+    """Return whether groups, members or owners may be missing; print which.
 
     Args:
-        snapshot: the cluster; ``print_failures`` says what fails as a whole.
-        kind: of the groups that count; None: all.
+        snapshot: the cluster; ``print_failures`` reports failures of whole parts.
+        kind: of the relevant groups; None: all.
     """
     unread = [
         group

@@ -1,4 +1,4 @@
-"""``zkconsumer verify``: whether every partition of a group is owned as it should be."""
+"""``zkconsumer verify``: verifies that every partition of a group is owned correctly."""
 
 import argparse
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Check, and say what is wrong; gives the exit status.
+    """Verify and print the faults; return the exit status.
 
     Raises:
         ZkConsumerError: it could not be read.
@@ -122,9 +122,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_read(group: GroupStatus, found: Verification) -> bool:
-    """Return what the original means to ask: whether every partition that should be read is owned.
+    """Return the original's check: whether every partition that should be read is owned.
 
-    What is owned by nobody's right beside that is no matter to it.
+    Additional wrong owners do not matter to it.
     """
     read = {topic for member in group.members for topic in member.streams}
     return not found.malformed and not any(

@@ -1,4 +1,4 @@
-"""``zkconsumer --version``: what is installed, and which engine runs."""
+"""``zkconsumer --version``: the installed version, and the engine."""
 
 import argparse
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from zkconsumer.build_info import BuildInfo, build_info
 
 
 class ShowVersion(argparse.Action):
-    """Prints what runs here and ends; argparse's own action would join the lines."""
+    """Prints version and engine and ends; argparse's own action would join the lines."""
 
     def __call__(
         self,
@@ -23,7 +23,7 @@ class ShowVersion(argparse.Action):
 
 
 def described(info: BuildInfo) -> str:
-    """Put it into lines; the first one is the version alone, for scripts."""
+    """Format it as lines; the first one is the version alone, for scripts."""
     there = [f"{name} {version}" for name, version in info.libraries.items() if version is not None]
     missing = [name for name, version in info.libraries.items() if version is None]
     libraries = [", ".join(there)] if there else []

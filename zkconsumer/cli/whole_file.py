@@ -1,4 +1,4 @@
-"""A file that is there as a whole or not at all: it gets its name when all of it is on the disk."""
+"""Atomic file replacement: a file gets its name when all of it is on disk."""
 
 import os
 import tempfile
@@ -12,16 +12,16 @@ from zkconsumer.cli.text_files import sync_folder
 
 @contextmanager
 def whole_file(name: str, *, follows_links: bool = True) -> Iterator[BinaryIO]:
-    """Open a file to be written; one of that name that was there stays until this one is done.
+    """Open a file to be written; an existing one remains until this one is complete.
 
-    Where the block fails, nothing stays behind. What is no file, such as a pipe, is written to.
-    Until it is done it has a name that nobody can guess, beside the one that it gets: whoever may
-    write to that folder can't have put a link there.
+    If the block fails, nothing is left behind. A special file, such as a pipe, is written directly.
+    The temporary file has an unguessable name in the same folder: others with write access to it
+    can't have put a link there.
 
     Args:
         name: of the file.
-        follows_links: where the name is a link, whether what it points to is written; else the file
-            takes the link's place.
+        follows_links: if the name is a link, whether its target is written; else the file replaces
+            the link.
 
     Raises:
         OSError: it can't be written.
@@ -47,7 +47,7 @@ def whole_file(name: str, *, follows_links: bool = True) -> Iterator[BinaryIO]:
 
 
 def _umask() -> int:
-    """Return what files are not to be allowed; there is no other way to ask for it."""
+    """Return the umask; there is no way to read it without setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

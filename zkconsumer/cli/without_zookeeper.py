@@ -1,4 +1,4 @@
-"""Clusters that are reached through their brokers alone: KRaft, or a ZooKeeper closed to us."""
+"""Clusters reached through their brokers only: KRaft, or an inaccessible ZooKeeper."""
 
 import argparse
 import sys
@@ -19,15 +19,15 @@ NO_CLUSTER = (
 
 
 def address_of(args: argparse.Namespace, client: ClientSettings) -> str:
-    """Return where the cluster is, as the user says it; what is asked for can be there.
+    """Return the cluster's address as given, checked against what is requested.
 
     Args:
-        args: with what ``add_cluster_arguments`` added.
-        client: the settings for brokers, which may name those to begin with.
+        args: with the arguments of ``add_cluster_arguments``.
+        client: the brokers' settings, which may have bootstrap servers.
 
     Raises:
-        ConfigError: neither ZooKeeper nor brokers are given, or groups of a ZooKeeper are wanted
-            and none is given.
+        ConfigError: neither ZooKeeper nor brokers are given, or ZooKeeper groups are requested and
+            none is given.
     """
     if args.zookeeper:
         address: str = args.zookeeper
@@ -40,7 +40,7 @@ def address_of(args: argparse.Namespace, client: ClientSettings) -> str:
 
 
 def usual_kind(args: argparse.Namespace) -> GroupKind:
-    """Return where a group lives unless something else is said: in ZooKeeper, if there is one."""
+    """Return the default kind of groups: ZooKeeper's, if there is one."""
     if args.kind is not None:
         kind: GroupKind = args.kind
         return kind
@@ -48,7 +48,7 @@ def usual_kind(args: argparse.Namespace) -> GroupKind:
 
 
 def print_unknown(snapshot: ClusterSnapshot, kind: GroupKind | None) -> None:
-    """Say on standard error that groups of a ZooKeeper are not among all that are shown.
+    """Print to standard error that ZooKeeper groups are not included.
 
     Args:
         snapshot: the cluster.

@@ -1,5 +1,5 @@
-"""Connections that others open to us: who is let in, for how long, and who gives way.
+"""Limits on incoming connections: which are accepted, for how long, and which give way.
 
-Servers of ours (the page, the port of metrics) accept through a ``Gate``. Whoever connects is a
-stranger until checked, and holds nothing for long that somebody else needs.
+Our servers (web pages, metrics) accept through a ``Gate``. A client is untrusted until checked, and
+can't hold resources that others need for long.
 """

@@ -1,4 +1,4 @@
-"""Lets connections in, watches them, and closes those that keep us waiting."""
+"""Accepts connections, monitors them, and closes those that make us wait."""
 
 import asyncio
 import contextlib
@@ -35,34 +35,34 @@ class Watched(asyncio.BaseProtocol, ABC):
 
     @abstractmethod
     def progress(self) -> ConnectionProgress:
-        """Return how far its client has got."""
+        """Return the progress of its client."""
 
     @abstractmethod
     def cut(self) -> None:
-        """Close at once, whatever is still to be sent; nothing, where it is not connected yet."""
+        """Close at once, discarding unsent data; do nothing if it is not connected yet."""
 
 
 class ConnectionSlot:
-    """One connection's place; it tells the gate how things stand. Thread: the event loop's."""
+    """A connection's entry, by which it reports to the gate. Thread: the event loop's."""
 
     def __init__(self, gate: "Gate", number: int) -> None:
         self._gate = gate
         self._number = number
 
     def waits(self, waits: Waits | None) -> None:
-        """Say what the connection waits for; None: for us."""
+        """Report what the connection waits for; None: for us."""
         self._gate.table.wait(self._number, waits, self._gate.now_ms())
 
     def begin(self) -> bool:
-        """Say that a request has come; see ``ConnectionTable.begin``."""
+        """Report that a request has arrived; see ``ConnectionTable.begin``."""
         return self._gate.table.begin(self._number, self._gate.now_ms())
 
     def prove(self) -> None:
-        """Say that the client has shown a token."""
+        """Report that the client has shown a token."""
         self._gate.table.prove(self._number)
 
     def leave(self) -> None:
-        """Say that the connection is closed."""
+        """Report that the connection is closed."""
         self._gate.forget(self._number)
 
 
@@ -70,13 +70,13 @@ class Gate:
     """Accepts connections on a listening socket, within limits. Thread: the event loop's.
 
     Args:
-        limits: what they may do.
+        limits: of connections.
         make: makes the protocol of a connection.
-        paced: says what strangers can cause.
+        paced: the log for lines that clients can cause.
         clock: for deadlines.
 
     Attributes:
-        table: the connections.
+        table: the open connections.
     """
 
     def __init__(
@@ -102,19 +102,19 @@ class Gate:
         self._look_s = min(_LOOK_MAX_MS, max(10, shortest_ms // _LOOKS)) / 1000
 
     def now_ms(self) -> int:
-        """Return the time."""
+        """Return the current time."""
         return self._clock.now_ms()
 
     def open(self, listening: socket.socket) -> None:
-        """Begin to accept on this socket, in the running event loop."""
+        """Begin to accept on a socket, in the running event loop."""
         self._listener = Listener(listening, self._take, relieve=self._relieve, paced=self._paced)
         self._look()
 
     def stop_accepting(self, grace_s: float) -> None:
-        """Let nobody in any more, and close all that owe us something.
+        """Accept no more, and close all connections that wait for their client.
 
         Args:
-            grace_s: how long clients may go on taking their responses, in seconds.
+            grace_s: how long clients may go on reading their responses, in seconds.
         """
         if self._listener is not None:
             self._listener.close()
@@ -123,7 +123,7 @@ class Gate:
         self._last_call = asyncio.get_running_loop().call_later(grace_s, self._cut_waiting)
 
     async def close(self) -> None:
-        """Close all connections, and wait until they are."""
+        """Close all connections, and wait for it."""
         self.stop_accepting(0)
         for number in list(self._protocols):
             self._cut(number)
@@ -138,7 +138,7 @@ class Gate:
             await asyncio.wait_for(self._empty.wait(), timeout_s)
 
     def forget(self, number: int) -> None:
-        """Let go of a connection that is closed."""
+        """Drop a closed connection."""
         self.table.close(number)
         self._protocols.pop(number, None)
         if not self._protocols:
@@ -164,7 +164,7 @@ class Gate:
         try:
             await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, accepted)
         except OSError as error:
-            # It went before it was here.
+            # It was closed before it was registered.
             log.debug("a connection could not be taken: %s", error)
             accepted.close()
             self.forget(number)
@@ -180,7 +180,7 @@ class Gate:
             self._cut(number)
 
     def _relieve(self) -> None:
-        """Give back a descriptor."""
+        """Free a descriptor."""
         number = self.table.longest_waiting()
         if number is not None:
             self._cut(number)
@@ -205,10 +205,10 @@ class Gate:
 
 
 def untaken_bytes(transport: asyncio.Transport) -> tuple[int, int]:
-    """Return how much was written that the peer's machine has not acknowledged.
+    """Return how many written bytes the client's machine has not acknowledged.
 
     Returns:
-        All of it, and what of it is in the memory of this process; both in bytes.
+        All of them, and those of them in this process's memory.
     """
     buffered = transport.get_write_buffer_size()
     found = transport.get_extra_info("socket")

@@ -1,4 +1,4 @@
-"""Accepts connections on an event loop, and stands it when the system has no descriptors left."""
+"""Accepts connections on an event loop, also when the system runs out of descriptors."""
 
 import asyncio
 import errno
@@ -13,7 +13,7 @@ from zkconsumer.inbound.pacing import PacedLog
 log = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 64
-"""So many are accepted before others have their turn."""
+"""How many are accepted before other events are handled."""
 _BACK_OFF_S: Final = 0.2
 _AGAIN: Final = (BlockingIOError, InterruptedError, ConnectionError)
 _OF_THE_NETWORK: Final = frozenset(
@@ -29,19 +29,19 @@ _OF_THE_NETWORK: Final = frozenset(
         errno.EPERM,
     }
 )
-"""What Linux says of a connection that failed before it was accepted, or may not be."""
+"""Linux's errors of a connection that failed before it was accepted, or is not permitted."""
 
 
 class Listener:
     """Accepts until it is closed. Thread: the event loop's, as is ``take``.
 
-    asyncio's own server tries again as often as its backlog is long, and logs each time.
+    asyncio's own server retries as often as its backlog is long, and logs each time.
 
     Args:
         listening: the socket; it stays the caller's.
-        take: gets each connection, with the address of its client.
+        take: called with each connection and its client's address.
         relieve: called when nothing can be accepted for want of descriptors or memory.
-        paced: says so, once.
+        paced: logs that, once.
     """
 
     def __init__(

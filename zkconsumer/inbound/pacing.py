@@ -1,4 +1,4 @@
-"""Log lines that strangers can cause: each kind is said once, then counted."""
+"""Rate-limits log lines that clients can cause: each kind is logged once, then counted."""
 
 import logging
 import re
@@ -16,11 +16,11 @@ _WORDS_MAX: Final = 200
 
 
 class Unsaid(NamedTuple):
-    """A kind of line of which some were left out.
+    """A kind of line of which some were suppressed.
 
     Attributes:
-        kind: of line.
-        lines: how many were left out.
+        kind: of the lines.
+        lines: the number of suppressed ones.
     """
 
     kind: str
@@ -28,11 +28,11 @@ class Unsaid(NamedTuple):
 
 
 class LogPace:
-    """Decides what is said and what is only counted. Pure.
+    """Decides which lines are logged and which are counted. Pure.
 
     Args:
-        every_ms: a kind of line is said again no sooner than that.
-        kinds_max: how many kinds are told apart; all further ones are one.
+        every_ms: the minimum interval between two lines of a kind.
+        kinds_max: the maximum number of kinds; all further ones count as one.
     """
 
     def __init__(self, every_ms: int = EVERY_MS, kinds_max: int = _KINDS_MAX) -> None:
@@ -41,7 +41,7 @@ class LogPace:
         self._logged: dict[str, tuple[int, int]] = {}
 
     def may_log(self, kind: str, now_ms: int) -> bool:
-        """Return whether a line of this kind is said now; else it is counted."""
+        """Return whether a line of this kind is logged now; else count it."""
         if kind not in self._logged and len(self._logged) >= self._kinds_max:
             kind = _OTHER
         said_ms, unsaid = self._logged.get(kind, (None, 0))
@@ -52,7 +52,7 @@ class LogPace:
         return False
 
     def due(self, now_ms: int) -> list[Unsaid]:
-        """Return what was left out of kinds whose time is over; each count is told once."""
+        """Return the suppressed lines of kinds whose interval is over; each count once."""
         found = []
         for kind, (said_ms, unsaid) in list(self._logged.items()):
             if now_ms - said_ms < self._every_ms:
@@ -66,13 +66,13 @@ class LogPace:
 
 
 class PacedLog(logging.Filter):
-    """Says warnings and errors of each kind once, then how many more there were. Thread: any.
+    """Logs warnings and errors of each kind once, then the number of further ones. Thread: any.
 
-    As a filter of a logger it paces what libraries write there.
+    As a filter it rate-limits the lines of a library's logger.
 
     Args:
         pace: decides.
-        clock: tells it when.
+        clock: for the intervals.
     """
 
     def __init__(self, pace: LogPace | None = None, clock: Clock | None = None) -> None:
@@ -91,7 +91,7 @@ class PacedLog(logging.Filter):
             log.warning(text, *args)
 
     def flush(self) -> None:
-        """Say how many were left out, where it is time."""
+        """Log the numbers of suppressed lines that are due."""
         with self._lock:
             due = self._pace.due(self._clock.now_ms())
         for kind, count in due:

@@ -1,9 +1,9 @@
-"""Which connections are open, which of them give way to others, and which are overdue. Pure.
+"""The open connections: which give way to others, and which are overdue. Pure.
 
-A connection *waits* while its client owes something: a request, its body, room for the response.
-While we work on a response it does not wait, and is never closed for somebody else's sake.
-So a client that sends its request at once is served, however many others stay silent: when there
-is no room left, the connection that waited longest gives way, of the address that has most of them.
+A connection *waits* while its client owes something: a request, its body, reading the response.
+While we work on a response it does not wait, and is never closed in favour of others. So a client
+that sends its request at once is served, however many others stay silent: at the limit, the
+connection that has waited longest gives way, of the address with the most connections.
 """
 
 import ipaddress
@@ -27,19 +27,18 @@ class Waits(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """How many connections there may be, and how long they may keep us waiting.
+    """The limits of connections, and of how long they may make us wait.
 
     Attributes:
-        connections: how many there are at most.
-        spare: how many more, for requests that must be answered when all others are taken.
-        per_address: how many of one address may wait for their client, unless it has shown that
-            it may see more than strangers.
+        connections: the maximum number.
+        spare: additional ones, for requests that must be answered at the limit.
+        per_address: how many of one address may wait for their client, unless it has shown a token.
         head_ms: from connecting, or from the first byte of a later request, to the end of its head.
         body_ms: from there to the end of the request's body.
         next_ms: how long it may be idle between two requests.
-        taking_ms: in this time a client takes all of what there is for it, or ``taken_bytes``.
+        taking_ms: the time in which a client must read all pending data, or ``taken_bytes``.
         taken_bytes: see ``taking_ms``.
-        untaken_bytes: how much may wait in memory for all clients together.
+        untaken_bytes: the limit of response data in memory for all clients together.
     """
 
     connections: int = 500
@@ -54,11 +53,11 @@ class ConnectionLimits:
 
 
 class Admission(NamedTuple):
-    """What becomes of a new connection.
+    """The decision about a new connection.
 
     Attributes:
-        number: under which it is known from now on; None: it is refused.
-        evicted: connections that have to be closed for it.
+        number: its number; None: it is refused.
+        evicted: the connections to close in its favour.
     """
 
     number: int | None
@@ -66,13 +65,13 @@ class Admission(NamedTuple):
 
 
 class ConnectionProgress(NamedTuple):
-    """What can be seen of a connection from outside.
+    """The visible progress of a connection.
 
     Attributes:
-        untaken: bytes of responses that the client's machine has not acknowledged.
-        taken: bytes that it has, from whatever start.
-        body_open: whether the body of the present request has not come in full.
-        buffered: those of ``untaken`` that this process keeps in its memory.
+        untaken: response bytes that the client's machine has not acknowledged.
+        taken: acknowledged bytes, from any start.
+        body_open: whether the body of the current request is incomplete.
+        buffered: those of ``untaken`` in this process's memory.
     """
 
     untaken: int = 0
@@ -94,7 +93,7 @@ class _Connection:
 
 
 class ConnectionTable:
-    """The connections that are open. Thread: one."""
+    """The open connections. Thread: one."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
@@ -110,7 +109,7 @@ class ConnectionTable:
         return number in self._open
 
     def waiting(self, but: Waits | None = None) -> tuple[int, ...]:
-        """Return those that wait for their client, but not those that wait for this."""
+        """Return the connections that wait for their client, except for one reason."""
         return tuple(
             number
             for number, connection in self._open.items()
@@ -118,7 +117,7 @@ class ConnectionTable:
         )
 
     def admit(self, address: str, now_ms: int) -> Admission:
-        """Let a new connection in, or not.
+        """Admit or refuse a new connection.
 
         Args:
             address: of the client; see ``address_key``.
@@ -149,7 +148,7 @@ class ConnectionTable:
         return () if victim is None else (victim,)
 
     def longest_waiting(self) -> int | None:
-        """Return the connection that gives way first; None where none waits for its client."""
+        """Return the connection that gives way first; None if none waits for its client."""
         return self._longest_of(spare=False)
 
     def _longest_of(self, *, spare: bool) -> int | None:
@@ -160,11 +159,11 @@ class ConnectionTable:
         return None
 
     def begin(self, number: int, now_ms: int) -> bool:
-        """Note that a request has come: its head, at least.
+        """Record that a request has arrived, at least its head.
 
         Returns:
-            Whether it may ask for anything. Else it came by a spare connection, for which there is
-            still no other room.
+            Whether it may use anything. Else it came by a spare connection, and the limit is still
+            reached.
         """
         one = self._open.get(number)
         if one is None:
@@ -179,7 +178,7 @@ class ConnectionTable:
         return not one.spare
 
     def wait(self, number: int, waits: Waits | None, now_ms: int) -> None:
-        """Note what a connection waits for; None: for us. It waits on where that is the same."""
+        """Record what a connection waits for; None: for us. An unchanged wait continues."""
         one = self._open.get(number)
         if one is None or one.waits is waits:
             return
@@ -191,7 +190,7 @@ class ConnectionTable:
         one.waits, one.since_ms = waits, now_ms
 
     def prove(self, number: int) -> None:
-        """Note that its client has shown that it may see more than strangers."""
+        """Record that its client has shown a token."""
         one = self._open.get(number)
         if one is None or one.proven:
             return
@@ -201,7 +200,7 @@ class ConnectionTable:
             self._queue(one).add(one.address, number)
 
     def close(self, number: int) -> None:
-        """Forget a connection; unknown ones don't matter."""
+        """Remove a connection; unknown ones are ignored."""
         one = self._open.pop(number, None)
         if one is not None:
             self._usual -= not one.spare
@@ -238,10 +237,10 @@ class ConnectionTable:
         return False
 
     def too_much(self, buffered: Mapping[int, int]) -> tuple[int, ...]:
-        """Return those that have to be closed since memory is full of what clients don't take.
+        """Return the connections to close since memory is full of data that clients don't read.
 
         Args:
-            buffered: bytes in our memory, of each connection.
+            buffered: bytes in our memory, by connection.
         """
         surplus = sum(buffered.values()) - self.limits.untaken_bytes
         found: list[int] = []
@@ -260,17 +259,17 @@ class ConnectionTable:
 
 
 class _Waiting:
-    """Connections that wait, by address, the one that has waited longest first."""
+    """Waiting connections by address, the longest-waiting first."""
 
     def __init__(self) -> None:
         self._of: dict[str, dict[int, None]] = {}
 
     def add(self, address: str, number: int) -> None:
-        """Put it behind the others of its address."""
+        """Append it to its address."""
         self._of.setdefault(address, {})[number] = None
 
     def discard(self, address: str, number: int) -> None:
-        """Take it out, if it is there."""
+        """Remove it, if present."""
         numbers = self._of.get(address)
         if numbers is not None:
             numbers.pop(number, None)
@@ -278,7 +277,7 @@ class _Waiting:
                 del self._of[address]
 
     def count(self, address: str) -> int:
-        """Return how many an address has."""
+        """Return the number of an address's connections."""
         return len(self._of.get(address, ()))
 
     def first(self, address: str, count: int) -> tuple[int, ...]:
@@ -286,7 +285,7 @@ class _Waiting:
         return tuple(self._of.get(address, {}))[:count]
 
     def longest(self) -> int | None:
-        """Return the first of the address that has most."""
+        """Return the first connection of the address with the most."""
         if not self._of:
             return None
         return next(iter(self._of[max(self._of, key=self.count)]))

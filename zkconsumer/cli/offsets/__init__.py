@@ -1,4 +1,4 @@
-"""``zkconsumer offsets``: what groups have committed, saved, set, carried from place to place."""
+"""``zkconsumer offsets``: exports, imports, sets and migrates committed offsets."""
 
 import argparse
 

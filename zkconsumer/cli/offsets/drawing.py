@@ -1,4 +1,4 @@
-"""What is to become of groups' offsets: what there is, where it shall be, why it must not be."""
+"""Plans new committed offsets of groups: the current ones, the target, the refusals."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ STORAGES: Final = {
     "kafka": (OffsetStorage.KAFKA,),
     "both": (OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA),
 }
-"""What users write, and the places that it means."""
+"""The values of the option, and the storages that they mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResetToTime:
-    """To the first record that is not older than this, in ms since the epoch."""
+    """Reset to the first record that is not older than this time, in ms since the epoch."""
 
     time_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class ToOffset:
-    """To one offset, whatever the partition."""
+    """Reset to one offset, in every partition."""
 
     offset: int
 
@@ -46,15 +46,15 @@ Goal: TypeAlias = Aim | ResetToTime | ToOffset
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOffsetTarget:
-    """What is to become of one group's offsets.
+    """The intended offsets of one group.
 
     Attributes:
-        goal: where to.
-        scope: the partitions; None: all that it has offsets of, or that a file names.
-        outside: what to do with an offset that is not in the log; None: what fits the goal.
-        storage: where they are kept; None: where the group has them.
-        storage_of_new: the same, of a group that has none; None: it must be said.
-        force: although members live, or something is not known.
+        goal: the target.
+        scope: the partitions; None: all with a committed offset, or in the file.
+        outside: what to do with an offset out of the log's range; None: the goal's default.
+        storage: the storage to write; None: the group's.
+        storage_of_new: likewise for a group without offsets; None: must be given.
+        force: proceed although members live, or data is unknown.
     """
 
     goal: Goal
@@ -67,13 +67,13 @@ class GroupOffsetTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What is to be done about one group.
+    """The planned change of one group.
 
     Attributes:
-        storages: the group, open.
-        reports: of each place that is to be written.
-        members: who was there when it was drawn.
-        force: whether it is done although somebody was.
+        storages: the group's open storages.
+        reports: for each storage to be written.
+        members: the live members when it was planned.
+        force: whether it is done despite live members.
     """
 
     storages: GroupOffsetStores
@@ -83,10 +83,10 @@ class Job:
 
 
 def draw(cluster: OffsetsCluster, group_id: str, request: GroupOffsetTarget) -> Job:
-    """Read what there is, and plan; nothing is written.
+    """Read the current offsets, and plan; nothing is written.
 
     Raises:
-        ConfigError: the group can't be named like that, or nothing says where to write.
+        ConfigError: the group id is invalid, or no storage is given.
         ZkConsumerError: something could not be read.
     """
     wanted_places = STORAGES.get(request.storage or "", ())
@@ -105,7 +105,7 @@ def draw(cluster: OffsetsCluster, group_id: str, request: GroupOffsetTarget) -> 
     here = {storage: stored[storage] for storage in chosen}
     scope = _scope(request, merged(here))
     for storage in chosen:
-        # What is not there is read as well: writing is fenced by what was read.
+        # Missing entries are read as well: writes are fenced by what was read.
         unread = [tp for tp in scope if tp not in here[storage] and tp in cluster.partitions]
         here[storage] |= targets[storage].fetch(unread)
     overall = _plan(cluster, request, merged(here), scope, members)

@@ -1,7 +1,7 @@
-"""Offsets of groups to be set: drawn, shown, written, read back; the same for every command.
+"""Shows, writes and verifies planned offsets; the same for every command.
 
-The order is what makes it safe, see ``offsets.migration``: who is there is asked and everything is
-planned, of all groups, before anything is written; the file that undoes it is on the disk then.
+The order makes it safe, see ``offsets.migration``: live members are checked and everything is
+planned, for all groups, before anything is written; the roll-back file is on disk by then.
 """
 
 import argparse
@@ -31,18 +31,18 @@ _TOLD = 5
 def carry(
     cluster: OffsetsCluster, jobs: Sequence[Job], file_name: str | None
 ) -> tuple[Sequence[OffsetStoreReport], str | None]:
-    """Do all jobs, one place after the other, up to the first that can't be verified.
+    """Carry out all jobs, one storage after the other, up to the first that can't be verified.
 
     Args:
-        cluster: whose groups.
+        cluster: the groups' cluster.
         jobs: none of them refused.
-        file_name: of the file that undoes it; None: one of our choice.
+        file_name: of the roll-back file; None: a generated name.
 
     Returns:
-        What came of each, and the name of the file, if there was anything to write.
+        The result of each, and the file's name, if there was anything to write.
 
     Raises:
-        MigrationRefused: somebody came; nothing was written.
+        MigrationRefused: a member joined; nothing was written.
         OSError: the file can't be written; nothing else was.
     """
     made_ms = cluster.now_ms()
@@ -62,11 +62,11 @@ def carry(
 
 
 def write_all(jobs: Sequence[Job]) -> list[OffsetStoreReport]:
-    """Do all jobs, one place after the other, up to the first that can't be verified.
+    """Carry out all jobs, one storage after the other, up to the first that can't be verified.
 
     Raises:
-        MigrationRefused: somebody came; nothing was written.
-        ZkConsumerError: whether anybody came could not be asked; nothing was written.
+        MigrationRefused: a member joined; nothing was written.
+        ZkConsumerError: live members could not be checked; nothing was written.
     """
     done: list[OffsetStoreReport] = []
     stopped = False
@@ -87,7 +87,7 @@ def _carry_one(job: Job, report: OffsetStoreReport, *, begun: bool) -> Outcome:
     except ZkConsumerError as error:
         if not begun:
             raise
-        # What was written before must be told, and its file must stay.
+        # Earlier writes must be reported, and the file must be kept.
         reasons = error.reasons if isinstance(error, MigrationRefused) else (str(error),)
         found: Mapping[TopicPartition, FetchedOffset] = {}
         with contextlib.suppress(ZkConsumerError):
@@ -102,17 +102,17 @@ def finish(
     *,
     scala: Callable[[Sequence[OffsetStoreReport]], str] | None = None,
 ) -> int:
-    """Do the jobs unless that was not asked for or is refused; print; gives the exit status.
+    """Carry out the jobs unless it is a dry run or refused; print; return the exit status.
 
     Args:
         args: the command line.
-        cluster: whose groups.
-        jobs: what to do.
-        scala: what the original would print of what was done.
+        cluster: the groups' cluster.
+        jobs: the planned changes.
+        scala: returns the original's output.
 
     Raises:
         ConfigError: the cluster has none of the partitions.
-        ZkConsumerError: it could not be begun.
+        ZkConsumerError: the jobs could not be started.
         OSError: the roll-back file can't be written.
     """
     reports: Sequence[OffsetStoreReport] = [report for job in jobs for report in job.reports]
@@ -141,7 +141,7 @@ def finish(
     elif scala is None or args.format != "scala":
         show(plans_text(reports, name))
     elif status:
-        # The original knows no such case: its output stays empty.
+        # The original has no such case: its output stays empty.
         print(plans_text(reports, name), end="", file=sys.stderr)
     else:
         show(scala(reports))
@@ -149,14 +149,14 @@ def finish(
 
 
 def print_unseen(cluster: OffsetsCluster) -> None:
-    """Say on standard error what is not known for want of a ZooKeeper."""
+    """Print to standard error what is unknown without ZooKeeper."""
     unseen = cluster.unseen
     if unseen is not None:
         print(f"zkconsumer: {unseen}", file=sys.stderr)
 
 
 def status_of(reports: Sequence[OffsetStoreReport], *, refused: bool) -> int:
-    """Return the exit status of what was done, or was not."""
+    """Return the exit status of the results."""
     if refused:
         return REFUSED
     outcomes = [report.outcome for report in reports]
@@ -168,7 +168,7 @@ def status_of(reports: Sequence[OffsetStoreReport], *, refused: bool) -> int:
 
 
 def add_writing_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what all commands that write have in common."""
+    """Add the options of all commands that write."""
     parser.add_argument(
         "--storage",
         choices=[*STORAGES],

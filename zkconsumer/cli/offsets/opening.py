@@ -1,4 +1,4 @@
-"""A cluster whose groups' offsets are read and set: both places of each, logs, and times."""
+"""Opens a cluster to read and set groups' offsets: both storages, logs, and times."""
 
 import argparse
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -25,26 +25,25 @@ from zkconsumer.zk.paths import CONSUMERS, GroupPaths, is_segment
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 _TRIES: Final = 3
-"""How many times the time-out of one answer all tries of a question may take."""
+"""The time limit of all tries of a lookup, in time-outs of one response."""
 
 
 def _nothing() -> None:
-    """There is no connection to let go of."""
+    """Do nothing: there is no connection to release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOffsetStores:
-    """A group, and where it may have offsets.
+    """A group, and the storages in which it may have offsets.
 
     Attributes:
         group_id: which.
-        storages: ZooKeeper first, unless a group can't be called like that there; without Kafka
-            where nobody has kept offsets there yet: to ask would make the cluster create the topic
-            for them.
-        group: tells who of it is there.
-        with_zookeeper: whether ZooKeeper could be looked at.
-        hang_up: lets go of the connection to its coordinator, which the cluster does in the end;
-            who looks at many groups does it after each, when all is asked.
+        storages: ZooKeeper first, unless the id is invalid there; without Kafka if the offsets
+            topic does not exist: a lookup would make the cluster create it.
+        group: checks for live members.
+        with_zookeeper: whether ZooKeeper could be read.
+        hang_up: closes the connection to its coordinator; the cluster does it at the end, callers
+            with many groups after each.
     """
 
     group_id: str
@@ -54,10 +53,10 @@ class GroupOffsetStores:
     hang_up: Callable[[], None] = _nothing
 
     def storage(self, name: OffsetStorage) -> GroupOffsetStore:
-        """Return one of them.
+        """Return one of the storages.
 
         Raises:
-            ConfigError: the group can't have anything there, or nobody said where it is.
+            ConfigError: the group can't have offsets there, or its storage is unknown.
         """
         if name is OffsetStorage.ZOOKEEPER and not self.with_zookeeper:
             raise ConfigError(
@@ -70,16 +69,16 @@ class GroupOffsetStores:
         return self.storages[name]
 
     def stored(self) -> dict[OffsetStorage, dict[TopicPartition, FetchedOffset]]:
-        """Return every offset that it has.
+        """Return all of the group's committed offsets.
 
         Raises:
-            ZkConsumerError: no answer in time, or access denied.
+            ZkConsumerError: no response in time, or access denied.
         """
         return {name: dict(storage.stored(None)) for name, storage in self.storages.items()}
 
 
 class OffsetsCluster:
-    """Thread: one. Made by ``open_offsets``, which closes it.
+    """The offsets of a cluster's groups; made by ``open_offsets``, which closes it. Thread: one.
 
     Args:
         access: the cluster.
@@ -92,18 +91,18 @@ class OffsetsCluster:
 
     @property
     def zookeeper(self) -> str:
-        """The cluster, as ``zookeeper.connect`` names it; "" without a ZooKeeper."""
+        """The cluster's ``zookeeper.connect``; "" without ZooKeeper."""
         return self._access.zookeeper_connect or ""
 
     @property
     def unseen(self) -> str | None:
-        """What is not known for want of a ZooKeeper that the cluster has; None: nothing."""
+        """What is unknown because the cluster's ZooKeeper was not given; None: nothing."""
         if self._access.zookeeper is not None or self._access.client.no_zookeeper:
             return None
         return "offsets and members of groups in a ZooKeeper: unknown, since none was given"
 
     def now_ms(self) -> int:
-        """Our clock."""
+        """Return the local time."""
         return self._access.clock.wall_ms()
 
     @cached_property
@@ -112,12 +111,12 @@ class OffsetsCluster:
 
     @cached_property
     def partitions(self) -> frozenset[TopicPartition]:
-        """Those that the cluster has, by the word of ZooKeeper or of a broker.
+        """Return the cluster's partitions, from ZooKeeper or a broker.
 
-        A broker that has just started knows of no topics for a moment.
+        A broker that has just started has no topics for a moment.
 
         Raises:
-            TransportError: no broker answers.
+            TransportError: no broker responds.
         """
         view = self._access.client.view(None, timeout_ms=self._limit_ms)
         found = frozenset(
@@ -131,18 +130,18 @@ class OffsetsCluster:
     def of(
         self, group_id: str, *, with_kafka: bool = False, without_kafka: bool = False
     ) -> GroupOffsetStores:
-        """Return one group.
+        """Return a group's storages.
 
         Args:
-            group_id: its id; coordinators take any, ZooKeeper only what can be part of a path.
-            with_kafka: also where the topic for offsets has to be created.
-            without_kafka: ZooKeeper alone; no broker is asked for anything.
+            group_id: its id; coordinators accept any, ZooKeeper only a valid path segment.
+            with_kafka: include Kafka even if the offsets topic has to be created.
+            without_kafka: ZooKeeper only; no broker is queried.
 
         Raises:
-            ConfigError: nobody takes it.
+            ConfigError: the id is invalid in all storages.
         """
         storages: dict[OffsetStorage, GroupOffsetStore] = {}
-        # Who wants ZooKeeper's alone hears what that needs.
+        # A caller that wants ZooKeeper only gets the error that it is missing.
         store = self._access.store if without_kafka else self._access.zookeeper
         if store is not None and is_segment(group_id):
             storages[OffsetStorage.ZOOKEEPER] = ZookeeperGroupOffsets(store, group_id)
@@ -168,10 +167,10 @@ class OffsetsCluster:
         )
 
     def group_ids(self, *, without_kafka: bool = False) -> list[str]:
-        """Return all groups that ZooKeeper or a broker knows of, sorted; or ZooKeeper alone.
+        """Return all groups in ZooKeeper and at brokers, sorted; or in ZooKeeper only.
 
         Raises:
-            ZkConsumerError: one of them does not answer: there may be more.
+            ZkConsumerError: a server does not respond: there may be more.
         """
         store = self._access.store if without_kafka else self._access.zookeeper
         ids = set() if store is None else set(store.children_many([CONSUMERS])[0] or ())
@@ -183,7 +182,7 @@ class OffsetsCluster:
         return sorted(ids)
 
     def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:
-        """First offset and end of those logs whose leaders answer."""
+        """Return start and end of the logs whose leaders respond."""
         return self._lookup.logs([tp for tp in partitions if tp in self.partitions])
 
     def at_time(self, time_ms: int, logs: Mapping[TopicPartition, LogRange]) -> ToTime:
@@ -215,11 +214,11 @@ class OffsetsCluster:
 
 @contextmanager
 def open_offsets(args: argparse.Namespace) -> Iterator[OffsetsCluster]:
-    """Connect to ZooKeeper; brokers are connected to when they are asked.
+    """Connect to ZooKeeper; brokers are connected on use.
 
     Raises:
         ConfigError: the servers or the file can't be used.
-        RegistryError: ZooKeeper does not answer.
+        RegistryError: ZooKeeper does not respond.
     """
     with open_cluster(args) as access:
         cluster = OffsetsCluster(access)

@@ -1,4 +1,4 @@
-"""What was read, and how fast: counts of one stream and of all. Pure."""
+"""The counts of one stream and of all, and their rates. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,18 +23,18 @@ class End(StrEnum):
     """Why a measurement ended."""
 
     IDLE = "idle"
-    """No message came for so long."""
+    """No message came within the time-out."""
 
     LIMIT = "limit"
-    """As many messages as were wanted were read."""
+    """The wanted number of messages was read."""
 
     INTERRUPTED = "interrupted"
-    """Somebody stopped it."""
+    """It was interrupted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """What a stream read since its last report, with the times since the beginning."""
+    """The messages of a stream since its last report, with times since the begin."""
 
     stream: int
     since: PerfCount
@@ -48,14 +48,14 @@ NowMs = Callable[[], int]
 
 
 class StreamTally:
-    """What one stream read. Thread: the stream's, which alone writes; the rest is read by any.
+    """The counts of one stream. Thread: the stream's writes; any reads.
 
     Args:
         stream: its number.
-        limit: how many messages are wanted; None for all.
-        interval: after how many messages each ``report`` is called.
-        now_ms: the time since the beginning of the measurement.
-        report: hears of each interval.
+        limit: the wanted number of messages; None for all.
+        interval: the number of messages between two calls of ``report``.
+        now_ms: the time since the begin of the measurement.
+        report: called with each interval.
     """
 
     def __init__(
@@ -74,16 +74,16 @@ class StreamTally:
 
     @property
     def is_full(self) -> bool:
-        """Whether all that is wanted was read."""
+        """Whether the wanted number was read."""
         return self._limit is not None and self.message_count >= self._limit
 
     @property
     def count(self) -> PerfCount:
-        """What was read so far."""
+        """The counts so far."""
         return PerfCount(byte_count=self.byte_count, message_count=self.message_count)
 
     def take(self, messages: Sequence[HasValue]) -> None:
-        """Count messages that were handed over at this moment; those above the limit are not."""
+        """Count messages that were just received; those above the limit are not."""
         at = 0
         if self._limit is not None:
             messages = messages[: self._limit - self.message_count]
@@ -122,7 +122,7 @@ class StreamTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamResult:
-    """What a stream read, and when it read the last of it, in ms since the beginning."""
+    """The total of a stream, and when it read its last message, in ms since the begin."""
 
     stream: int
     count: PerfCount
@@ -131,15 +131,15 @@ class StreamResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """All that was found out.
+    """The result of a measurement.
 
     Attributes:
-        start_ms: when it began, in ms since the epoch: the streams were there, nothing was read.
-        join_ms: how long it took until the streams were there.
+        start_ms: when it began, in ms since the epoch: with streams, before the first message.
+        join_ms: how long opening the streams took.
         end: why it ended.
-        streams: of each stream.
-        seconds: how many messages came in each whole second.
-        unread: why not all that is there was read; None where nothing speaks against it.
+        streams: the result of each stream.
+        seconds: the number of messages in each whole second.
+        unread: why available messages were not read; None if there is no reason.
     """
 
     start_ms: int
@@ -151,22 +151,22 @@ class Measurement:
 
     @property
     def message_count(self) -> int:
-        """How many messages were read."""
+        """The number of messages read."""
         return sum(stream.count.message_count for stream in self.streams)
 
     @property
     def byte_count(self) -> int:
-        """How many bytes their values have."""
+        """The size of their values."""
         return sum(stream.count.byte_count for stream in self.streams)
 
     @property
     def elapsed_ms(self) -> int:
-        """From the beginning to the last message: waiting for more at the end is no reading."""
+        """The time from the begin to the last message, without waiting at the end."""
         return max((stream.last_ms for stream in self.streams), default=0)
 
 
 def per_second(count: float, elapsed_ms: int) -> float | None:
-    """Return a rate; None where no time has passed."""
+    """Return a rate; None if no time has passed."""
     return count * 1000 / elapsed_ms if elapsed_ms else None
 
 

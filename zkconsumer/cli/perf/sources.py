@@ -1,4 +1,4 @@
-"""Where ``perf`` reads from: a group of its own in ZooKeeper, or all partitions and no group."""
+"""The sources of ``perf``: a group in ZooKeeper, or all partitions without a group."""
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 
 Lists = Iterator[Sequence[HasValue]]
-"""Messages in lists, some of them perhaps empty, until none came for so long, or it is stopped."""
+"""Lists of messages, possibly empty, until the time-out, or it is stopped."""
 
 _MAX_RECORDS = 500
 _TURN_MS = 200
@@ -35,8 +35,8 @@ class PerfOptions:
 
     Attributes:
         topic: its name.
-        streams: how many threads read.
-        timeout_ms: after so long without a message a stream ends.
+        streams: the number of reading threads.
+        timeout_ms: a stream ends after this time without a message.
         from_latest: begin at the end of the log, not at its beginning.
         one_by_one: take messages one at a time.
         settings: of the consumer, by their names.
@@ -51,10 +51,10 @@ class PerfOptions:
 
 
 class PerfSource:
-    """Streams that are ready to be read, each in a thread of its own.
+    """Streams to be read, each in a thread of its own.
 
     Attributes:
-        streams: what each gives.
+        streams: the messages of each.
     """
 
     streams: Sequence[Lists]
@@ -64,11 +64,11 @@ class PerfSource:
         raise NotImplementedError
 
     def check(self) -> None:
-        """See whether there was really nothing to read, when nothing came.
+        """Check why no message came.
 
         Raises:
             ConfigError: there is no such topic.
-            ZkConsumerError: it can't be read: no broker answers, or partitions have no leader.
+            ZkConsumerError: it can't be read: no broker responds, or partitions have no leader.
         """
         raise NotImplementedError
 

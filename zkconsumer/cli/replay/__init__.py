@@ -1,4 +1,4 @@
-"""``zkconsumer replay``: prints a range of a topic again, beside all groups."""
+"""``zkconsumer replay``: prints a range of a topic again, without affecting groups."""
 
 from zkconsumer.cli.replay.command import add_parser
 

@@ -1,4 +1,4 @@
-"""``zkconsumer replay``: prints a range of a topic again, beside all groups."""
+"""``zkconsumer replay``: prints a range of a topic again, without affecting groups."""
 
 import argparse
 import sys
@@ -63,7 +63,7 @@ exit status: 0 all of it was printed; 1 it could not be read, or some of it is g
 
 @dataclass(frozen=True, slots=True)
 class _Brokers:
-    """The way to them."""
+    """The brokers' client and dialer."""
 
     client: ClusterClient
     dialer: BrokerDialer
@@ -151,10 +151,10 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Replay; gives the exit status.
+    """Replay; return the exit status.
 
     Raises:
-        ZkConsumerError: something could not be read, or is gone.
+        ZkConsumerError: data could not be read, or is gone.
         OSError: a file can't be read or written.
     """
     formatter = _formatter(args)
@@ -204,7 +204,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _open(args: argparse.Namespace) -> Iterator[_Brokers]:
-    """The brokers that are named, or those that ZooKeeper names."""
+    """Open the brokers that are given, or registered in ZooKeeper."""
     with open_cluster(args) as access:
         yield _Brokers(access.client, access.dialer)
 
@@ -218,7 +218,7 @@ def _formatter(args: argparse.Namespace) -> Formatter:
 
 
 def _is_refused(plan: ReplayPlan, *, allow_gaps: bool) -> bool:
-    """Say what can't be printed; whether nothing is, then."""
+    """Print what can't be replayed; return whether that refuses all."""
     for text in (*plan.wrong, *plan.notes, *plan.gone):
         print(f"zkconsumer: {text}", file=sys.stderr)
     if plan.wrong:
@@ -231,7 +231,7 @@ def _is_refused(plan: ReplayPlan, *, allow_gaps: bool) -> bool:
 
 def _copy(args: argparse.Namespace, replay: Replay, plan: ReplayPlan) -> None:
     if args.output_file == _STDOUT and sys.stdout.isatty():
-        # A bar between the messages would be in the way of both.
+        # A progress bar would interfere with the messages.
         replay.run(plan.ranges, Output().write, nothing, limit=args.max_messages)
         return
     with progress("replaying", plan.count, unit="offsets") as advance:
@@ -243,7 +243,7 @@ def _copy(args: argparse.Namespace, replay: Replay, plan: ReplayPlan) -> None:
 
 
 def _notify(replay: Replay | None, status: int) -> int:
-    """Return the account at the end; gives the exit status."""
+    """Print the summary; return the exit status."""
     if replay is not None:
         for line in replay.account():
             print(f"zkconsumer: {line}", file=sys.stderr)

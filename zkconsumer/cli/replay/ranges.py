@@ -1,4 +1,4 @@
-"""Which offsets are to be replayed, and which of them are gone. Pure."""
+"""Plans which offsets to replay, and which of them are gone. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from zkconsumer.offsets.planning import LogRange
 
 @dataclass(frozen=True, slots=True)
 class UnavailableOffsets:
-    """Offsets that were asked for and are not in the log; and why."""
+    """Requested offsets that are not in the log, and why."""
 
     range_: OffsetRange
     reason: str
@@ -20,13 +20,13 @@ class UnavailableOffsets:
 
 @dataclass(frozen=True, slots=True)
 class ReplayPlan:
-    """What to read.
+    """The plan of a replay.
 
     Attributes:
-        ranges: ascending by partition; all of it is in the logs. Empty ones are left out.
-        gone: what was requested for and is not there.
-        wrong: what is invalid.
-        notes: what has nothing to be read, though somebody may have thought so.
+        ranges: ascending by partition, within the logs. Empty ones are omitted.
+        gone: the requested offsets that are not available.
+        wrong: the invalid requests.
+        notes: partitions without anything to read, unexpectedly.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -36,7 +36,7 @@ class ReplayPlan:
 
     @property
     def count(self) -> int:
-        """How many offsets there are to read."""
+        """The number of offsets to read."""
         return sum(offset_range.count for offset_range in self.ranges)
 
 
@@ -45,12 +45,12 @@ def plan_replay(
     starts: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> ReplayPlan:
-    """Hold what is asked for against the logs.
+    """Compare the requested ranges with the logs.
 
     Args:
         logs: of all partitions to be read.
-        starts: where to begin; a partition that is missing is read from its beginning.
-        ends: where to end, without that offset itself; one that is missing is read to its end.
+        starts: the start offsets; None: of a missing partition the log's.
+        ends: the end offsets, exclusive; of a missing partition the log's.
     """
     ranges: list[OffsetRange] = []
     gone: list[UnavailableOffsets] = []

@@ -1,4 +1,4 @@
-"""Reads ranges one after the other, writes their messages, and keeps account of them."""
+"""Reads ranges one after the other, writes their messages, and counts them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -15,11 +15,11 @@ from zkconsumer.model import OffsetRange, TopicPartition
 Write = Callable[[bytes], object]
 
 _PART_BYTES: Final = 1 << 20
-"""About how much is written at a time: progress and signals are seen in between."""
+"""The approximate size of a write: progress and signals are handled in between."""
 
 
 class ReplayedMessage(NamedTuple):
-    """A message as formatters want it."""
+    """A message as formatters need it."""
 
     topic: str
     partition: int
@@ -30,16 +30,16 @@ class ReplayedMessage(NamedTuple):
 
 
 class Replay:
-    """Thread: one.
+    """Replays ranges. Thread: one.
 
     Args:
-        client: knows who leads, and connects.
-        settings: how to read; of their part size nothing is taken.
-        formatter: what a message looks like.
+        client: finds leaders, and connects.
+        settings: of reading; their part size is not used.
+        formatter: formats messages.
 
     Attributes:
-        count: how many messages are written.
-        position: where it stands.
+        count: the number of messages written.
+        position: the current position.
     """
 
     def __init__(
@@ -65,16 +65,16 @@ class Replay:
         *,
         limit: int | None = None,
     ) -> None:
-        """Read all of it, up to ``limit`` messages.
+        """Read all ranges, up to ``limit`` messages.
 
         Args:
-            ranges: what to read.
-            write: takes the bytes of some messages.
-            advance: is told how many offsets are done.
+            ranges: the ranges to read.
+            write: receives formatted messages.
+            advance: called with the number of completed offsets.
             limit: None: no limit.
 
         Raises:
-            DataLost: offsets are not there, and the settings want them all.
+            DataLost: offsets are missing, and the settings require them all.
             ZkConsumerError: a partition can't be read.
         """
         for range_ in ranges:
@@ -92,7 +92,7 @@ class Replay:
         self._is_done = True
 
     def account(self) -> Iterator[str]:
-        """Yield what became of it, line by line."""
+        """Yield a summary, line by line."""
         places = "partition" if self._partitions == 1 else "partitions"
         text = f"{self.count} messages of {self._partitions} {places}"
         if self._empty:
@@ -105,7 +105,7 @@ class Replay:
             yield f"it stopped at {self.position[0]}, offset {self.position[1]}"
 
     def _pass(self, behind: int, message_count: int) -> int:
-        """Go on to an offset; how many that were."""
+        """Advance to an offset; return by how much."""
         assert self.position is not None
         tp, before = self.position
         self.position = (tp, behind)
@@ -113,7 +113,7 @@ class Replay:
         return max(0, behind - before)
 
     def _parts(self, range_: OffsetRange) -> Iterator[tuple[list[ReplayedMessage], int]]:
-        """Yield the messages of each part, and the offset behind it."""
+        """Yield the messages of each part, and the offset after it."""
         topic, partition = range_.topic_partition
         with closing(self._reader.read(range_)) as parts:
             for part in parts:

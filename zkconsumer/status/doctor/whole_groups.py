@@ -127,8 +127,8 @@ def _waiting_lines(group: GroupStatus) -> list[str]:
         committed, behind = partition.effective(group.kind), records_behind(group.kind, partition)
         if committed is not None and behind:
             lines.append(
-                f"{partition.topic_partition}: committed {committed.offset} in {committed.storage}, "
-                f"the log ends at {partition.log_end}"
+                f"{partition.topic_partition}: committed {committed.offset} "
+                f"in {committed.storage}, the log ends at {partition.log_end}"
             )
     return lines
 
