@@ -1,4 +1,4 @@
-"""Looks at the demo's group: owners and offsets in ZooKeeper, log ends on the brokers."""
+"""Reads the demo's group: owners and offsets in ZooKeeper, log ends on the brokers."""
 
 import random
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ class GroupWatch:
         assert not any(failed.values()), failed
 
     def lines(self) -> list[PartitionView]:
-        """Return every partition, with what can be known of it now."""
+        """Return every partition, with all that is known of it now."""
         owners = self.owners()
         committed = self._offsets.fetch(self._partitions)
         ends = self._ends()

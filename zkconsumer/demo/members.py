@@ -15,16 +15,16 @@ _STOP_TIMEOUT_S = 20
 
 
 class ConsumerProcess(Protocol):
-    """A consumer process whose output is read as it comes."""
+    """A consumer process whose output is read as it arrives."""
 
     @property
     def name(self) -> str:
-        """What the picture calls it."""
+        """Its name in the picture."""
         ...
 
     @property
     def process_id(self) -> int:
-        """Its process."""
+        """Its process id."""
         ...
 
     def take(self) -> list[int]:
@@ -32,15 +32,15 @@ class ConsumerProcess(Protocol):
         ...
 
     def last_words(self) -> str | None:
-        """None while it runs; the end of its log when it ended by itself."""
+        """Return the end of its log if it ended by itself; None while it runs."""
         ...
 
     def kill(self) -> None:
-        """SIGKILL: no good-bye."""
+        """Kill it (SIGKILL)."""
         ...
 
     def stop(self) -> None:
-        """SIGTERM, and wait for the end."""
+        """Terminate it (SIGTERM), and wait for its end."""
         ...
 
 
@@ -48,7 +48,7 @@ class PythonMember:
     """``zkconsumer consume`` as a process of its own.
 
     Args:
-        name: what the picture calls it.
+        name: its name in the picture.
         arguments: the command's, without the subcommand.
         errors: the file that its log goes to.
         reading: owns the thread that reads its output.

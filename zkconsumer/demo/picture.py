@@ -1,4 +1,4 @@
-"""The live picture of the group: who owns what, how far behind, who delivered how much. Pure."""
+"""Renders the group: owners, lags, and how much each member delivered. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from zkconsumer.model import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class PartitionView:
-    """One partition as the picture shows it; None where it is not known."""
+    """A partition in the picture; None if unknown."""
 
     topic_partition: TopicPartition
     owner: str | None
@@ -17,7 +17,7 @@ class PartitionView:
 
     @property
     def lag(self) -> int | None:
-        """How many messages are written and not committed."""
+        """The number of messages that are not committed."""
         if self.committed_offset is None or self.log_end_offset is None:
             return None
         return max(0, self.log_end_offset - self.committed_offset)
@@ -32,9 +32,9 @@ def picture(
     """Return the picture as text.
 
     Args:
-        title: what is going on.
+        title: the current act.
         lines: the partitions.
-        names: what to call a member, by consumer id.
+        names: the members' names, by consumer id.
         delivered: how many messages each member has delivered, by name.
     """
     rows = [f"{'partition':<14}{'owner':<14}{'committed':>10}{'log end':>10}{'lag':>7}"]

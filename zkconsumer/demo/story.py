@@ -1,4 +1,4 @@
-"""What the demo plays: the acts, in order, each ending with a condition that was awaited."""
+"""The acts of the demo, in order, each ending with an awaited condition."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -34,10 +34,10 @@ auto.commit.interval.ms=1000
 
 @dataclass
 class Stage:
-    """What is on the stage.
+    """The environment of the demo.
 
     Attributes:
-        write: prints to whoever watches.
+        write: prints for the audience.
         folder: for logs and configuration files.
         lines_per_second: the producer's rate.
     """
@@ -70,7 +70,7 @@ class Story:
         )
 
     def play(self) -> DeliveryAudit:
-        """Return all acts; the verdict of the last one."""
+        """Play all acts; return the audit of the last one."""
         self._writing.spawn("traffic", self._traffic.run, stop=self._traffic.stop)
         self._join()
         self._show("one Scala and two Python members share the group", 5)
@@ -80,7 +80,7 @@ class Story:
         return self._stage.tally.outcome(set(range(self._traffic.acknowledged_count)))
 
     def close(self) -> None:
-        """Leave nothing running."""
+        """End all processes."""
         self._traffic.stop()
         for member in self._stage.members:
             member.stop()

@@ -1,8 +1,8 @@
-"""Errors that are kept: without the frames that they passed on their way.
+"""Strips tracebacks from errors that are stored.
 
-A traceback holds every variable of every function on its way, and as long as somebody keeps the
-error, it keeps those: whole answers of brokers, and what was decompressed of them. So an error that
-is put anywhere (a field, a queue, a future, an event) goes there without.
+A traceback holds the variables of all of its frames for as long as the error is referenced: whole
+responses, and decompressed data. So an error is stored anywhere (a field, a queue, a future, an
+event) without its traceback.
 """
 
 from typing import TypeVar
@@ -11,16 +11,16 @@ E = TypeVar("E", bound=BaseException)
 
 
 def without_frames(error: E) -> E:
-    """Drop the tracebacks of an error that is to be kept, and of its causes.
+    """Drop the tracebacks of an error to be stored, and of its causes.
 
-    What merely happened around it (``__context__``) is dropped as a whole: that is somebody else's
-    error, perhaps one that is being handled.
+    Its ``__context__`` is dropped completely: that is an unrelated error, perhaps one being
+    handled.
 
     Args:
-        error: one that is not to be raised on from here, or whose way so far may be forgotten.
+        error: an error that is not being raised, or whose traceback is no longer needed.
 
     Returns:
-        The same error; its causes stay, for their words.
+        The same error; its causes are kept, for their messages.
     """
     one: BaseException | None = error
     seen: set[int] = set()

@@ -32,7 +32,7 @@ class KafkaError(RuntimeError):
     retriable: ClassVar[bool] = False
     invalid_metadata: ClassVar[bool] = False
     _sentence: str = ""
-    """What to say where ``args`` are, as kafka-python's, no sentence."""
+    """The message of an error whose ``args``, as kafka-python's, are no sentence."""
     _recipe: ClassVar["tuple[type[KafkaError], int] | None"] = None
     """Of a class that was made of two: the first of them, and the code of the second."""
 
@@ -40,7 +40,7 @@ class KafkaError(RuntimeError):
         return self._sentence or super().__str__()
 
     def __reduce__(self) -> tuple[Callable[..., "KafkaError"], tuple[Any, ...], dict[str, Any]]:
-        """Pickle by what it holds: most are made of other arguments than their texts."""
+        """Pickle by state: most have other constructor arguments than their ``args``."""
         kind = type(self)
         base, code = kind.__dict__.get("_recipe") or (kind, None)
         return _made_again, (base, code, self.args), self.__dict__
@@ -77,12 +77,12 @@ class BrokerResponseError(KafkaError):
     def __init_subclass__(
         cls, *, code: ErrorCode | None = None, message: str | None = None, **others: object
     ) -> None:
-        """Take number, name and words from the table of codes.
+        """Take number, name and description from the table of codes.
 
         Args:
-            code: what the class is for; None: for that of its base.
-            message: the code's name in kafka-python, where that is another one.
-            **others: of other bases.
+            code: the code of the class; None: that of its base.
+            message: the code's name in kafka-python, if it differs.
+            **others: for other bases.
         """
         super().__init_subclass__(**others)
         if code is not None:
@@ -94,11 +94,11 @@ class BrokerResponseError(KafkaError):
 
 
 class AuthorizationError(BrokerResponseError):
-    """The brokers' access control does not let us."""
+    """The brokers' access control denies access."""
 
 
 _MOST_KEPT = 512
-"""Of the classes for codes that came later: others choose the numbers."""
+"""The maximum number of generated classes: peers choose the codes."""
 
 
 def for_code(code: int) -> type[BrokerResponseError]:
@@ -118,11 +118,11 @@ def _later(code: int) -> type[BrokerResponseError]:
 
 
 def with_code(kind: type[E], code: int | None) -> type[E]:
-    """Return an error class that is caught as the error of a code, too, and bears that one's name.
+    """Return a subclass of an error class that is caught as the error of a code, too.
 
     Args:
-        kind: one of ours.
-        code: what a broker said; None: nothing, so that it is ``kind`` itself.
+        kind: one of our classes.
+        code: a broker's error code; None: return ``kind`` itself.
     """
     if code is None or kind.__dict__.get("_recipe") is not None:
         return kind

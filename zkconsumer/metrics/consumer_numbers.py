@@ -79,7 +79,7 @@ class ConsumerNumbers:
 
 def numbers_of_connector(numbers: ConnectorNumbers) -> ConsumerNumbers:
     """Return the measures of a connector."""
-    lags = {tp: numbers.lag for tp, numbers in numbers.partitions.items()}
+    lags = {tp: partition.lag for tp, partition in numbers.partitions.items()}
     spread = numbers.rebalance_ms
     return ConsumerNumbers(
         group_id=numbers.group_id,

@@ -1,4 +1,4 @@
-"""Makes what a secured sandbox needs before its servers start: certificates, a KDC, passwords."""
+"""Prepares a secured sandbox before its servers start: certificates, a KDC, passwords."""
 
 import secrets
 from collections.abc import Callable
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Arranger:
-    """Makes it, in a folder of its own. Thread: one.
+    """Prepares the credentials, in a folder of its own. Thread: one.
 
     Attributes:
         launcher: starts Java.
         folder: for files.
-        ports: those that are taken.
-        start_timeout_ms: how long the KDC may take.
-        closing: what has to be ended, besides processes.
-        kdc: the KDC, where there is one.
+        ports: the ports in use.
+        start_timeout_ms: time limit of starting the KDC.
+        closing: what to close at the end, besides processes.
+        kdc: the KDC, if there is one.
     """
 
     launcher: Launcher
@@ -58,10 +58,10 @@ class Arranger:
     kdc: KeyDistributionCenter | None = None
 
     def arrange(self, security: Security) -> Arrangement:
-        """Make what brokers and clients are given.
+        """Prepare brokers' and clients' credentials.
 
         Raises:
-            SandboxError: the KDC does not come up, or a package or a jar is missing.
+            SandboxError: the KDC does not start, or a package or a jar is missing.
         """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         match security:
@@ -83,7 +83,7 @@ class Arranger:
                 return self._kerberos()
 
     def zookeeper(self) -> tuple[dict[str, str], list[str], dict[str, str]]:
-        """Properties and flags of a ZooKeeper that knows one user, and that user's settings."""
+        """Return properties and flags of a ZooKeeper with one user, and that user's settings."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         password = secrets.token_hex()
         jaas = self._file("zookeeper-jaas.conf", zookeeper_jaas(password))

@@ -23,7 +23,7 @@ class BrokerServer(Server):
     """A broker on a fixed port, with its partitions in ``folder``.
 
     Attributes:
-        address: where it listens in the clear.
+        address: its listener in the clear.
         secured: its secured listener, as ``host:port``; None: it has none.
     """
 
@@ -54,10 +54,10 @@ class BrokerServer(Server):
         return f"/{self._chroot}{path}" if self._chroot else path
 
     def _clear_registration(self) -> None:
-        """Remove what a killed run left in ZooKeeper.
+        """Remove a killed run's registration from ZooKeeper.
 
-        Its session lives on until it times out, and a broker that finds its own id registered
-        waits for that, or gives up, depending on the version.
+        Its session lives until it times out, and a broker that finds its own id registered waits
+        for that, or gives up, depending on the version.
         """
         with self._zookeeper.client() as client:
             left = client.get(self._path(f"/brokers/ids/{self.address.id}"))
@@ -69,7 +69,7 @@ class BrokerServer(Server):
                 client.delete(self._path("/controller"))
 
     def _serves(self) -> bool:
-        """Return whether it is registered with this run's port and answers."""
+        """Return whether it is registered with this run's port and responds."""
         try:
             with self._zookeeper.client() as client:
                 node = client.get(self._path(f"/brokers/ids/{self.address.id}"))

@@ -1,7 +1,7 @@
-"""Asks a broker what it knows: how the sandbox tells that a broker or a topic is ready.
+"""Probes brokers: whether a broker or a topic of the sandbox is ready.
 
-It speaks version 0 of two requests, by hand and apart from the client under test. Metadata is
-always asked for *all* topics: asking for one could create it.
+It encodes version 0 of two requests by hand, independent of the client under test. Metadata is
+always requested for *all* topics: requesting one could create it.
 """
 
 import socket
@@ -21,8 +21,8 @@ class PartitionKnowledge:
     """A broker's view of one partition.
 
     Attributes:
-        leader: the id of its leader, -1 where it has none.
-        in_sync: the ids of the brokers that could lead it.
+        leader: the broker id of its leader, -1 if it has none.
+        in_sync: the broker ids of the in-sync replicas.
     """
 
     leader: int
@@ -34,9 +34,9 @@ class BrokerKnowledge:
     """A broker's view of the cluster.
 
     Attributes:
-        brokers: the ids of the brokers it knows. Up to 0.8.2 none as long as there are no topics,
-            and a broker is not told of one that came after it before that one leads something.
-        partitions: what it knows of each partition.
+        brokers: the ids of the brokers it knows. Up to 0.8.2 empty while there are no topics, and a
+            later broker is missing until it leads a partition.
+        partitions: its view of each partition.
         topics: the topics it knows.
     """
 
@@ -46,7 +46,7 @@ class BrokerKnowledge:
 
     @property
     def leaders(self) -> dict[TopicPartition, int]:
-        """The leader's id of each partition that has one."""
+        """The leader's id of each partition with a leader."""
         return {
             tp: partition.leader
             for tp, partition in self.partitions.items()
@@ -55,7 +55,7 @@ class BrokerKnowledge:
 
 
 def request_versions(broker: Broker, timeout_ms: int = 5_000) -> BrokerKnowledge | None:
-    """Return the broker's view; None where it does not answer."""
+    """Return the broker's view; None if it does not respond."""
     try:
         reader = _request(broker, _METADATA, struct.pack(">i", 0), timeout_ms)
         brokers = []
@@ -79,7 +79,7 @@ def _read_topic(
     topic = reader.text()
     topics.add(topic)
     for _ in range(reader.int32()):
-        reader.int16()  # its error code: 9 only means that some replica is missing
+        reader.int16()  # its error code: 9 only means that a replica is missing
         number, leader = reader.int32(), reader.int32()
         reader.ids()  # all replicas
         in_sync = frozenset(reader.ids())
@@ -87,7 +87,7 @@ def _read_topic(
 
 
 def leads(broker: Broker, partition: TopicPartition, timeout_ms: int = 5_000) -> bool:
-    """Return whether the broker serves the partition as its leader, not just was named so."""
+    """Return whether the broker serves the partition as its leader, and is not merely named."""
     name = partition.topic.encode()
     body = struct.pack(">iih", -1, 1, len(name)) + name
     body += struct.pack(">iiqi", 1, partition.partition, _LATEST, 1)
@@ -115,7 +115,7 @@ def _request(broker: Broker, api: int, body: bytes, timeout_ms: int) -> "_Reader
 
 
 class _Reader:
-    """Reads fields one after the other; raises ``struct.error`` at the end of the bytes."""
+    """Reads consecutive fields; raises ``struct.error`` at the end of the bytes."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

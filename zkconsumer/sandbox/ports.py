@@ -1,4 +1,4 @@
-"""Ports on loopback: free ones to take, and whether a given one is taken."""
+"""Finds free ports on loopback, and checks given ones."""
 
 import random
 import socket
@@ -12,12 +12,12 @@ ANYWHERE = "0.0.0.0"  # noqa: S104 - chosen only by the container's command line
 _LOWEST = 10_240
 _DEFAULT_EPHEMERAL_START = 32_768
 _TRIES = 200
-# Two programs that seed the shared generator alike, as parallel tests do, would choose alike.
+# Parallel tests with the same seed would choose the same ports from the shared generator.
 _of_the_system = random.SystemRandom()
 
 
 def is_free(port: int) -> bool:
-    """Return whether a server could listen on the port of the loopback address now."""
+    """Return whether a server could listen on a loopback port now."""
     with socket.socket() as probe:
         # As servers do: a port whose last connections are still fading out is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -30,10 +30,10 @@ def is_free(port: int) -> bool:
 
 
 def require_free(port: int, what: str) -> None:
-    """Refuse a port that is taken.
+    """Refuse a port in use.
 
     Raises:
-        SandboxError: naming the port and what wanted it.
+        SandboxError: names the port and its intended use.
     """
     if not is_free(port):
         raise SandboxError(
@@ -43,11 +43,11 @@ def require_free(port: int, what: str) -> None:
 
 
 def pick_free(taken: set[int]) -> int:
-    """Return a free port below the range that the system hands out to outgoing connections.
+    """Return a free port below the range of ephemeral ports.
 
-    A stopped server's port must stay free until it starts again, so the system must not give it
-    to a client meanwhile; a client that tries the port of a stopped server could even be given
-    that very port, and be connected to itself.
+    A stopped server's port must stay free until it starts again, so the system must not assign it
+    to a client meanwhile; a client that connects to the port of a stopped server could even be
+    assigned that very port, and be connected to itself.
 
     Args:
         taken: ports not to choose; the chosen one is added.

@@ -1,4 +1,4 @@
-"""Child processes that cannot outlive this one: the owner's side of the supervisor."""
+"""Child processes that can't outlive this one: the owner's side of the supervisor."""
 
 import contextlib
 import json
@@ -28,10 +28,10 @@ class ChildFiles:
 
 
 class ChildProcess:
-    """A program that runs under the supervisor. Thread: any.
+    """A program under the supervisor. Thread: any.
 
     Attributes:
-        pid: its process id; after its end the system may give it to another.
+        pid: its process id; may be reused after its end.
     """
 
     def __init__(self, owner: "SupervisedProcesses", pid: int, ended: socket.socket) -> None:
@@ -46,8 +46,8 @@ class ChildProcess:
         return self.wait(timeout_ms=0)
 
     def wait(self, timeout_ms: int) -> int | None:
-        """Its exit status as soon as it has ended; None when it still runs after the time."""
-        # One thread listens to the socket, and closes it; others wait for that thread.
+        """Wait for its end; return its exit status, None after the time-out."""
+        # One thread reads the socket, and closes it; others wait for that thread.
         if self._status is None and self._lock.acquire(timeout=timeout_ms / 1000):
             try:
                 self._listen(timeout_ms)
@@ -63,17 +63,17 @@ class ChildProcess:
         if ended.poll(timeout_ms):
             with self._ended:
                 text = self._ended.recv(64)
-            # Nothing said: the supervisor was killed, and the kernel killed the child with it.
+            # No status: the supervisor was killed, and the kernel killed the child with it.
             self._status = int(text) if text else -signal.SIGKILL
 
     def send_signal(self, number: int) -> bool:
-        """Send a signal; False where the process has ended."""
+        """Send a signal; return False if the process has ended."""
         return self._owner.send_signal(self.pid, number)
 
     def pause(self) -> bool:
-        """Freeze it (``SIGSTOP``), all of its threads; False where the process has ended.
+        """Freeze all of its threads (``SIGSTOP``); return False if the process has ended.
 
-        On a busy machine some of them go on for a while behind the signal.
+        On a busy machine threads may run on for a while after the signal.
         """
         sent = self.send_signal(signal.SIGSTOP)
         if sent:
@@ -85,12 +85,12 @@ class ChildProcess:
         return sent
 
     def kill(self) -> None:
-        """End it at once (``SIGKILL``) and wait until it is gone."""
+        """Kill it (``SIGKILL``) and wait for its end."""
         self.send_signal(signal.SIGKILL)
         self.wait(timeout_ms=10_000)
 
     def stop(self, timeout_ms: int) -> bool:
-        """Ask it to end (``SIGTERM``), kill it when the time is over; False where that was due."""
+        """Terminate it (``SIGTERM``), kill it after the time-out; return False if it was killed."""
         self.send_signal(signal.SIGCONT)
         self.send_signal(signal.SIGTERM)
         if self.wait(timeout_ms) is not None:
@@ -175,20 +175,20 @@ class SupervisedProcesses:
         return child
 
     def send_signal(self, pid: int, number: int) -> bool:
-        """Send a signal to a child; False where it has ended."""
+        """Send a signal to a child; return False if it has ended."""
         try:
             return bool(self._request({"op": "signal", "pid": pid, "signal": int(number)})["sent"])
         except SandboxError:
-            return False  # with the supervisor gone so is the child
+            return False  # without the supervisor there is no child either
 
     def remove_at_end(self, folder: Path) -> None:
-        """Have the folder removed when all is over, even if this process is killed."""
+        """Remove a folder at the end, even if this process is killed."""
         self._request({"op": "remove", "path": str(folder)})
 
     def close(self) -> None:
-        """Kill every child, remove the folders, and wait until that is done.
+        """Kill all children, remove the folders, and wait for that.
 
-        A process forked from the owner does nothing here: the servers are not its own.
+        A forked process does nothing here: the servers belong to its parent.
         """
         if os.getpid() != self._owner_pid:
             return

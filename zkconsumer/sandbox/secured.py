@@ -1,4 +1,4 @@
-"""What brokers, clients and tools are told in a sandbox that wants to know who one is. Pure."""
+"""The settings of brokers, clients and tools in a secured sandbox. Pure."""
 
 import base64
 import hashlib
@@ -20,10 +20,10 @@ SECURITIES: Final[tuple[Security, ...]] = ("tls", "scram", "kerberos", "oauth")
 ZookeeperSecurityName = Literal["digest"]
 ZOOKEEPER_SECURITIES: Final[tuple[ZookeeperSecurityName, ...]] = ("digest",)
 USER: Final = "client"
-"""Who the client is, by every mechanism."""
+"""The client's user name, by every mechanism."""
 
 ADVERTISED: Final = "localhost"
-"""The host that secured listeners are known by: in certificates and in the brokers' principal."""
+"""The host name of secured listeners: in certificates and in the brokers' principal."""
 
 _ITERATIONS: Final = 4_096
 _SINCE: Final[Mapping[Security, str]] = {
@@ -55,16 +55,16 @@ _KERBEROS_MODULE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientAccess:
-    """How a client gets into a secured sandbox; ``repr`` hides what is secret.
+    """The settings of a client of a secured sandbox; ``repr`` hides secrets.
 
     Attributes:
         bootstrap_servers: the brokers' secured listeners.
-        settings: keyword arguments of ``KafkaConsumer``, ours and kafka-python's alike where that
-            has the mechanism.
+        settings: keyword arguments of ``KafkaConsumer``, both ours and kafka-python's if that
+            supports the mechanism.
         command_config: a file of them, for our commands' ``--command-config``.
         tool_config: a file for Kafka's own tools' ``--command-config``, ``--consumer.config`` and
             ``--producer.config``.
-        environment: what has to be in the environment of a client's process.
+        environment: environment variables of a client's process.
         jvm_flags: what Kafka's own tools need beyond the file (``KAFKA_OPTS``).
 
     Example:
@@ -83,15 +83,15 @@ class ClientAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrangement:
-    """What makes a cluster a secured one.
+    """The settings of a secured cluster.
 
     Attributes:
         protocol: of the secured listener.
         broker_properties: for every broker, beyond its listeners.
         broker_jvm_flags: for its Java.
-        users: nodes that brokers read when they start, by path, with their content.
-        settings: a client's, as ``ClientAccess`` has them.
-        tool_properties: those of Kafka's own tools.
+        users: nodes that brokers read at start, by path, with their content.
+        settings: of a client, as in ``ClientAccess``.
+        tool_properties: for Kafka's own tools.
         environment: see ``ClientAccess``.
         jvm_flags: see ``ClientAccess``.
     """
@@ -107,10 +107,10 @@ class Arrangement:
 
 
 def check_release(version: KafkaVersion, security: str | None) -> None:
-    """See to it that a release can do what is asked.
+    """Check that a release supports a security option.
 
     Raises:
-        SandboxError: it can't, or there is no such thing.
+        SandboxError: it does not, or the option is unknown.
     """
     if security is None:
         return
@@ -124,7 +124,7 @@ def check_release(version: KafkaVersion, security: str | None) -> None:
 
 
 def tls_properties(certificates: "Certificates") -> dict[str, str]:
-    """Return where a broker finds its key, and whom it trusts."""
+    """Return a broker's settings for its key and truststore."""
     from zkconsumer.sandbox.certificates import STORE_PASSWORD  # noqa: PLC0415 - its packages
 
     return {
@@ -137,7 +137,7 @@ def tls_properties(certificates: "Certificates") -> dict[str, str]:
 
 
 def with_tls(certificates: "Certificates") -> Arrangement:
-    """TLS; a client's certificate is asked for, and one may do without."""
+    """Return settings for TLS; a client certificate is requested, but optional."""
     return Arrangement(
         protocol=_PROTOCOLS["tls"],
         broker_properties={**tls_properties(certificates), "ssl.client.auth": "requested"},
@@ -153,7 +153,7 @@ def with_tls(certificates: "Certificates") -> Arrangement:
 def with_scram(
     certificates: "Certificates", jaas: Path, *, password: str, salt: bytes
 ) -> Arrangement:
-    """SCRAM-SHA-512 over TLS."""
+    """Return settings for SCRAM-SHA-512 over TLS."""
     return Arrangement(
         protocol=_PROTOCOLS["scram"],
         broker_properties={
@@ -179,7 +179,7 @@ def with_scram(
 
 
 def with_tokens(certificates: "Certificates", jaas: Path, *, endpoint_url: str) -> Arrangement:
-    """OAUTHBEARER over TLS, with tokens that nobody signed."""
+    """Return settings for OAUTHBEARER over TLS, with unsigned tokens."""
     return Arrangement(
         protocol=_PROTOCOLS["oauth"],
         broker_properties={
@@ -207,7 +207,7 @@ def with_tokens(certificates: "Certificates", jaas: Path, *, endpoint_url: str) 
 def with_kerberos(
     *, jaas: Path, client_jaas: Path, krb5_conf: Path, keytab: Path, principal: str
 ) -> Arrangement:
-    """GSSAPI in the clear, as most clusters of its time have it."""
+    """Return settings for GSSAPI without TLS, as was usual at the time."""
     krb5 = f"-Djava.security.krb5.conf={krb5_conf}"
     return Arrangement(
         protocol=_PROTOCOLS["kerberos"],
@@ -240,27 +240,27 @@ def with_kerberos(
 
 
 def jaas_flag(path: Path) -> str:
-    """Tell Java of a JAAS file."""
+    """Return the Java flag for a JAAS file."""
     return f"-Djava.security.auth.login.config={path}"
 
 
 def scram_jaas() -> str:
-    """Return the brokers' file; they say nothing of themselves by it."""
+    """Return the brokers' JAAS file; it has no credentials of their own."""
     return _section("KafkaServer", _SCRAM_MODULE.format("broker", "none"))
 
 
 def oauth_jaas() -> str:
-    """Return the brokers' file."""
+    """Return the brokers' JAAS file."""
     return _section("KafkaServer", _OAUTH_MODULE.format("broker"))
 
 
 def kerberos_jaas(section: str, keytab: Path, principal: str) -> str:
-    """Return the brokers' file (``KafkaServer``) or the one of Kafka's tools (``KafkaClient``)."""
+    """Return the JAAS file of brokers (``KafkaServer``) or of Kafka's tools (``KafkaClient``)."""
     return _section(section, _KERBEROS_MODULE.format(keytab, principal))
 
 
 def zookeeper_jaas(password: str) -> str:
-    """ZooKeeper's file: whom it knows by DIGEST-MD5."""
+    """Return ZooKeeper's JAAS file with its DIGEST-MD5 user."""
     module = "org.apache.zookeeper.server.auth.DigestLoginModule required"
     return _section("Server", f'{module} user_{USER}="{password}";')
 
@@ -275,7 +275,7 @@ def zookeeper_settings(password: str) -> dict[str, str]:
 
 
 def scram_user(password: str, salt: bytes) -> bytes:
-    """Return the node of a user that may come by SCRAM-SHA-512, as ``kafka-configs`` writes it."""
+    """Return the node of a SCRAM-SHA-512 user, as ``kafka-configs`` writes it."""
     salted = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ITERATIONS)
     client_key = hmac.digest(salted, b"Client Key", "sha512")
     parts = {

@@ -316,9 +316,7 @@ class SnapshotReader:
         with self._lock:
             self._kept.take_logs(read_logs, self._clock.wall_ms())
         # Brokers that just failed to respond are not waited for again.
-        answering = {
-            address: broker for address, broker in addresses.items() if address not in logs.failures
-        }
+        answering = {id_: broker for id_, broker in addresses.items() if id_ not in logs.failures}
         found = self._coordinators.read_groups(list(answering.values()), self._deadline())
         read = CoordinatorsRead(
             groups=found.groups,
