@@ -23,8 +23,8 @@ FIRST_QUIET_MS = 2_000
 """How long a silence lasts before a request is hedged, at a request timeout of 30 s."""
 
 _LEAST_QUIET_MS = 50
-_LEAST_TURN_MS = 10
-_LONGEST_TURN_MS = 100
+_LEAST_POLL_MS = 10
+_LONGEST_POLL_MS = 100
 """The longest wait on one of two connections before the other is polled; shorter at first."""
 
 
@@ -178,14 +178,14 @@ class _Race(Generic[A]):
 
     def run(self, first: A | None) -> A:
         self._running = [] if first is None else [first]
-        responder: A | None = None
+        answered: A | None = None
         try:
-            while responder is None:
+            while answered is None:
                 self._start()
-                responder = self._listen()
-            return responder
+                answered = self._listen()
+            return answered
         finally:
-            self._close_but(responder)
+            self._close_but(answered)
 
     def _start(self) -> None:
         """Send another request if it is due."""
@@ -218,37 +218,37 @@ class _Race(Generic[A]):
             if not self._has_more:
                 raise self._failure or RequestTimedOut(f"{self._whom}: nobody can be asked")
             return None
-        for runner in list(self._running):
+        for request in list(self._running):
             try:
-                received = runner.receive(self._turn_ms())
+                received = request.receive(self._poll_ms())
             except (TransportError, ProtocolError) as error:
-                self._running.remove(runner)
+                self._running.remove(request)
                 self._failure = error
-                runner.close()
+                request.close()
                 continue
             if received is Received.ALL:
-                return runner
+                return request
             if received is Received.PART:
                 # This one is alive: the others would only compete for bandwidth.
                 self._last_response_ms = self._clock.now_ms()
-                self._close_but(runner)
-                self._running = [runner]
+                self._close_but(request)
+                self._running = [request]
                 break
         return None
 
-    def _turn_ms(self) -> int:
+    def _poll_ms(self) -> int:
         now_ms = self._clock.now_ms()
         left_ms = self._deadline_ms - now_ms
         if len(self._running) > 1:
-            turn_ms = min(
-                _LONGEST_TURN_MS, max(_LEAST_TURN_MS, (now_ms - self._last_response_ms) // 10)
+            poll_ms = min(
+                _LONGEST_POLL_MS, max(_LEAST_POLL_MS, (now_ms - self._last_response_ms) // 10)
             )
-            return max(1, min(left_ms, turn_ms))
+            return max(1, min(left_ms, poll_ms))
         if self._has_more:
             left_ms = min(left_ms, self._last_response_ms + self._quiet_ms - now_ms)
         return max(1, left_ms)
 
     def _close_but(self, kept: A | None) -> None:
-        for runner in self._running:
-            if runner is not kept:
-                runner.close()
+        for request in self._running:
+            if request is not kept:
+                request.close()

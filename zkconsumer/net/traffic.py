@@ -7,7 +7,7 @@ from zkconsumer.wire.api import ApiKey
 
 
 class Traffic(Protocol):
-    """Is notified of connections and requests; must neither block nor raise. Thread: any."""
+    """Receives reports of connections and requests; must neither block nor raise. Thread: any."""
 
     def opened(self, broker: Broker) -> None:
         """Record an opened connection."""

@@ -48,7 +48,11 @@ class Treated:
                 left += [diagnosis] if diagnosis.severity >= Severity.WARNING else []
                 continue
             left += self.left(
-                [diagnosis for diagnosis in diagnosis.consequences if diagnosis.fix is not None]
+                [
+                    consequence
+                    for consequence in diagnosis.consequences
+                    if consequence.fix is not None
+                ]
             )
         return left
 
