@@ -30,7 +30,7 @@ class ForgetsWhereABatchEnds(BatchReader[Any, Any]):
     def transfer(self, pieces: list[BatchPiece[Any, Any]]) -> list[Message]:
         """See ``BatchReader``."""
         messages = super().transfer(pieces)
-        self._passage = None
+        self._handed_over_batch = None
         return messages
 
 
