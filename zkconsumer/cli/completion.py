@@ -58,7 +58,7 @@ def complete_shell() -> None:
     try:
         import argcomplete  # noqa: PLC0415 - an extra
     except ImportError:
-        # Nobody could read a message here.
+        # A message would not be visible here.
         return
     argcomplete.autocomplete(build_parser(called(_words_before_cursor()).command or ""))
 

@@ -53,7 +53,7 @@ _NEVER: Final = frozenset(
 )
 _ADDRESSES: Final = ("zookeeper", "bootstrap-server")
 """The options for a cluster's address: one of them, or both."""
-# Who names brokers does not want the cluster of the file, nor does who names a ZooKeeper.
+# Brokers on the command line replace the file's cluster, and so does a ZooKeeper.
 _BROKERS: Final = "--bootstrap-server"
 _RIVALS: Final = ("broker_list",)
 _EITHER_OR: Final = "bootstrap_server"

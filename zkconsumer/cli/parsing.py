@@ -165,7 +165,7 @@ def innermost(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argp
     return parser
 
 
-# argparse has no public way to ask a parser what it holds; these are the only ones who do.
+# argparse has no public way to inspect a parser; only these functions use private ones.
 def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     """Return every flag of a parser with its action."""
     return dict(parser._option_string_actions)  # noqa: SLF001

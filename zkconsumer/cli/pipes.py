@@ -109,7 +109,7 @@ def watching_reader(descriptor: int, gone: Callable[[], None]) -> Iterator[None]
 
     def watch() -> None:
         poll = select.poll()
-        poll.register(descriptor, 0)  # errors are always told
+        poll.register(descriptor, 0)  # errors are always reported
         poll.register(ours, select.POLLIN)
         reported = dict(poll.poll())
         if ours not in reported:
@@ -142,7 +142,7 @@ def _is_pipe(descriptor: int) -> bool:
 
 
 def _size_of(descriptor: int) -> int:
-    """Return how much a pipe holds; 0 where there is none, or nobody tells."""
+    """Return the capacity of a pipe; 0 if it is no pipe, or the capacity is unknown."""
     if _GET_SIZE is None or not _is_pipe(descriptor):
         return 0
     with suppress(OSError):

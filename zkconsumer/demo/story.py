@@ -90,7 +90,7 @@ class Story:
 
     def _join(self) -> None:
         stage = self._stage
-        # As an operator would before the first start: nobody's reset policy is left to decide.
+        # As an operator would before the first start: no reset policy decides.
         self._watch.set_offsets(0)
         config = stage.folder / "scala.properties"
         zookeeper = self._cluster.zookeeper_connect
@@ -146,7 +146,7 @@ class Story:
         self._show("both brokers are back", 3)
 
     def _drain(self) -> None:
-        """Stop writing, and wait until every acknowledged line has reached somebody."""
+        """Stop writing, and wait until every acknowledged line was delivered."""
         self._traffic.stop()
         left = self._writing.close(20_000)
         if left:

@@ -1,4 +1,4 @@
-"""Who delivered which line: the count that proves that nothing was lost. Pure."""
+"""Counts which member delivered which line: proves that nothing was lost. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ class Tally:
         self.by_member[member] += self._seen.total() - before
 
     def misses(self, acknowledged: Iterable[int]) -> int:
-        """Return how many of these lines nobody has delivered yet."""
+        """Return how many of these lines were not delivered yet."""
         return sum(number not in self._seen for number in acknowledged)
 
     def outcome(self, acknowledged: set[int]) -> DeliveryAudit:

@@ -1,4 +1,4 @@
-"""Error codes that who reads, commits or is in a group may meet, as classes.
+"""The errors of codes that readers, committers and group members may meet.
 
 What each says stands in the table of codes; those that come with more than that are in ``polling``,
 ``general`` and ``secure``.

@@ -318,7 +318,7 @@ class PartitionFailed(Coded):
 
 
 class DataLost(ZkConsumerError):
-    """Offsets that were to be read are not in the log, and the settings say not to pass over them.
+    """Offsets that were to be read are not in the log, and the settings forbid skipping them.
 
     Attributes:
         topic_partition: where they were to be.
@@ -343,7 +343,7 @@ class DataLost(ZkConsumerError):
 class DeadLetterFailed(ZkConsumerError):
     """A message that can't be read could not be put aside either; the message names the file.
 
-    The stream stays in front of it, and its next iteration tries again.
+    The stream stays before it, and its next iteration tries again.
     """
 
 

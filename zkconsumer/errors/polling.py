@@ -165,7 +165,7 @@ class LogTruncationError(PositionInvalid):
         topic_partition: which.
         position: where reading stood.
         diverged_at: the first offset that may differ from what was read; None where unknown.
-        leader_epoch: of the leader that wrote what lies in front of it, -1 if not known: seek to
+        leader_epoch: of the record before it, -1 if unknown: seek to
             ``OffsetAndMetadata(diverged_at, "", leader_epoch)``, and another cut is noticed, too.
         divergent_offsets: the same as a map from the partition, as in kafka-python.
     """

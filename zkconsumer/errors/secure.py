@@ -1,11 +1,11 @@
-"""A broker and we don't agree on who we are."""
+"""Failures of authentication."""
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors.roots import BrokerResponseError, KafkaError
 
 
 class AuthenticationFailedError(KafkaError):
-    """A broker and we don't agree on who we are or how to say it (SASL, TLS). Not tried again."""
+    """Authentication failed on either side (SASL, TLS). Not retried."""
 
 
 AuthenticationFailed = AuthenticationFailedError

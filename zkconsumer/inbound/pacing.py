@@ -103,7 +103,7 @@ class PacedLog(logging.Filter):
 
 
 def _kind_of(record: logging.LogRecord) -> str:
-    """What tells lines apart: the words, without numbers; of an exception also where it was."""
+    """Return the kind of a line: its text without numbers; of an exception also its origin."""
     words = str(record.msg).strip().partition("\n")[0][:_WORDS_MAX]
     kind = re.sub(r"\d+", "#", words)
     error = record.exc_info[1] if record.exc_info else None

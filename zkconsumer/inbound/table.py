@@ -281,7 +281,7 @@ class _Waiting:
         return len(self._of.get(address, ()))
 
     def first(self, address: str, count: int) -> tuple[int, ...]:
-        """So many of an address."""
+        """Return the first ``count`` connections of an address."""
         return tuple(self._of.get(address, {}))[:count]
 
     def longest(self) -> int | None:

@@ -92,7 +92,7 @@ class MetricsServer:
 
     Args:
         port: where to listen; 0 takes any that is free.
-        families: finds them, whenever somebody asks; on a thread of the server.
+        families: computes them on each scrape; on a thread of the server.
         host: the address to listen at. By default only this machine is answered; "" is all
             addresses.
 
@@ -114,7 +114,7 @@ class MetricsServer:
         self._server = ScrapeServer(listening, client.make_wsgi_app(registry))
 
     def close(self) -> None:
-        """End it; who is being answered has two seconds to take the response. Idempotent."""
+        """Close the server; responses in progress have two seconds to complete. Idempotent."""
         self._server.close()
 
     def __enter__(self) -> Self:

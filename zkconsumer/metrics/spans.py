@@ -113,7 +113,7 @@ class SpanObserver:
                 self._rebalancing(member, event, now_ms)
 
     def _rebalancing(self, member: MemberName, event: Event, now_ms: int) -> None:
-        """Thread: control tells all of these, so each member's are in order."""
+        """Thread: control reports all of these, so each member's are in order."""
         running = self._rebalances.get(member)
         match event:
             case RebalanceStarted(cause) if running is None:

@@ -107,7 +107,7 @@ class OffsetLedger:
                 runs[0][0] - 1,
             )
 
-    def landed(self, landed: Sequence[Landed]) -> None:
+    def on_landed(self, landed: Sequence[Landed]) -> None:
         """See ``Heard``."""
         if self._file is not None:
             self._file.append(landed)
@@ -115,7 +115,7 @@ class OffsetLedger:
             for landed_run in landed:
                 self._totals.add_acknowledged(landed_run.source, landed_run.count)
 
-    def dropped(self, dropped: Dropped, reason: str) -> None:
+    def on_dropped(self, dropped: Dropped, reason: str) -> None:
         """See ``Heard``."""
         log.error(
             "%s: the message at offset %d is NOT mirrored, the target (%s) will not take it: %s",

@@ -28,11 +28,11 @@ class Sender(Protocol):
 class DeliveryListener(Protocol):
     """Is notified of written and dropped messages."""
 
-    def landed(self, landed: Sequence[Landed]) -> None:
+    def on_landed(self, landed: Sequence[Landed]) -> None:
         """Record acknowledged messages."""
         ...
 
-    def dropped(self, dropped: Dropped, reason: str) -> None:
+    def on_dropped(self, dropped: Dropped, reason: str) -> None:
         """Record a dropped message."""
         ...
 
@@ -118,7 +118,7 @@ class Writer:
             for landed_run in batch.acknowledge(target, base_offset, count)
         ]
         if landed:
-            self._received.landed(landed)
+            self._received.on_landed(landed)
 
     def _drop(self, batch: MirrorBatch, error: WriteFailed) -> None:
         """Drop the refused message, the only one left in its set.
@@ -127,7 +127,7 @@ class Writer:
         """
         for target in error.refused:
             dropped = batch.drop_next(target)
-            self._received.dropped(dropped, error.failed[target])
+            self._received.on_dropped(dropped, error.failed[target])
 
     def _refused(self, batch: MirrorBatch, error: WriteFailed) -> MirrorError:
         target = min(error.refused or error.failed)

@@ -131,7 +131,7 @@ class Pending:
         return made
 
     def acknowledge(self, tp: TopicPartition, pending_set: PendingSet, base_offset: int) -> None:
-        """A set is written; what stands in front of it may not be yet."""
+        """Record that a set is written; earlier ones may not be yet."""
         pending_set.is_under_way, pending_set.base_offset = False, base_offset
         found = self._partitions[tp]
         found.is_flowing = not found.has_failed
@@ -142,10 +142,10 @@ class Pending:
             del self._partitions[tp]
 
     def fail(self, tp: TopicPartition, pending_set: PendingSet) -> bool:
-        """Return a set is not written, or nobody knows.
+        """Record that a set is not written, or may not be.
 
         Returns:
-            Whether that is its own failure: nothing in front of it in the partition failed.
+            Whether that is its own failure: no earlier set of the partition has failed.
         """
         pending_set.is_under_way = False
         found = self._partitions[tp]
@@ -159,7 +159,7 @@ class Pending:
         if len(head.records) == 1:
             return False
         records, others = head.records.halves()
-        # The numbers stay: what is under way behind it was counted with both.
+        # The numbers stay: sets in flight after it were numbered with both.
         first = PendingSet(records, head.sequence)
         second = PendingSet(others, sequence_behind(head.sequence, len(records)))
         sets.popleft()

@@ -28,7 +28,7 @@ class BoundedOutput:
         self._rest: BytesIO | None = None
 
     def step_bytes(self, most: int = STEP_BYTES) -> int:
-        """How much to ask for next: one byte beyond the bound at most, which tells of more."""
+        """Return how much to request next: at most one byte beyond the limit, to detect more."""
         return min(most, self._free_bytes + 1)
 
     def expect(self, size_bytes: int) -> None:

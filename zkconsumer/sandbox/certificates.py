@@ -1,4 +1,4 @@
-"""Certificates of an authority that nobody else trusts, as clients (PEM) and brokers (PKCS12) want.
+"""Certificates of a private CA, in the formats of clients (PEM) and brokers (PKCS12).
 
 Java reads PKCS12 stores without any tool of its own having made them.
 """

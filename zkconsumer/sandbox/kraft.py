@@ -28,7 +28,7 @@ KRAFT: Final = KafkaVersion(
     scala="2.13",
     extra=(
         "org.apache.kafka:kafka-tools:4.1.0",
-        # Without these nobody writes down what a node complains of.
+        # Without these a node's errors are not logged.
         "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
         "org.apache.logging.log4j:log4j-1.2-api:2.24.3",
     ),

@@ -100,7 +100,7 @@ class ChildProcess:
 
 
 def is_frozen(pid: int) -> bool:
-    """Return whether no thread of a process runs, as far as the system tells (Linux alone does)."""
+    """Return whether no thread of a process runs, as far as known (on Linux only)."""
     tasks = Path(f"/proc/{pid}/task")
     if not tasks.is_dir():
         return True

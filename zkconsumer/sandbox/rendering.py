@@ -16,7 +16,7 @@ _MAX_SESSION_MS = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerLayout:
-    """What tells one broker of a cluster from another, and the cluster from others.
+    """The properties of one broker, and those of its cluster.
 
     Attributes:
         id: its ``broker.id``.
@@ -104,7 +104,7 @@ def broker_properties(
 
 
 def _address(version: KafkaVersion, layout: BrokerLayout) -> dict[str, str]:
-    reported = layout.listen_host != LOOPBACK  # what clients are told differs
+    reported = layout.listen_host != LOOPBACK  # clients get another address
     if version.listeners:
         address = {"listeners": f"PLAINTEXT://{layout.listen_host}:{layout.port}"}
         if reported:

@@ -38,10 +38,10 @@ class SandboxOptions(TypedDict, total=False):
             folder, which is removed at the end.
         heap_mb: the heap of each server, 256.
         start_timeout_ms: how long a server may take to come up, 60000.
-        security: how brokers want to be told who one is: ``tls``, ``scram``, ``kerberos`` or
+        security: how clients authenticate to brokers: ``tls``, ``scram``, ``kerberos`` or
             ``oauth``, at listeners of their own, which ``broker_ports`` then names; see
             ``Sandbox.access``. None: not at all.
-        zookeeper_security: ``digest``: ZooKeeper knows a user by DIGEST-MD5. None: nobody.
+        zookeeper_security: ``digest``: ZooKeeper has a user with DIGEST-MD5. None: no users.
     """
 
     chroot: str

@@ -39,7 +39,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class Child(NamedTuple):
-    """A running server, and where to tell of its end."""
+    """A running server, and the socket that reports its end."""
 
     process: "subprocess.Popen[bytes]"
     notify: socket.socket

@@ -1,4 +1,4 @@
-"""Tokens without a signature, which brokers of 2.0 and later believe unless told otherwise."""
+"""Unsigned tokens, which brokers of 2.0 and later accept by default."""
 
 import base64
 import json
@@ -87,4 +87,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""

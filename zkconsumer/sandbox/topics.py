@@ -152,7 +152,7 @@ class TopicAdmin:
         """Wait until all live brokers name the same live leaders, and those lead.
 
         Raises:
-            SandboxError: it took too long; the message tells what was missing.
+            SandboxError: it took too long; the message says what was missing.
         """
         missing = "no broker answers"
 
@@ -184,7 +184,7 @@ class TopicAdmin:
         A partition without a live broker that could lead it is ignored.
 
         Raises:
-            SandboxError: it took too long; the message tells what was missing.
+            SandboxError: it took too long; the message says what was missing.
         """
         brokers = list(self._live_brokers())
         missing = ""

@@ -28,7 +28,8 @@ class KafkaVersion:
         topic_config: topics have a node in ``/config/topics`` (0.8.1 and later).
         coordinates_offsets: the broker keeps offsets in a topic (0.8.2 and later).
         transactions: the broker has a transaction log, which must fit the number of brokers.
-        securities: how its brokers can be told who one is: ``tls``, ``kerberos`` (0.9 and later),
+        securities: how clients can authenticate to its brokers: ``tls``, ``kerberos`` (0.9 and
+            later),
             ``scram`` (0.10.2 and later), ``oauth`` (2.0 and later).
         zookeeper_opens_early: its ZooKeeper opens its port before it can serve (3.4.10 and
             later; see ``sandbox.zookeeper``).

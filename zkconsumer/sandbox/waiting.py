@@ -24,7 +24,7 @@ def await_result(
     Args:
         request: one question to a server; it must not block for long.
         timeout_ms: how long to go on asking.
-        complaint: what to say when the time is over.
+        complaint: the message on time-out.
         clock: where times come from.
 
     Raises:

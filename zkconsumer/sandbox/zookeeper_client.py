@@ -1,6 +1,6 @@
 """A plain ZooKeeper client for the sandbox's own errands: one socket, one request at a time.
 
-It shares nothing with the client under test, so that the sandbox can tell the truth about it, and
+It is independent of the client under test, so that the sandbox can be relied on, and
 it takes part in a *given* session, which is how a session is made to expire. It speaks what every
 server since 3.3 understands.
 """
@@ -72,7 +72,7 @@ class ZooKeeperClient:
         self.close()
 
     def close(self) -> None:
-        """End the session, for all who take part in it, and the connection."""
+        """End the session, for all of its connections, and the connection."""
         with contextlib.suppress(SandboxError):  # with the server gone the session ends by itself
             self._request(_CLOSE, b"")
         self._socket.close()
@@ -193,7 +193,7 @@ def _text(text: str) -> bytes:
 
 
 def _read_buffer(reply: bytes, at: int) -> tuple[bytes, int]:
-    """Return a length-prefixed field and the position behind it; a length of -1 means none."""
+    """Return a length-prefixed field and the position after it; a length of -1 means none."""
     (size,) = struct.unpack_from(">i", reply, at)
     end = at + 4 + max(0, size)
     return reply[at + 4 : end], end

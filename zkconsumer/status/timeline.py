@@ -187,7 +187,7 @@ class Timelines:
 
 
 def _last_change_ms(group: GroupStatus, at_ms: int, skew_ms: int) -> int:
-    """When a member or an owner last came, by our clock; the look itself where nobody says."""
+    """Return when the last member or owner appeared, by the local clock; else ``at_ms``."""
     times = [member.created_ms for member in group.members]
     times += [partition.owner_since_ms for partition in group.partitions]
     known = [time - skew_ms for time in times if time is not None]

@@ -203,7 +203,7 @@ def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
 def expected_owners(
     strategy: Strategy, view: GroupView
 ) -> dict[TopicPartition, ConsumerThreadId] | CannotAssign:
-    """Return who would get what, each member computing its own share as it does in the original.
+    """Return the assignment, each member computing its own share as it does in the original.
 
     Members whose registrations name the topics in the same order compute the same, so that is done
     once for each order; for range the order does not matter.
@@ -244,7 +244,7 @@ def _expectations(
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """Looks at one partition after the other."""
+    """Checks one partition after the other."""
 
     kind: GroupKind
     members: Mapping[str, MemberStatus]

@@ -189,7 +189,7 @@ class Past(Protocol):
     def trends(
         self, keys: Collection[GroupKey], since_ms: int, until_ms: int, points: int
     ) -> Mapping[GroupKey, tuple[int | None, ...]]:
-        """The largest lag of groups in each of so many equal stretches of time; None: not seen."""
+        """Return the largest lag of groups in each of ``points`` equal intervals; None: unknown."""
         ...
 
     def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:

@@ -139,7 +139,7 @@ def test_a_full_disk_stops_the_mirror_before_it_commits() -> None:
     """The error says that nothing is lost."""
     file = OffsetsFile(Path("/dev/full"))
     with pytest.raises(MirrorError, match="nothing was committed of what it lacks"):
-        OffsetLedger(offsets_file=file).landed(LINES)
+        OffsetLedger(offsets_file=file).on_landed(LINES)
     file.close()
 
 
@@ -148,7 +148,7 @@ def test_where_a_line_is_missing_nothing_is_committed_any_more() -> None:
     file = OffsetsFile(Path("/dev/full"))
     ledger = OffsetLedger(offsets_file=file)
     with pytest.raises(MirrorError):
-        ledger.landed(LINES)
+        ledger.on_landed(LINES)
     for _ in range(2):
         with pytest.raises(MirrorError, match="nothing was committed of what it lacks"):
             ledger.sync()

@@ -109,7 +109,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Consume until told to stop; 0 unless something failed.
+    """Consume until stopped; return 0 unless something failed.
 
     Raises:
         ZkConsumerError: what failed; what was printed before is committed.
@@ -168,7 +168,7 @@ def consume(
 
     Raises:
         StopRequested: by a signal.
-        OutputClosed: nobody reads our output any more.
+        OutputClosed: the reader of our output has gone.
         ZkConsumerError: something failed.
     """
     with open_store(config) as store:
@@ -224,7 +224,7 @@ def _made_up_group(settings: Mapping[str, str]) -> Iterator[ConsumerConfig]:
 
 
 def free_group(is_taken: Callable[[str], bool], draw: Callable[[int], int]) -> str:
-    """Return a group id of our own making that nobody uses.
+    """Return an unused, generated group id.
 
     Args:
         is_taken: whether there are nodes of this group.

@@ -116,7 +116,7 @@ class WrittenRecords(ConsumerRebalanceListener):
         self._written: dict[TopicPartition, OffsetAndMetadata] = {}
 
     def records(self, timeout_ms: int) -> Iterator[ConsumerRecord]:
-        """Until none came for so long (-1: for ever), or somebody wakes the consumer."""
+        """Yield records until none came in time (-1: for ever), or the consumer is woken."""
         quiet_since_ms = self._clock.now_ms()
         while True:
             try:

@@ -206,7 +206,7 @@ def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
 
 
 def _wanted(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Collection[GroupKey]:
-    """The groups to look at; where an id is both a ZooKeeper group's and another's, both are."""
+    """Return the groups to examine; an id in both places selects both groups."""
     if not args.group:
         return list(snapshot.groups)
     kinds = [args.kind] if args.kind is not None else list(GroupKind)

@@ -13,10 +13,10 @@ from zkconsumer.zk.nodes import Malformed, parse_offset
 from zkconsumer.zk.paths import is_topic_name
 
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
-"""What a spreadsheet takes for a formula, with any apostrophes in front: so a cell has one name."""
+"""A cell that a spreadsheet takes for a formula, with any leading apostrophes."""
 
 _TOLD: Final = 5
-"""So many bad lines are told, and how many more there are."""
+"""The maximum number of bad lines that are listed; further ones are counted."""
 
 
 def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
@@ -26,7 +26,7 @@ def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
 
     Source: Kafka 2.8 ``ConsumerGroupCommand``; it quotes names that its reader need not have
     quoted, so this doesn't: only ids with commas, quotes or line ends, which coordinators take.
-    A name that a spreadsheet would take for a formula gets an apostrophe in front, which
+    A name that a spreadsheet would take for a formula gets a leading apostrophe, which
     ``parse_offset_file`` takes off again; numbers stay numbers.
     """
     several = len(offsets) != 1
@@ -46,12 +46,12 @@ def _line(*cells: str | int) -> str:
 
 
 def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Imported:
-    """Read a file of either kind; the first line tells which.
+    """Parse a file of either kind; the first line tells which.
 
     Args:
         text: what it holds.
         name: its name, for messages.
-        group_id: of the lines that don't say whose they are.
+        group_id: for lines without a group id.
 
     Raises:
         ConfigError: there is nothing in it, or a line is invalid.

@@ -32,7 +32,7 @@ class OffsetStoreReport:
         group_id: whose offsets.
         storage: where they are kept.
         plan: what is to be done.
-        outcome: what came of it; None where nothing was written.
+        outcome: the result; None if nothing was written.
     """
 
     group_id: str

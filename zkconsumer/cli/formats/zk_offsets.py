@@ -59,7 +59,7 @@ def read_as_original(text: str, name: str) -> dict[str, str]:
     same path takes the last.
 
     Raises:
-        ConfigError: a line has no colon, or nothing behind it, on which the original dies.
+        ConfigError: a line has no colon, or nothing after it, on which the original dies.
     """
     nodes: dict[str, str] = {}
     for number, line in enumerate(_LINE_END.split(text), start=1):

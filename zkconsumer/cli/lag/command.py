@@ -252,7 +252,7 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
 
 
 def _unknown(row: LagRow, untold: Collection[str], max_seconds: int | None) -> str | None:
-    """Why it is not known how far a partition is behind; None where it is, or nobody reads it."""
+    """Return why a partition's lag is unknown; None if it is known, or it is not read."""
     if row.unreadable is not None:
         return row.unreadable
     if row.committed is None and row.group.group_id in untold:

@@ -154,7 +154,7 @@ def _lag_cell(row: LagRow) -> Cell:
 
 
 def seconds_text(time: TimeLag | None) -> str | None:
-    """``12.3``, from 100 on ``340``; with ``~`` in front where it is a guess; None: not known."""
+    """Return ``12.3``, from 100 on ``340``; with a leading ``~`` for an estimate; None: unknown."""
     if time is None:
         return None
     seconds = time.ms / 1000

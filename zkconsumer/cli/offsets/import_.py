@@ -65,7 +65,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Import, and print what came of it; gives the exit status.
+    """Import, and print the result; return the exit status.
 
     Raises:
         ZkConsumerError: it could not be begun, or something could not be asked.
@@ -114,7 +114,7 @@ def _as_nodes(nodes: Mapping[str, str]) -> str:
 
 
 def _report_empty_lines(name: str, text: str) -> None:
-    """Who has such a file may rely on it that the original stops there."""
+    """Warn about empty lines, at which the original stops: a user may rely on that."""
     lines = text.rstrip().splitlines() if text.startswith("/") else ()
     number = _first_empty(lines)
     if number is not None:

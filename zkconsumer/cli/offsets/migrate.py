@@ -101,7 +101,7 @@ def _milliseconds(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Migrate, or undo a migration, and print what came of it; gives the exit status.
+    """Migrate, or undo a migration, and print the result; return the exit status.
 
     Raises:
         ZkConsumerError: it could not be begun, or something could not be asked.
@@ -202,7 +202,7 @@ def _print(args: argparse.Namespace, report: MigrationReport) -> int:
     try:
         print((as_json if args.json else as_text)(report), end="", flush=True)
     except BrokenPipeError:
-        # Whoever read it had enough of it; the exit status tells all the same.
+        # The reader of our output has gone; the exit status is still right.
         discard_standard_output()
     if report.outcome is None:
         return _REFUSED if report.plan.refusals else 0

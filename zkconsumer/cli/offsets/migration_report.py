@@ -1,4 +1,4 @@
-"""What ``zkconsumer offsets migrate`` prints: a table or JSON of a plan and what came of it."""
+"""The output of ``zkconsumer offsets migrate``: a plan and its result, as table or JSON."""
 
 import json
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from zkconsumer.offsets.migration.plan import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationReport:
-    """Everything that there is to say.
+    """The plan of a migration, and its result.
 
     Attributes:
         group_id: the group.
         source: where the wanted offsets came from: a place, or a file.
         target: where they were to go.
         plan: what was to be done.
-        outcome: what came of it; None where nothing was to be written.
+        outcome: the result; None if nothing was to be written.
         notes: what the user should know of the offsets.
         roll_back_file: the name of the file that undoes it; None where none was written.
     """
@@ -81,7 +81,7 @@ def as_json(report: MigrationReport) -> str:
 
 
 def as_text(report: MigrationReport) -> str:
-    """Return a table, a line a partition, and what there is to say about the whole."""
+    """Return a table with a line for each partition, and notes about the whole."""
     plan, outcome = report.plan, report.outcome
     head = ("PARTITION", f"IN {report.source.upper()}", f"IN {report.target.upper()}", "RESULT")
     rows = [head, *(_row(move, outcome) for move in plan.moves)]

@@ -37,7 +37,7 @@ def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str 
             write_synced(file, encode_roll_backs(changed))
             sync_folder(path)
         except BaseException:
-            # Half of it is of no use to anybody, and in the way of the next try.
+            # An incomplete file is useless, and blocks the next try.
             path.unlink()
             raise
     print(f"zkconsumer: --roll-back {name} undoes what follows", file=sys.stderr)

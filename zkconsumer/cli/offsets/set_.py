@@ -126,7 +126,7 @@ def _offset(text: str) -> int:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Set offsets, or undo it, and print what came of it; gives the exit status.
+    """Set offsets, or undo it, and print the result; return the exit status.
 
     Raises:
         ZkConsumerError: it could not be begun, or something could not be asked.

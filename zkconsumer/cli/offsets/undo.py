@@ -19,7 +19,7 @@ from zkconsumer.printable import printable
 
 
 def run(args: argparse.Namespace) -> int:
-    """Undo, and print what came of it; gives the exit status.
+    """Undo, and print the result; return the exit status.
 
     Raises:
         ConfigError: the file can't be used, or something else was asked for as well.

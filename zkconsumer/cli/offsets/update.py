@@ -40,7 +40,7 @@ def add_parser(subparsers: Subparsers) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    # What it may be is looked at later: the original has words of its own for what it may not.
+    # Validated later: the original has its own messages for invalid values.
     parser.add_argument("goal", metavar="earliest|latest", help="which end of the log")
     parser.add_argument(
         "properties",
@@ -56,7 +56,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Set the offsets, and print what came of it; gives the exit status.
+    """Set the offsets, and print the result; return the exit status.
 
     Raises:
         ZkConsumerError: it could not be begun, or something could not be asked.

@@ -40,7 +40,7 @@ _NOT_ALL: Final = 1
 _INTERRUPTED: Final = 130
 _SCALA_STREAMS: Final = 10
 _OPENING_MS: Final = 15_000
-"""How long brokers may take to say what the topic has."""
+"""How long brokers may take to report the topic's partitions."""
 
 _DESCRIPTION = """\
 Reads a topic as fast as it can and says how fast that was. With --zookeeper it is a member of a

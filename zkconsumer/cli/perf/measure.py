@@ -171,7 +171,7 @@ def per_second(count: float, elapsed_ms: int) -> float | None:
 
 
 def percentile(values: Sequence[int], percent: int) -> int | None:
-    """Return the smallest of the values that so many percent are not above; None of none."""
+    """Return the ``percent`` percentile of the values; None if there are none."""
     if not values:
         return None
     return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]

@@ -151,7 +151,7 @@ class _Measuring:
         ]
 
     def stop(self) -> None:
-        """End it, and tell what was read. Thread: any, also a signal handler."""
+        """End it, and report what was read. Thread: any, also a signal handler."""
         self._events.put(_STOPPED)
 
     def run(self, join_ms: int) -> Measurement:

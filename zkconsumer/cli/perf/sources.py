@@ -167,7 +167,7 @@ class _Connected(PerfSource):
 
 @contextmanager
 def polled_source(options: PerfOptions, clock: Clock | None = None) -> Iterator[PerfSource]:
-    """All partitions of the topic, spread over so many consumers; no group is joined.
+    """Open all partitions of the topic, spread over several consumers; no group is joined.
 
     Raises:
         ConfigError: a setting is invalid, or there is no such topic.

@@ -24,7 +24,7 @@ def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPar
     """
     if name is None:
         return None
-    # Lines that don't say whose they are need a name, whatever it is.
+    # Lines without a group id need one, whatever it is.
     imported = parse_offset_file(read_text(name), name, args.group or "")
     if args.group is None and len(imported.offsets) > 1:
         raise ConfigError(

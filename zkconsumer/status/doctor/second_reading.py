@@ -121,7 +121,7 @@ def beyond_ends(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozen
 def _may_stand(
     snapshot: ClusterSnapshot, group: GroupStatus, partition: GroupPartition, around: Circumstances
 ) -> bool:
-    """Whether somebody has something to read there, and is not known to have committed lately."""
+    """Return whether there are records to read, and no recent commit is known."""
     if partition.owner is None or partition.log_end is None:
         return False
     committed = partition.effective(group.kind)

@@ -97,7 +97,7 @@ class CoordinatorReader:
     def find(
         self, group_ids: Collection[str], brokers: Sequence[Broker], deadline: Deadline
     ) -> dict[str, Broker | str]:
-        """Who keeps these groups' offsets, or why that is not known; asks one broker for all.
+        """Return the coordinators of these groups, or why they are unknown; queries one broker.
 
         Only to be called if the offsets topic exists.
         """
@@ -151,7 +151,7 @@ class CoordinatorReader:
     def describe_request(
         self, names: Sequence[str], deadline: Deadline
     ) -> Question[dict[str, GroupStatus | str | None]]:
-        """What to ask who coordinates these; its response: each, None if it is gone, or why not."""
+        """Return the query of a coordinator for groups: each, None if it is gone, or why not."""
 
         def request(connection: NegotiatedConnection) -> dict[str, GroupStatus | str | None]:
             found: dict[str, GroupStatus | str | None] = {}
@@ -232,7 +232,7 @@ class CoordinatorReader:
     def offsets_request(
         self, groups: Mapping[str, Collection[TopicPartition]], deadline: Deadline
     ) -> Question[dict[str, GroupOffsets | int]]:
-        """What to ask who keeps these groups' offsets; its response: offsets, or an error code."""
+        """Return the query of a coordinator for its groups' offsets: offsets, or an error code."""
 
         def request(connection: NegotiatedConnection) -> dict[str, GroupOffsets | int]:
             return {

@@ -78,7 +78,7 @@ class FolderMemory:
     def nodes(
         self, batches: NodeBatches, paths: Sequence[str], now_ms: int
     ) -> dict[str, dict[str, Read[ZNode]]]:
-        """What lies in each folder that ``names`` has just told of, by name, written once as it is.
+        """Return the children of each node that ``names`` has just read, by name, with their data.
 
         Args:
             batches: reads nodes.

@@ -338,7 +338,7 @@ def registered_addresses(brokers: Sequence[BrokerStatus]) -> dict[int, Broker]:
 def offset_requests(
     kept: Kept, groups: Collection[str], partition_ids: Mapping[str, Sequence[int]]
 ) -> dict[Broker, dict[str, Collection[TopicPartition]]]:
-    """Whom to ask for which group's offsets, and of which partitions where that has to be said.
+    """Return which coordinator to query for which group's offsets, and for which partitions.
 
     That is about all partitions of the topics that it is known to read or to have read, since it
     may keep the offsets of some in ZooKeeper; or about all that there are, where none is known.

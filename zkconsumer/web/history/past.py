@@ -61,7 +61,7 @@ class RecordedPast:
     def trends(
         self, keys: Collection[GroupKey], since_ms: int, until_ms: int, points: int
     ) -> dict[GroupKey, tuple[int | None, ...]]:
-        """The largest lag of groups in each of so many equal stretches of time; None: not seen.
+        """Return the largest lag of groups in each of ``points`` equal intervals; None: unknown.
 
         Groups without samples are omitted.
         """
@@ -81,7 +81,7 @@ class RecordedPast:
         return found
 
     def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:
-        """The rebalances that began since then, the oldest first; none where they can't be read."""
+        """Return the rebalances that began since then, the oldest first; empty if unreadable."""
         try:
             with reading(self._recorder.path) as connection:
                 series = _series(connection, key)

@@ -86,7 +86,7 @@ def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
 
 
 def _is_behind(row: GroupRow) -> bool:
-    """Whether somebody may mind; nobody minds what is abandoned, nor does it ever catch up."""
+    """Return whether its lag matters; an abandoned group never catches up."""
     if row.state is GroupState.ABANDONED:
         return False
     return bool(row.lag) or row.burrow_tone in {Tone.WARN, Tone.BAD}
@@ -132,7 +132,7 @@ def _outcome(
     groups: list[GroupRow],
     left_out: int,
 ) -> tuple[str, Tone]:
-    """Return one sentence, and how it is shown. What is old, or was not looked at, is no health."""
+    """Return a sentence about the health, and its tone. Old or unexamined data is no health."""
     stopped = _stopped(findings, groups)
     errors = sum(diagnosis.severity is Severity.ERROR for diagnosis in findings)
     numbers = (

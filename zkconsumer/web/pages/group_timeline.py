@@ -122,7 +122,7 @@ def bare_id(key: GroupKey, member_id: str) -> str:
 
 
 def member_label(key: GroupKey, member_id: str) -> str:
-    """A short name of a member, by which people know it: its host, and a bit to tell two apart."""
+    """Return a short name of a member: its host, and a part that distinguishes two on one host."""
     bare = bare_id(key, member_id)
     found = _MADE_UP.fullmatch(bare)
     return bare if found is None else f"{found[1]}·{found[2]}"
