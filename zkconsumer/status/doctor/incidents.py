@@ -131,6 +131,6 @@ def unfolded(findings: tuple[Diagnosis, ...] | list[Diagnosis]) -> list[Diagnosi
     """Return all diagnoses in one list, each cause before its consequences."""
     return [
         diagnosis
-        for diagnosis in findings
-        for diagnosis in (diagnosis, *unfolded(list(diagnosis.consequences)))
+        for cause in findings
+        for diagnosis in (cause, *unfolded(list(cause.consequences)))
     ]
