@@ -91,6 +91,7 @@ class Functions:
 
     def __init__(self, folder: Path, top: Path) -> None:
         self._by_path: dict[str, list[FunctionType]] = {}
+        gc.unfreeze()  # what pytest loaded is, and would not be found
         for one in gc.get_objects():
             if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(folder)):
                 path = str(Path(one.__code__.co_filename).relative_to(top))
