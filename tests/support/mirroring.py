@@ -69,11 +69,11 @@ class Heard:
         self.lines: list[Landed] = []
         self.dropped_ones: list[tuple[Dropped, str]] = []
 
-    def landed(self, landed: Sequence[Landed]) -> None:
+    def on_landed(self, landed: Sequence[Landed]) -> None:
         """See ``writer.Heard``."""
         self.lines += landed
 
-    def dropped(self, dropped: Dropped, reason: str) -> None:
+    def on_dropped(self, dropped: Dropped, reason: str) -> None:
         """See ``writer.Heard``."""
         self.dropped_ones.append((dropped, reason))
 

@@ -35,7 +35,7 @@ def parse_bootstrap(setting: str, servers: str | Iterable[str]) -> tuple[Broker,
     """
     parts = servers.split(",") if isinstance(servers, str) else list(servers)
     found: dict[tuple[str, int], None] = {}
-    for part in (part.strip() for part in parts):
+    for part in (server.strip() for server in parts):
         if not part:
             continue
         match = _SERVER.fullmatch(part)
