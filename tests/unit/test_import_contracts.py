@@ -52,6 +52,8 @@ PLANTS = [
         ("connections", NEW, f"zkconsumer.net.{name}")
         for name in ("connection", "sasl", "version_search")
     ),
+    ("fetch-core", "zkconsumer.fetch.core.planning", "zkconsumer.fetch.polled.engine"),
+    ("fetch-core", "zkconsumer.fetch.core.newcomer", "zkconsumer.fetch.range_reader"),
     ("fakes", NEW, "tests"),
     ("fakes", "zkconsumer.cli.main", "scripts"),
 ]

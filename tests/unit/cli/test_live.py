@@ -24,7 +24,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     terminal = Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
     size = os.terminal_size((80, 5))
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: size)
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_args, **_named: size)
     return terminal
 
 
