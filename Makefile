@@ -82,6 +82,7 @@ test-spark-versions: $(STAMP)
 		SPARK_LOCAL_IP=127.0.0.1 $$folder/bin/python -m pytest -q -W default \
 			$(SPARK_TESTS) || exit 1; \
 	done
+	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m versions tests/spark/test_cluster.py
 
 # What becomes another thing in pure Python, once more in it; nothing where all of it was pure. Left
 # out is what runs the same Python code in both engines, and takes long.

@@ -10,7 +10,7 @@ import pytest
 from tests.simulation.schedule import failures_in, run_schedule
 
 ROOT = Path(__file__).parents[2]
-SCHEDULES = 2_000
+SCHEDULES = 1_000
 CHUNK = 250  # worlds a test: parallel tests are even in length
 REPLAYED = range(5_000, 5_020)
 
@@ -18,7 +18,7 @@ REPLAYED = range(5_000, 5_020)
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("first", range(0, SCHEDULES, CHUNK))
 def test_every_schedule_is_safe_and_comes_to_rest(first: int) -> None:
-    """In 2,000 worlds no promise is broken; a failure names the seed that replays it."""
+    """In 1,000 worlds no promise is broken; a failure names the seed that replays it."""
     failures = failures_in(range(first, first + CHUNK))
     assert not failures, "\n".join(
         [

@@ -135,6 +135,7 @@ def check_all_was_read(found: Found) -> None:
     assert len(found.places) == len(found.readers) == 2  # one on each worker
 
 
+@pytest.mark.versions
 def test_package_is_shipped_as_a_zip_of_python_files(
     standalone: StandaloneCluster, cluster: Sandbox, topic: str, tmp_path: Path
 ) -> None:
