@@ -23,7 +23,7 @@ from typing import Any
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
-from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
+from zkconsumer.drain import DecodeSettings, DrainSettings, drain_locally, verify_locally
 from zkconsumer.drain.cluster import CommittingGroup
 from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.local_storage import LocalStorage
@@ -130,5 +130,9 @@ def main(folder: str, base: DrainSettings, first: int, every: int) -> None:
 
 if __name__ == "__main__":
     given = json.loads(sys.argv[2])
-    wanted = DrainSettings(**{**given, "topics": tuple(given["topics"])})
+    decode = given.pop("decode", None)
+    wanted = DrainSettings(
+        **{**given, "topics": tuple(given["topics"])},
+        decode=None if decode is None else DecodeSettings(**decode),
+    )
     main(sys.argv[1], wanted, int(sys.argv[3]), int(sys.argv[4]))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from zkconsumer.lazy import load_later
 
 if TYPE_CHECKING:
+    from zkconsumer.drain.decode_settings import DecodeSettings
     from zkconsumer.drain.local.launch import drain_locally, verify_locally
     from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
     from zkconsumer.drain.on_spark.launch import drain, verify
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from zkconsumer.drain.settings import DrainSettings
 
 __all__ = [
+    "DecodeSettings",
     "DrainReport",
     "DrainSettings",
     "HadoopStorage",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "DecodeSettings": "decode_settings",
     "drain_locally": "local.launch",
     "verify_locally": "local.launch",
     "drain": "on_spark.launch",

@@ -8,15 +8,19 @@ import sys
 from typing import TYPE_CHECKING
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, EngineRequest
+from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.stopping import DrainStopFlag, asking_signals, ignored_signals
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import load_properties
 
 if TYPE_CHECKING:
+    from zkconsumer.drain.decode_settings import DecodeSettings
     from zkconsumer.drain.runner import DrainReport
     from zkconsumer.drain.settings import DrainSettings
 
 _KAFKA = "kafka"
+KINDS = ("avro", "json", "protobuf")
+SCHEMA_IDS = ("column", "strip")
 STOPPED = 130
 """As shells have it for a program that Ctrl-C ended."""
 
@@ -54,7 +58,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ssl.* for brokers; zookeeper.auth.*, zookeeper.ssl.* for ZooKeeper",
     )
     _add_target(parser)
+    _add_decoding(parser)
     _add_running(parser)
+
+
+def _add_decoding(parser: argparse.ArgumentParser) -> None:
+    decoding = parser.add_argument_group("values with schemas (--engine local)")
+    decoding.add_argument(
+        "--decode", choices=KINDS, help="values become a column value_decoded, by their schemas"
+    )
+    decoding.add_argument("--schema-registry", metavar="URL", help="where schemas are found")
+    decoding.add_argument(
+        "--schema-registry-config",
+        metavar="FILE",
+        help="a .properties file with what the registry wants to see: basic.auth.user.info, "
+        "bearer.auth.token, ssl.ca.location and others of Confluent's clients",
+    )
+    decoding.add_argument(
+        "--schemas",
+        metavar="FOLDER",
+        help="or files: 7.avsc, TOPIC-value.avsc, or .json; .desc for protobuf",
+    )
+    decoding.add_argument(
+        "--bare-values",
+        action="store_true",
+        help="values have no schema id: all are of the latest schema of TOPIC-value",
+    )
+    decoding.add_argument(
+        "--schema-id",
+        choices=SCHEMA_IDS,
+        help="column: add it as one, which --decode does anyway; strip: take it off values, too",
+    )
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
@@ -221,10 +255,28 @@ def settings_of(args: argparse.Namespace) -> "DrainSettings":
         target_options=dict([*args.target_option, *args.catalog_property]),
         catalog=args.catalog,
         table=args.table,
+        decode=_decode_settings(args),
         **given,
     )
     settings.checked()
     return settings
+
+
+def _decode_settings(args: argparse.Namespace) -> "DecodeSettings | None":
+    given = (args.decode, args.schema_registry, args.schema_registry_config, args.schemas)
+    if not any(given) and not args.bare_values and args.schema_id is None:
+        return None
+    from zkconsumer.drain.decode_settings import DecodeSettings  # noqa: PLC0415 - loads much
+
+    config = args.schema_registry_config
+    return DecodeSettings(
+        format=args.decode,
+        registry=args.schema_registry,
+        registry_options={} if config is None else load_properties(config),
+        schemas=args.schemas,
+        bare=args.bare_values,
+        schema_id=args.schema_id or SCHEMA_IDS[0],
+    )
 
 
 def options_of_file(path: str | None) -> dict[str, str]:
@@ -278,6 +330,8 @@ def run(args: argparse.Namespace) -> int:
 def summary(path: str, report: "DrainReport") -> str:
     """What a run landed, in a line or two."""
     text = f"Landed {report.rows} messages in {report.batches} batches: {path}"
+    if report.dead_lettered:
+        text += f"\n{report.dead_lettered} of them could not be decoded: {path}/{DEAD_LETTERS}"
     if report.expired:
         lost = ", ".join(str(offsets) for offsets in report.expired[:10])
         more = f" and {len(report.expired) - 10} more" if len(report.expired) > 10 else ""

@@ -94,6 +94,28 @@ class Fields:
             for number, item in enumerate(value)
         ]
 
+    def added_items(self, name: str) -> list["Fields"]:
+        """A list of objects; none where the field is missing: files of before do without."""
+        return self.items(name) if name in self._values else []
+
+    def added_integer(self, name: str) -> int:
+        """A number; 0 where the field is missing: files of before do without."""
+        return self.integer(name) if name in self._values else 0
+
+    def added_text(self, name: str) -> str | None:
+        """A text, or null; null where the field is missing: files of before do without."""
+        return self.optional_text(name) if name in self._values else None
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers."""
+        value = self._value(name)
+        if not isinstance(value, list):
+            raise self._wrong(name, value, "a list")
+        numbers = [item for item in value if isinstance(item, int) and not isinstance(item, bool)]
+        if len(numbers) != len(value):
+            raise self._wrong(name, value, "a list of whole numbers")
+        return tuple(numbers)
+
     def offsets(self, name: str) -> dict[TopicPartition, int]:
         """Offsets by topic and partition: ``{"weblog": {"0": 12}}``."""
         try:

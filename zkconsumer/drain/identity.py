@@ -21,6 +21,7 @@ class DrainIdentity:
         format: how it lands: ``parquet``, ``json``, ``delta``, ``iceberg`` or ``kafka``.
         target: where that is, where it is not the path itself; None where it is. Of an Iceberg
             drain, see ``TableName.target``.
+        decode: how values become columns; None where they do not.
     """
 
     id: str
@@ -31,6 +32,7 @@ class DrainIdentity:
     group: str | None
     format: str
     target: str | None = None
+    decode: str | None = None
 
     def to_bytes(self) -> bytes:
         """The identity as a file."""
@@ -53,6 +55,7 @@ class DrainIdentity:
             group=it.optional_text("group"),
             format=it.text("format"),
             target=it.optional_text("target"),
+            decode=it.added_text("decode"),
         )
 
 
@@ -62,6 +65,7 @@ _FLAGS = {
     "group": "--group",
     "format": "--format",
     "target": "--target-bootstrap-servers, or --catalog and --table",
+    "decode": "--decode and --schema-id",
 }
 
 

@@ -7,7 +7,7 @@ Source: the Delta transaction protocol (``txn`` actions); the log is written by 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
@@ -42,6 +42,7 @@ class DeltaLanding:
         writer: writes Parquet.
         settings: of the drain; its ``target_options`` are the storage's, for ``deltalake``.
         clock: says when a batch was landed.
+        columns: the Arrow schema of files by now, where they have more than the source's columns.
 
     Raises:
         ConfigError: the package ``deltalake`` is not installed.
@@ -53,7 +54,10 @@ class DeltaLanding:
         writer: RowWriter,
         settings: DrainSettings,
         clock: Clock | None = None,
+        *,
+        columns: Callable[[], Any] | None = None,
     ) -> None:
+        self._columns = columns
         if find_spec("deltalake") is None:
             raise ConfigError("--format delta needs deltalake: pip install 'zkconsumer[delta]'")
         self._storage = storage
@@ -96,12 +100,13 @@ class DeltaLanding:
 
         where = delta_uri(self._storage.uri(""))
         options = dict(self._options)
+        schema = _schema(None if self._columns is None else self._columns())
         try:
             table = DeltaTable(where, storage_options=options)
         except TableNotFoundError:
             table = DeltaTable.create(
                 where,
-                schema=_schema(),
+                schema=schema,
                 partition_by=PARTITION_COLUMNS,
                 mode="ignore",
                 storage_options=options,
@@ -113,7 +118,7 @@ class DeltaLanding:
         table.create_write_transaction(
             [_added(file, self._clock.wall_ms()) for file in manifest.files],
             mode="append",
-            schema=_schema(),
+            schema=schema,
             partition_by=PARTITION_COLUMNS,
             commit_properties=CommitProperties(app_transactions=[entry]),
         )
@@ -127,11 +132,16 @@ def delta_uri(uri: str) -> str:
     return uri
 
 
-def _schema() -> Any:
+def _schema(columns: Any = None) -> Any:
+    """The table's schema: the source's columns, then those that Arrow's schema has besides."""
     from deltalake import Field, Schema  # noqa: PLC0415 - optional
     from deltalake.schema import PrimitiveType  # noqa: PLC0415 - optional
 
-    return Schema([Field(name, PrimitiveType(kind)) for name, kind in _TYPES.items()])
+    fields = [Field(name, PrimitiveType(kind)) for name, kind in _TYPES.items()]
+    if columns is not None:
+        more = Schema.from_arrow(columns).fields
+        fields += [field for field in more if field.name not in _TYPES]
+    return Schema(fields)
 
 
 def _added(file: LandedFile, now_ms: int) -> Any:

@@ -1,5 +1,6 @@
 """Lands files: written aside, counted, then moved to where they belong, by topic and date."""
 
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import unquote
@@ -22,7 +23,8 @@ class RowWriter(Protocol):
 
         Args:
             plan: what to read.
-            folder: a new one, below the storage's path; files go to ``topic=T/date=D`` in it.
+            folder: a new one, below the storage's path; files go to ``topic=T/date=D`` in it, and
+                dead letters to the same below ``layout.DEAD_LETTERS`` in it.
 
         Returns:
             One part for every range of the plan, in its order.
@@ -62,22 +64,31 @@ class FilesLanding:
         """Write the files into the attempt's own folder, which no earlier attempt writes to."""
         folder = f"{layout.attempt_folder(plan.number, attempt)}/{_FILES}"
         parts = self._writer.write(plan, folder)
-        found = [
-            landed_file(plan.number, f"{attempt}/{_FILES}", file.path, file.size_bytes)
-            for file in self._storage.files(folder)
-        ]
+        found: list[LandedFile | None] = []
+        dead: list[LandedFile | None] = []
+        below = f"{layout.DEAD_LETTERS}/"
+        for file in self._storage.files(folder):
+            is_dead = file.path.startswith(below)
+            staged = f"{attempt}/{_FILES}{'/' + layout.DEAD_LETTERS if is_dead else ''}"
+            path = file.path.removeprefix(below)
+            (dead if is_dead else found).append(
+                landed_file(plan.number, staged, path, file.size_bytes)
+            )
         return Manifest(
             number=plan.number,
             attempt=attempt,
             landed_ms=self._clock.wall_ms(),
             files=tuple(file for file in found if file is not None),
             parts=parts,
+            dead_letters=tuple(
+                replace(file, path=below + file.path) for file in dead if file is not None
+            ),
         )
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Move every file that is not moved yet."""
         del plan
-        for file in manifest.files:
+        for file in (*manifest.files, *manifest.dead_letters):
             self._storage.move(f"{layout.staging_folder(manifest.number)}/{file.staged}", file.path)
 
 

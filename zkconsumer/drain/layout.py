@@ -11,6 +11,9 @@ PLANS = "_zkconsumer/plans"
 BATCHES = "_zkconsumer/batches"
 STAGING = "_zkconsumer/staging"
 TRANSLATION = "_zkconsumer/translation"
+SCHEMAS = "_zkconsumer/schemas"
+DEAD_LETTERS = "_dead_letters"
+"""What could not be decoded: beside what was landed, and not among it for readers."""
 
 _FILE = re.compile(r"([0-9]{10,})\.json")
 _FOLDER = re.compile(r"[0-9]{10,}")
@@ -29,6 +32,11 @@ def plan_file(number: int) -> str:
 def manifest_file(number: int) -> str:
     """Where a batch's manifest is."""
     return f"{BATCHES}/{batch_name(number)}.json"
+
+
+def schema_file(number: int) -> str:
+    """Where a schema is that values are decoded by."""
+    return f"{SCHEMAS}/{batch_name(number)}.json"
 
 
 def staging_folder(number: int) -> str:

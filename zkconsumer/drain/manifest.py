@@ -49,13 +49,15 @@ class LandedPart:
 
     Attributes:
         offsets: the range of the plan.
-        contents: what was landed of it.
+        contents: what was landed of it, dead letters included.
         absent: what the log did not have, in order.
+        dead_lettered: how many of the rows are dead letters.
     """
 
     offsets: OffsetRange
     contents: Contents
     absent: tuple[Absence, ...] = ()
+    dead_lettered: int = 0
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -70,6 +72,8 @@ class LandedPart:
                 f"{self.offsets} has {self.offsets.count} offsets, and {have.rows} messages were "
                 f"landed and {absent} found absent from the log"
             )
+        if not 0 <= self.dead_lettered <= have.rows:
+            return f"{self.offsets} has {self.dead_lettered} dead letters of {have.rows} messages"
         first, last = have.first_offset, have.last_offset
         if (first is not None and first < self.offsets.from_offset) or (
             last is not None and last >= self.offsets.until_offset
@@ -106,6 +110,7 @@ class Manifest:
         files: in the order of their paths; none where the landing is not one of files.
         parts: one for every range of the plan, in its order.
         notes: what the landing wanted to be kept.
+        dead_letters: files of messages that could not be decoded, in the order of their paths.
     """
 
     number: int
@@ -114,11 +119,17 @@ class Manifest:
     files: tuple[LandedFile, ...] = ()
     parts: tuple[LandedPart, ...] = ()
     notes: Mapping[str, JsonValue] = field(default_factory=dict)
+    dead_letters: tuple[LandedFile, ...] = ()
 
     @property
     def rows(self) -> int:
-        """How many messages were landed."""
+        """How many messages were landed, dead letters included."""
         return sum(part.contents.rows for part in self.parts)
+
+    @property
+    def dead_lettered(self) -> int:
+        """How many of them are dead letters."""
+        return sum(part.dead_lettered for part in self.parts)
 
     def to_bytes(self) -> bytes:
         """The manifest as a file."""
@@ -130,6 +141,7 @@ class Manifest:
                 "files": [_file_value(file) for file in self.files],
                 "parts": [_part_value(part) for part in self.parts],
                 "notes": dict(self.notes),
+                "dead_letters": [_file_value(file) for file in self.dead_letters],
             }
         )
 
@@ -148,6 +160,7 @@ class Manifest:
             files=tuple(_file(item) for item in fields.items("files")),
             parts=tuple(_part(item) for item in fields.items("parts")),
             notes=fields.mapping("notes"),
+            dead_letters=tuple(_file(item) for item in fields.added_items("dead_letters")),
         )
 
 
@@ -197,6 +210,7 @@ def _part_value(part: LandedPart) -> JsonValue:
         "first_offset": part.contents.first_offset,
         "last_offset": part.contents.last_offset,
         "checksum": str(part.contents.checksum),
+        "dead_lettered": part.dead_lettered,
         "absent": [
             {
                 "from": absence.from_offset,
@@ -223,6 +237,7 @@ def _part(fields: Fields) -> LandedPart:
             checksum=checksum,
         ),
         absent=tuple(_absence(item) for item in fields.items("absent")),
+        dead_lettered=fields.added_integer("dead_lettered"),
     )
 
 

@@ -55,7 +55,8 @@ class DrainReport:
 
     Attributes:
         batches: how many batches it finished, those of a killed run included.
-        rows: how many messages are in them.
+        rows: how many messages are in them, dead letters included.
+        dead_lettered: how many of these could not be decoded.
         expired: what the logs lost before it could be read.
         positions: the next offset to land of every partition.
         finished: whether there was nothing left of what the run was to land.
@@ -63,6 +64,7 @@ class DrainReport:
 
     batches: int = 0
     rows: int = 0
+    dead_lettered: int = 0
     expired: tuple[OffsetRange, ...] = ()
     positions: Positions = field(default_factory=dict)
     finished: bool = False
@@ -243,6 +245,7 @@ class DrainRunner:
             finished=False,
             batches=before.batches + 1,
             rows=before.rows + manifest.rows,
+            dead_lettered=before.dead_lettered + manifest.dead_lettered,
             expired=before.expired + plan.expired + _expired_since(manifest),
             positions=plan.after(),
         )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from zkconsumer.drain.decode_settings import DecodeSettings
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.table_name import DEFAULT_CATALOG, DEFAULT_TABLE, TableName
 from zkconsumer.errors import ConfigError
@@ -48,6 +49,7 @@ class DrainSettings:
             drain's own at its path, or where there are ``target_options``, the default one.
         table: for ``iceberg``, the table's namespace and name, with a dot between; None for
             ``kafka.messages``.
+        decode: how values become columns; None where they do not.
     """
 
     path: str
@@ -69,6 +71,7 @@ class DrainSettings:
     target_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     catalog: str | None = None
     table: str | None = None
+    decode: DecodeSettings | None = None
 
     def checked(self) -> SourceOptions:
         """The source's options, read.
@@ -100,6 +103,8 @@ class DrainSettings:
             raise ConfigError(f"option {taken[0]}: a drain sets it itself; use {_TAKEN[taken[0]]}")
         if self.starting == "group" and self.group is None:
             raise ConfigError("--from is group: that needs --group")
+        if self.decode is not None:
+            self.decode.check(self.format, () if self.topics_pattern is not None else self.topics)
         return source_options(self.source())
 
     def identity(self, drain_id: str, created_ms: int) -> DrainIdentity:
@@ -114,6 +119,7 @@ class DrainSettings:
             group=self.group,
             format=self.format,
             target=self.target_bootstrap_servers or self.table_name().target,
+            decode=None if self.decode is None else self.decode.text(),
         )
 
     def table_name(self) -> TableName:

@@ -77,7 +77,12 @@ class AvroDecoder:
     def decode(self, payload: bytes) -> object:
         """See ``PayloadDecoder``."""
         source = io.BytesIO(payload)
-        value = self._read(source, self._writer, self._reader)
+        try:
+            value = self._read(source, self._writer, self._reader)
+        except (EOFError, IndexError):
+            is_short = source.tell() >= len(payload)
+            reason = "it ends within its value" if is_short else "it has no such branch or symbol"
+            raise BadValue(reason) from None
         left = len(payload) - source.tell()
         if left:
             raise BadValue(f"{left} bytes are left after the value")
@@ -256,10 +261,6 @@ def _logical(schema: Any) -> tuple[pa.DataType, Converter] | None:
             return TIMESTAMP, _micros
         case ("timestamp-micros", "long"):
             return TIMESTAMP, None
-        case ("local-timestamp-millis", "long"):
-            return pa.timestamp("us"), _micros
-        case ("local-timestamp-micros", "long"):
-            return pa.timestamp("us"), None
         case "decimal", ("bytes" | "fixed"):
             digits, scale = schema.get("precision"), schema.get("scale", 0)
             if isinstance(digits, int) and isinstance(scale, int) and 0 < digits <= _MOST_DIGITS:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
 
 from tests.support.schemas import USER, MemoryCatalog, avro, avro_bytes, avro_value, with_id
 from zkconsumer.schemas.decoding import SchemaUse, ValueDecoding
@@ -64,8 +64,9 @@ def test_a_schema_is_looked_for_once() -> None:
     catalog = MemoryCatalog({1: avro(USER)})
     decoding = ValueDecoding("avro", catalog)
     value = avro_value(1, USER, {"id": 7, "name": None})
-    for _ in range(3):
-        found = decoding.decode([value, with_id(9, b"x"), None, b"plain"])
+    given = [value, with_id(9, b"x"), None, b"plain"]
+    decoding.decode(given)
+    found = decoding.decode(given)
     assert catalog.asked == [SchemaUse(1), SchemaUse(9)]
     assert found.rejects == {
         1: "there is no schema 9",
@@ -298,10 +299,8 @@ def _proto() -> Any:
 
 
 def _order(**fields: Any) -> bytes:
-    import google.protobuf.timestamp_pb2  # noqa: PLC0415 - makes it known
-
     pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(google.protobuf.timestamp_pb2.DESCRIPTOR.serialized_pb)
+    pool.AddSerializedFile(timestamp_pb2.DESCRIPTOR.serialized_pb)
     pool.AddSerializedFile(_proto().SerializeToString())
     message = message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))(**fields)
     data: bytes = message.SerializeToString()

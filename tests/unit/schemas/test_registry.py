@@ -14,6 +14,7 @@ from zkconsumer.errors import ConfigError, SchemaError
 from zkconsumer.schemas.folder import SchemaFolder
 from zkconsumer.schemas.registry import RegistryClient
 from zkconsumer.schemas.registry_settings import RegistrySettings
+from zkconsumer.schemas.wire_format import SchemaKey
 
 GUID = UUID("0f3c1b5e-9d3a-4a51-8f3e-2c6a17a0b9d4")
 
@@ -35,7 +36,7 @@ def test_schemas_are_found_by_id_guid_and_subject(registry: RegistryServer) -> N
     base, middle = {"schema": "base"}, {"schema": "middle"}
     middle["references"] = [{"name": "b", "subject": "base", "version": 1}]  # type: ignore[assignment]
     registry.by_subject = {"base": [base], "a/b": [middle]}
-    refers = [{"name": "m", "subject": "a/b", "version": 1}, *middle["references"]]  # type: ignore[list-item]
+    refers = [{"name": "m", "subject": "a/b", "version": 1}, *middle["references"]]
     registry.by_id[7] = {"schema": "top", "references": refers}
     registry.by_guid[str(GUID)] = {"schema": "{}", "schemaType": "JSON", "references": None}
     asked = client(registry)
@@ -200,7 +201,8 @@ def test_a_folder_has_schemas_by_id_guid_and_subject(tmp_path: Path) -> None:
     (tmp_path / "t-value.json").write_text("{}")
     (tmp_path / "t-value.desc").write_bytes(b"\1")
     folder = SchemaFolder(str(tmp_path), "avro", "t-value")
-    texts = [found and found.text for found in map(folder.find, (7, GUID, "t-value", 8))]
+    keys: list[SchemaKey] = [7, GUID, "t-value", 8]
+    texts = [found and found.text for found in map(folder.find, keys)]
     assert texts == ['"int"', '"long"', '"string"', None]
     json_found = SchemaFolder(str(tmp_path), "json", "t-value").find(8)
     assert json_found is not None

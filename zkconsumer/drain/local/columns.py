@@ -29,17 +29,23 @@ SCHEMA: Final = pa.schema(
     ]
 )
 """Of a file: topic and date are in its path. The order is that of Spark's files."""
+HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _NO_TIME = -1
 
 
-def batch_of(part: RangePart, partition: int) -> pa.RecordBatch:
+def batch_of(part: RangePart, partition: int, *, with_headers: bool = False) -> pa.RecordBatch:
     """One batch of all records of a part, in their order.
+
+    Args:
+        part: of a range.
+        partition: its number.
+        with_headers: whether to add a column ``headers``, null where a record has none.
 
     Raises:
         BufferError: somebody changed the bytes after they were checked.
     """
     columns = columns_of_runs(part.runs) if part.runs else columns_of_rows(part.rows)
-    return pa.RecordBatch.from_arrays(
+    rows = pa.RecordBatch.from_arrays(
         [
             columns.keys,
             columns.values,
@@ -50,6 +56,17 @@ def batch_of(part: RangePart, partition: int) -> pa.RecordBatch:
         ],
         schema=SCHEMA,
     )
+    return _with_headers(rows, part) if with_headers else rows
+
+
+def _with_headers(rows: pa.RecordBatch, part: RangePart) -> pa.RecordBatch:
+    headers = part.headers()
+    found = [
+        None if one is None else [{"key": name, "value": value} for name, value in one]
+        for one in map(headers.get, rows.column("offset").to_pylist() if headers else ())
+    ]
+    column = pa.array(found, HEADERS) if headers else pa.nulls(len(rows), HEADERS)
+    return rows.append_column("headers", column)
 
 
 def row_hashes(rows: pa.RecordBatch, *, with_time: bool = True) -> pa.Array:

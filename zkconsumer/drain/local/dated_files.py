@@ -1,7 +1,7 @@
 """Rows of a topic, written to files by date; a bounded number of them waits in memory."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
@@ -20,6 +20,8 @@ _LAST_DAY = 2_932_896
 _FULL_BYTES = 512 << 20
 """A file that is so long is finished: a bucket copies no object of more than 5 GB at once."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FileColumns = Callable[[pa.Schema], pa.Schema]
+"""Gives the columns that files of a table have, out of those of the rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +34,8 @@ class FileNaming:
         task: a number that no other writer of the same folder has.
         file_format: ``parquet`` or ``json``.
         created_ms: of the plan: the day of messages without a time.
-        columns: of a table's files, topic and date among them; None where both are in the path
-            alone.
+        file_columns: gives a table's columns of files, topic and date among them; None where both
+            are in the path alone.
     """
 
     folder: str
@@ -41,7 +43,7 @@ class FileNaming:
     task: int
     file_format: str
     created_ms: int
-    columns: pa.Schema | None = None
+    file_columns: FileColumns | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -71,10 +73,14 @@ class DatedFiles:
         self._days: dict[int, _Day] = {}
         self._waiting_bytes = 0
         self._written: list[str] = []
+        self._columns: pa.Schema | None = None
         self._name = f"part-{naming.task:05d}-{uuid.uuid4()}"
 
     def write(self, rows: pa.RecordBatch) -> None:
-        """Take rows in; their order stays within a date."""
+        """Take rows in; their order stays within a date. A file has the columns of its first."""
+        if self._columns is not None and not self._columns.equals(rows.schema):
+            self._finish_all()
+        self._columns = rows.schema
         for day, some in _by_day(rows, self._planned_day):
             of_day = self._days.setdefault(day, _Day())
             of_day.waiting.append(some)
@@ -86,21 +92,24 @@ class DatedFiles:
 
     def close(self) -> list[str]:
         """Write what waits; gives the paths of all files, which are kept from now on."""
+        self._finish_all()
+        return self._written
+
+    def _finish_all(self) -> None:
         for day in sorted(self._days):
             if self._days[day].waiting:
                 self._flush(day)
         for of_day in self._days.values():
             self._finish(of_day)
-        return self._written
 
     def _flush(self, day: int) -> None:
         of_day = self._days[day]
         if of_day.file is None:
             self._make_space()
             of_day.path = self._path(day)
-            of_day.file = self._created(of_day.path)
+            of_day.file = self._created(of_day.path, of_day.waiting[0].schema)
         rows = pa.Table.from_batches(of_day.waiting)
-        if self._naming.columns is not None:
+        if self._naming.file_columns is not None:
             rows = placed(rows, self._naming.topic, day)
         of_day.file.write(rows)
         self._waiting_bytes -= of_day.size_bytes
@@ -108,11 +117,11 @@ class DatedFiles:
         if of_day.file.written_bytes() >= _FULL_BYTES:
             self._finish(of_day)
 
-    def _created(self, path: str) -> formats.RowFile:
+    def _created(self, path: str, columns: pa.Schema) -> formats.RowFile:
         naming = self._naming
-        if naming.columns is None:
-            return formats.create(self._files, path, naming.file_format)
-        return formats.create(self._files, path, naming.file_format, naming.columns)
+        if naming.file_columns is not None:
+            columns = naming.file_columns(columns)
+        return formats.create(self._files, path, naming.file_format, columns)
 
     def _make_space(self) -> None:
         """Close a file where too many are open: a later row of its date gets another one."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
+from zkconsumer.drain.adopted_schemas import AdoptedSchemas
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, beyond_local, scheme_of
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.identity import DrainIdentity
@@ -13,16 +14,24 @@ from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.local.data_files import DataFiles, LocalFiles
+from zkconsumer.drain.local.dated_files import FileColumns
+from zkconsumer.drain.local.decoded import RowDecoder
 from zkconsumer.drain.local.errors import described_by_arrow
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import TABLE_MB, Shares
 from zkconsumer.drain.local.object_storage import ObjectFiles, ObjectStorage
 from zkconsumer.drain.local.reading import LocalRangeRows
-from zkconsumer.drain.local.writer import LocalWriter
+from zkconsumer.drain.local.writer import FileContents, LocalWriter
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import ConfigError
+from zkconsumer.schemas.decoding import ValueDecoding
+from zkconsumer.schemas.folder import SchemaFolder
+from zkconsumer.schemas.payloads import need_library
+from zkconsumer.schemas.registry import RegistryClient
+from zkconsumer.schemas.registry_settings import RegistrySettings
+from zkconsumer.schemas.source import SchemaSource
 
 
 class LocalEngine:
@@ -55,13 +64,21 @@ class LocalEngine:
             held_bytes=files.held_bytes,
             libraries_mb=TABLE_MB if settings.format == "iceberg" else 0,
         )
-        rows = LocalRangeRows(settings.checked(), shares)
-        writer = partial(LocalWriter, rows, files, shares, ends, file_format)
+        decoder = _decoder(settings, storage)
+        rows = LocalRangeRows(settings.checked(), shares, with_headers=decoder is not None)
+        writer = partial(LocalWriter, rows, files, shares, ends)
+        contents = FileContents(file_format, decoder)
         if settings.format == "iceberg":
-            return _iceberg(settings, storage, files, writer)
+            return _iceberg(
+                settings,
+                storage,
+                files,
+                lambda columns: writer(contents._replace(file_columns=columns)),
+            )
         if settings.format == "delta":
-            return DeltaLanding(storage, writer(), settings)
-        return FilesLanding(storage, writer(), file_format)
+            columns = None if decoder is None else decoder.columns
+            return DeltaLanding(storage, writer(contents), settings, columns=columns)
+        return FilesLanding(storage, writer(contents), file_format)
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> LocalRows:
         """See ``Engine``."""
@@ -86,15 +103,43 @@ class LocalEngine:
 
 
 def _iceberg(
-    settings: DrainSettings, storage: Storage, files: DataFiles, writer: Callable[..., LocalWriter]
+    settings: DrainSettings,
+    storage: Storage,
+    files: DataFiles,
+    writer: Callable[[FileColumns], LocalWriter],
 ) -> Landing:
     from zkconsumer.drain.local.iceberg_landing import IcebergLanding, drain_id  # noqa: PLC0415 - optional
     from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415
 
     table = IcebergTable(settings.table_name(), storage, settings.target_options)
     journal = BatchJournal(storage)
-    to_table = writer(columns=lambda: table.file_columns(drain_id(journal)))
+    to_table = writer(lambda rows: table.file_columns(drain_id(journal), rows))
     return IcebergLanding(storage, files, table, to_table)
+
+
+def _decoder(settings: DrainSettings, storage: Storage) -> RowDecoder | None:
+    """What decodes values; None where they are landed as they are.
+
+    Raises:
+        ConfigError: it is not installed, or files that it needs can't be used.
+        DrainError: schemas that are kept can't be read.
+    """
+    wanted = settings.decode
+    if wanted is None:
+        return None
+    if wanted.format is None:
+        return RowDecoder(wanted, None)
+    need_library(wanted.format)
+    subject = f"{settings.topics[0]}-value"
+    source: SchemaSource
+    if wanted.registry is not None:
+        reached = RegistrySettings.of(wanted.registry, wanted.registry_options)
+        source = RegistryClient(reached, wanted.format)
+    else:
+        source = SchemaFolder(wanted.schemas or "", wanted.format, subject)
+    catalog = AdoptedSchemas(storage, source)
+    decoding = ValueDecoding(wanted.format, catalog, subject if wanted.bare else None)
+    return RowDecoder(wanted, decoding)
 
 
 def _cores() -> int:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from zkconsumer.drain.local.columns import SCHEMA
@@ -24,8 +25,10 @@ _AGE_US = 146_097 * 86_400_000_000
 """Of 400 years: after these the calendar begins anew. Python's own ends with the year 9999."""
 _LAST_YEAR = 9_999
 _UNENCODED = {"offset": "DELTA_BINARY_PACKED"}
-_REPEATED = ["key", "partition", "timestamp", "timestampType", "topic", "date"]
-_IN_FOOTER = ["partition", "offset", "timestamp", "topic", "date"]
+PREFIX = "value_prefix"
+"""The column of what was taken off a value, where a drain does that."""
+_REPEATED = ["key", "partition", "timestamp", "timestampType"]
+_IN_FOOTER = ["partition", "offset", "timestamp"]
 
 
 class RowFile(Protocol):
@@ -49,18 +52,19 @@ class ParquetFile:
 
     Args:
         sink: is closed with it.
-        columns: of its rows.
+        columns: of its rows: those of ``SCHEMA``, and perhaps more behind them.
     """
 
     def __init__(self, sink: pa.NativeFile, columns: pa.Schema = SCHEMA) -> None:
         self._sink = sink
+        more = [leaf for field in list(columns)[len(SCHEMA) :] for leaf in _leaves(field)]
         self._writer = pq.ParquetWriter(
             sink,
             columns,
             compression="snappy",
-            use_dictionary=[name for name in _REPEATED if name in columns.names],
+            use_dictionary=_REPEATED + more,
             column_encoding=_UNENCODED,
-            write_statistics=[name for name in _IN_FOOTER if name in columns.names],
+            write_statistics=_IN_FOOTER + more,
             store_schema=False,
         )
 
@@ -111,10 +115,25 @@ def create(files: DataFiles, path: str, file_format: str, columns: pa.Schema = S
         files: where it is to be.
         path: its own.
         file_format: ``parquet`` or ``json``.
-        columns: of the rows, where they are not those of ``SCHEMA``; of Parquet alone.
+        columns: of the rows: those of ``SCHEMA``, and of Parquet perhaps more behind them.
     """
     sink = files.output(path)
     return JsonFile(sink) if file_format == "json" else ParquetFile(sink, columns)
+
+
+def _leaves(field: pa.Field, above: str = "") -> Iterator[str]:
+    """What Parquet calls the columns that a field comes to."""
+    path, kind = f"{above}{field.name}", field.type
+    if pa.types.is_struct(kind):
+        for inner in kind:
+            yield from _leaves(inner, f"{path}.")
+    elif pa.types.is_list(kind):
+        yield from _leaves(kind.value_field.with_name("element"), f"{path}.list.")
+    elif pa.types.is_map(kind):
+        yield from _leaves(kind.key_field, f"{path}.key_value.")
+        yield from _leaves(kind.item_field, f"{path}.key_value.")
+    else:
+        yield path
 
 
 def ending(file_format: str) -> str:
@@ -123,7 +142,7 @@ def ending(file_format: str) -> str:
 
 
 def read(files: DataFiles, path: str, file_format: str) -> Iterator[pa.RecordBatch]:
-    """The rows of a file, with the columns of ``SCHEMA``.
+    """The rows of a file, with the columns of ``SCHEMA``; values as they were in the log.
 
     Raises:
         pa.ArrowException: it is damaged, or has other columns.
@@ -140,14 +159,26 @@ def read(files: DataFiles, path: str, file_format: str) -> Iterator[pa.RecordBat
 def _read_parquet(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
     file = pq.ParquetFile(source, buffer_size=_BUFFER_BYTES, pre_buffer=False)
     metadata = file.metadata
+    names = [*SCHEMA.names]
+    if PREFIX in file.schema_arrow.names:
+        names.append(PREFIX)
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         a_row = group.total_byte_size // max(group.num_rows, 1) + 1
         most = max(1, min(_READ_ROWS, _READ_BYTES // a_row))
         for rows in file.iter_batches(
-            batch_size=most, row_groups=[number], columns=SCHEMA.names, use_threads=False
+            batch_size=most, row_groups=[number], columns=names, use_threads=False
         ):
-            yield _as_ours(rows)
+            yield _as_ours(_with_prefix(rows) if PREFIX in names else rows)
+
+
+def _with_prefix(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Put what was taken off values before them again; SCHEMA's columns, in any order."""
+    values, prefixes = rows.column("value"), rows.column(PREFIX)
+    nothing = pa.scalar(b"", pa.binary())
+    whole = pc.binary_join_element_wise(pc.fill_null(prefixes, b""), values, nothing)
+    at = rows.schema.get_field_index("value")
+    return rows.set_column(at, "value", whole).drop_columns([PREFIX])
 
 
 def _as_ours(rows: pa.RecordBatch) -> pa.RecordBatch:

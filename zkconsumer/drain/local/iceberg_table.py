@@ -17,6 +17,7 @@ from typing import Any
 
 from zkconsumer.drain.choosing import local_path, scheme_of
 from zkconsumer.drain.fields import JsonValue
+from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.footers import FileFooter
 from zkconsumer.drain.local.table_columns import PLACE, with_ids, with_place
 from zkconsumer.drain.manifest import LandedFile, Manifest
@@ -102,7 +103,6 @@ class IcebergTable:
         name: which table, and whose catalog.
         storage: the drain's; the table's files are there, too.
         properties: of the catalog, beside what pyiceberg's configuration says of it.
-        columns: of the messages.
 
     Raises:
         ConfigError: the drain's own catalog can't be where the storage is, or its library is not
@@ -114,13 +114,11 @@ class IcebergTable:
         name: TableName,
         storage: Storage,
         properties: Mapping[str, str],
-        columns: pa.Schema | None = None,
     ) -> None:
         self._name = name
         self._storage = storage
         self._location = location_of(storage.uri(""))
         self._properties = dict(properties)
-        self._columns = with_place() if columns is None else with_place(columns)
         if name.catalog is None and find_spec("sqlalchemy") is None:
             raise ConfigError(
                 "a catalog of the drain's own needs SQLAlchemy: pip install 'zkconsumer[local]'"
@@ -131,18 +129,20 @@ class IcebergTable:
                 "--catalog or --catalog-property"
             )
 
-    def file_columns(self, drain: str) -> pa.Schema:
-        """The columns that data files are to have, with the table's numbers of them.
+    def file_columns(self, drain: str, rows: pa.Schema = SCHEMA) -> pa.Schema:
+        """The columns that a data file is to have, with the table's numbers of them.
 
         The table is made where there is none, and gets the columns that it lacks.
 
         Args:
             drain: the drain's id.
+            rows: the columns of the file's rows.
         """
+        columns = with_place(rows)
         with self._door():
-            schema = self._ready(drain).schema()
-        ids = {name: schema.find_field(name).field_id for name in self._columns.names}
-        return with_ids(self._columns, ids)
+            schema = self._ready(drain, columns).schema()
+        ids = {name: schema.find_field(name).field_id for name in columns.names}
+        return with_ids(columns, ids)
 
     def append(
         self, drain: str, manifest: Manifest, footer: Callable[[LandedFile], FileFooter]
@@ -214,15 +214,15 @@ class IcebergTable:
         synced = {"uri": f"sqlite:///{file}", "py-io-impl": _SYNCED}
         return SqlCatalog(DEFAULT_CATALOG, warehouse=self._location, **synced)
 
-    def _ready(self, drain: str) -> Table:
-        """The table as it is now, with all columns."""
+    def _ready(self, drain: str, columns: pa.Schema | None = None) -> Table:
+        """The table as it is now, with these columns."""
         try:
             table = self._catalog.load_table(self._name.table)
         except (NoSuchTableError, NoSuchNamespaceError):
             table = self._created(drain)
         self._refuse_foreign(table, drain)
         there = set(table.schema().column_names)
-        lacking = [field for field in self._columns if field.name not in there]
+        lacking = [field for field in columns or () if field.name not in there]
         if lacking:
             with table.update_schema() as update:
                 update.union_by_name(pa.schema(lacking))

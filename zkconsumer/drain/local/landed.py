@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import row_hashes
 from zkconsumer.drain.local.data_files import DataFiles
@@ -169,8 +170,8 @@ class LocalRows:
 
 
 def _topic(path: str) -> str:
-    folders = path.removeprefix("data/").split("/", 1)
-    return unquote(folders[0].removeprefix("topic="))
+    below = path.removeprefix("data/").removeprefix(f"{DEAD_LETTERS}/")
+    return unquote(below.split("/", 1)[0].removeprefix("topic="))
 
 
 def _offset_ranges(ranges: _Ranges) -> list[OffsetRange]:

@@ -1,6 +1,6 @@
 """How the memory that a local engine may take is shared out. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 _MB = 1 << 20
@@ -61,3 +61,7 @@ class Shares:
             group_bytes=min(2 * part, 64 * _MB),
             open_files=files,
         )
+
+    def halved(self) -> "Shares":
+        """For what is written beside the rest, and is little: half of what may wait."""
+        return replace(self, group_bytes=max(self.group_bytes // 2, 1))

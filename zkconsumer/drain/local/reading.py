@@ -54,10 +54,14 @@ class LocalRangeRows:
     Args:
         options: of the source; what is read they need not say.
         shares: of the memory.
+        with_headers: whether rows have a column ``headers``.
     """
 
-    def __init__(self, options: SourceOptions, shares: Shares) -> None:
+    def __init__(
+        self, options: SourceOptions, shares: Shares, *, with_headers: bool = False
+    ) -> None:
         self._options = options
+        self._with_headers = with_headers
         self._shares = shares
         requested = options.range_settings()
         self._settings = replace(
@@ -97,7 +101,7 @@ class LocalRangeRows:
             with closing(reader.read(wanted, leader=leaders.get(tp))) as parts:
                 for part in parts:
                     if isinstance(part, RangePart):
-                        yield batch_of(part, tp.partition)
+                        yield batch_of(part, tp.partition, with_headers=self._with_headers)
 
         def described(number: int, some: Sequence[OffsetRange]) -> Piece:
             return Piece(

@@ -1,6 +1,8 @@
 """Reads a plan's ranges in this process, writes them as files, and counts what was written."""
 
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -9,9 +11,11 @@ import pyarrow as pa
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.holes import absences
+from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.data_files import DataFiles
-from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
+from zkconsumer.drain.local.dated_files import DatedFiles, FileColumns, FileNaming
+from zkconsumer.drain.local.decoded import RowDecoder
 from zkconsumer.drain.local.errors import described_by_arrow
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.reading import LocalRangeRows, Piece
@@ -23,12 +27,26 @@ from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.model import OffsetRange, TopicPartition
 
 
+class FileContents(NamedTuple):
+    """What is written to files.
+
+    Attributes:
+        file_format: ``parquet`` or ``json``.
+        decoder: adds columns, and tells dead letters; None to land rows as they are.
+        file_columns: gives a table's columns of files; None where there is no table.
+    """
+
+    file_format: str
+    decoder: RowDecoder | None = None
+    file_columns: FileColumns | None = None
+
+
 class _Place(NamedTuple):
     """Where the files of a batch go, and what is in them."""
 
     folder: str
     created_ms: int
-    columns: pa.Schema | None
+    file_columns: FileColumns | None
 
 
 _PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
@@ -42,9 +60,7 @@ class LocalWriter:
         files: where files are written.
         shares: of the memory.
         ends: asks the cluster where logs begin and end.
-        file_format: ``parquet`` or ``json``.
-        columns: gives those of a table's files, when files are to be written; None where there is
-            no table.
+        contents: of the files.
     """
 
     def __init__(
@@ -53,28 +69,27 @@ class LocalWriter:
         files: DataFiles,
         shares: Shares,
         ends: Ends,
-        file_format: str,
-        *,
-        columns: Callable[[], pa.Schema] | None = None,
+        contents: FileContents,
     ) -> None:
+        self._decoder = contents.decoder
         self._rows = rows
         self._files = files
         self._shares = shares
         self._ends = ends
-        self._format = file_format
-        self._columns = columns
+        self._format = contents.file_format
+        self._file_columns = contents.file_columns
 
     def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """See ``RowWriter``."""
-        landed = RowSums()
-        columns = None if self._columns is None else self._columns()
-        place = _Place(folder, plan.created_ms, columns)
+        landed, dead = RowSums(), RowSums()
+        place = _Place(folder, plan.created_ms, _once(self._file_columns))
         with described_by_arrow(f"batch {plan.number}"):
             jobs = self._rows.each(
                 plan.ranges, lambda piece, shared: self._piece(place, piece, shared)
             )
-            for tally in jobs:
+            for tally, letters in jobs:
                 landed.merge(tally)
+                dead.merge(letters)
             readings = (partial(_runs_of, landed), self._runs_again)
             absent = absences(plan.ranges, landed.contents, readings, self._ends)
         return tuple(
@@ -82,35 +97,70 @@ class LocalWriter:
                 offsets=wanted,
                 contents=landed.contents.get(wanted.topic_partition, Contents()),
                 absent=absent.get(wanted.topic_partition, ()),
+                dead_lettered=dead.contents.get(wanted.topic_partition, Contents()).rows,
             )
             for wanted in plan.ranges
         )
 
-    def _piece(self, place: _Place, piece: Piece, shared: Cancellation) -> RowSums:
+    def _piece(self, place: _Place, piece: Piece, shared: Cancellation) -> tuple[RowSums, RowSums]:
+        """What was landed of a piece, and what of that are dead letters."""
         naming = FileNaming(
             folder=place.folder,
             topic=piece.topic,
             task=piece.number,
             file_format=self._format,
             created_ms=place.created_ms,
-            columns=place.columns,
+            file_columns=place.file_columns,
         )
         dated = DatedFiles(self._files, naming, self._shares)
+        below = replace(naming, folder=f"{place.folder}/{DEAD_LETTERS}", file_columns=None)
+        letters = DatedFiles(self._files, below, self._shares.halved())
         for rows in piece.rows():
             shared.check()
-            dated.write(rows)
-        landed = RowSums()
-        for path in dated.close():
+            if self._decoder is None:
+                dated.write(rows)
+                continue
+            for decoded in self._decoder.decode(rows):
+                shared.check()
+                if len(decoded.landed):
+                    dated.write(decoded.landed)
+                if len(decoded.dead):
+                    letters.write(decoded.dead)
+        landed = self._counted(piece.topic, dated.close(), shared)
+        dead = self._counted(piece.topic, letters.close(), shared)
+        landed.merge(dead)
+        return landed, dead
+
+    def _counted(self, topic: str, paths: list[str], shared: Cancellation) -> RowSums:
+        """What was written, from the files."""
+        found = RowSums()
+        for path in paths:
             for rows in formats.read(self._files, path, self._format):
                 shared.check()
-                landed.add(piece.topic, rows)
-        return landed
+                found.add(topic, rows)
+        return found
 
     def _runs_again(self, doubtful: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
         again = RowSums()
         for tally in self._rows.each(list(doubtful.values()), _count):
             again.merge(tally)
         return _runs_of(again, doubtful)
+
+
+def _once(file_columns: FileColumns | None) -> FileColumns | None:
+    """The same, asked once for the same columns; threads may ask at once."""
+    if file_columns is None:
+        return None
+    known: dict[pa.Schema, pa.Schema] = {}
+    lock = threading.Lock()
+
+    def remembered(columns: pa.Schema) -> pa.Schema:
+        with lock:
+            if columns not in known:
+                known[columns] = file_columns(columns)
+            return known[columns]
+
+    return remembered
 
 
 def _runs_of(tally: RowSums, wanted: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:

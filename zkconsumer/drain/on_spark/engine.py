@@ -41,6 +41,11 @@ class SparkEngine:
 
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
         """See ``Engine``."""
+        if settings.decode is not None:
+            raise ConfigError(
+                "--decode and --schema-id are for --engine local: Spark lands values as they are, "
+                "and zkconsumer.spark.from_confluent_avro decodes them there"
+            )
         rows = SparkRangeRows(self._session, settings.reading())
         counter = RowCounter(rows, ends)
         match settings.format:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import broadcast, expr
 
 from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.on_spark.offset_runs import found_runs
 from zkconsumer.drain.on_spark.sums import HASH, WITHOUT_TIME, contents_by, contents_by_partition
 from zkconsumer.drain.proving.coverage import Run
@@ -30,6 +31,10 @@ COLUMNS = ("topic", "partition", "offset", "key", "value", "timestamp", "timesta
 
 _PLACED = "offset IS NOT NULL AND partition IS NOT NULL AND topic IS NOT NULL"
 """Other rows are of damaged files, or of foreign ones, which are named as such."""
+
+_PREFIX = "value_prefix"
+_WHOLE_VALUE = f"CASE WHEN {_PREFIX} IS NULL THEN value ELSE concat({_PREFIX}, value) END"
+"""Spark SQL: values as they were in the log, where a drain took their schema ids off."""
 
 BLOCK = 100_000
 """How many offsets are summed up together."""
@@ -92,12 +97,30 @@ def read_files(
     Returns:
         The columns ``COLUMNS``.
     """
+    found = session.createDataFrame([], SCHEMA).select(*COLUMNS)
+    listed = list(paths)
+    dead = [path for path in listed if path.startswith(f"{DEAD_LETTERS}/")]
+    # Each by its own root: Spark takes values of columns from folders below one root only.
+    for base, below in (
+        (root, [path for path in listed if path not in set(dead)]),
+        (f"{root.rstrip('/')}/{DEAD_LETTERS}", [path.partition("/")[2] for path in dead]),
+    ):
+        if below:
+            found = found.union(_read_below(session, base, below, file_format))
+    return found
+
+
+def _read_below(
+    session: SparkSession, root: str, paths: Iterable[str], file_format: str
+) -> DataFrame:
     uris = [f"{root.rstrip('/')}/{path}" for path in paths]
-    if not uris:
-        return session.createDataFrame([], SCHEMA).select(*COLUMNS)
-    reader = session.read.format(file_format).schema(SCHEMA)
     options = {"basePath": root, "ignoreCorruptFiles": "true"}
-    return reader.options(**options).load(uris).select(*COLUMNS)
+    if file_format != "parquet":
+        reader = session.read.format(file_format).schema(SCHEMA)
+        return reader.options(**options).load(uris).select(*COLUMNS)
+    reader = session.read.format(file_format).schema(f"{SCHEMA}, {_PREFIX} binary")
+    rows = reader.options(**options).load(uris)
+    return rows.withColumn("value", expr(_WHOLE_VALUE)).select(*COLUMNS)
 
 
 def _from_cluster(

@@ -66,7 +66,8 @@ class PartitionCoverage:
         topic_partition: which.
         record: what the drain says of it.
         coverage: what is there.
-        landed: what the rows that are there add up to.
+        landed: what the rows that are there add up to, dead letters included.
+        dead_lettered: how many of them are dead letters.
         cluster: against the cluster; None where that was not asked for.
     """
 
@@ -75,6 +76,7 @@ class PartitionCoverage:
     coverage: Coverage
     landed: Contents
     cluster: ClusterCheck | None = None
+    dead_lettered: int = 0
 
     @property
     def same_contents(self) -> bool:
@@ -99,6 +101,11 @@ class PartitionCoverage:
                 f"the rows are not those that were landed: {self.landed.rows} with checksum "
                 f"{self.landed.checksum}, and {self.record.contents.rows} with checksum "
                 f"{self.record.contents.checksum} were noted"
+            )
+        if self.dead_lettered != self.record.dead_lettered:
+            message.append(
+                f"{self.dead_lettered} dead letters are there, and "
+                f"{self.record.dead_lettered} were noted"
             )
         for kind, found in () if self.cluster is None else self.cluster.differing.items():
             if kind is not Difference.ONLY_LANDED:
@@ -134,6 +141,11 @@ class DrainProof:
     partitions: tuple[PartitionCoverage, ...]
     file_problems: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
+
+    @property
+    def dead_lettered(self) -> int:
+        """How many messages are dead letters."""
+        return sum(proof.dead_lettered for proof in self.partitions)
 
     @property
     def problems(self) -> list[str]:

@@ -22,7 +22,8 @@ class PartitionRecord:
     Attributes:
         start: the first offset that the drain was to land.
         end: the next one it will land.
-        contents: what all batches together landed.
+        contents: what all batches together landed, dead letters included.
+        dead_lettered: how many of these rows are dead letters.
         excuses: offsets between them that the log did not have, by reason.
         unnoted: how many offsets inside the excuses are there all the same: where a batch had too
             many holes to note them one by one, an excuse spans them with what lies between.
@@ -34,6 +35,7 @@ class PartitionRecord:
     contents: Contents = field(default_factory=Contents)
     excuses: dict[Kind, list[Run]] = field(default_factory=dict)
     unnoted: int = 0
+    dead_lettered: int = 0
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -59,11 +61,13 @@ class VerificationRecord:
         batches: how many were landed.
         partitions: of each topic-partition that the drain knows.
         files: of all batches, by path.
+        dead_letters: files of all batches with what could not be decoded, by path.
     """
 
     batches: int
     partitions: dict[TopicPartition, PartitionRecord]
     files: dict[str, LandedFile]
+    dead_letters: dict[str, LandedFile] = field(default_factory=dict)
 
 
 def read_record(landed: Iterable[tuple[BatchPlan, Manifest]]) -> VerificationRecord:
@@ -74,6 +78,7 @@ def read_record(landed: Iterable[tuple[BatchPlan, Manifest]]) -> VerificationRec
     """
     partitions: dict[TopicPartition, PartitionRecord] = {}
     files: dict[str, LandedFile] = {}
+    dead: dict[str, LandedFile] = {}
     batches = 0
     for plan, manifest in landed:
         batches += 1
@@ -87,11 +92,15 @@ def read_record(landed: Iterable[tuple[BatchPlan, Manifest]]) -> VerificationRec
             wanted = part.offsets
             entry = _entry(partitions, plan, part.topic_partition, wanted.from_offset)
             entry.contents += part.contents
+            entry.dead_lettered += part.dead_lettered
             for absence in part.absent:
                 _note(entry, absence)
             entry.end = wanted.until_offset
         files.update((file.path, file) for file in manifest.files)
-    return VerificationRecord(batches=batches, partitions=partitions, files=files)
+        dead.update((file.path, file) for file in manifest.dead_letters)
+    return VerificationRecord(
+        batches=batches, partitions=partitions, files=files, dead_letters=dead
+    )
 
 
 def _entry(

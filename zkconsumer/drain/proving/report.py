@@ -6,6 +6,7 @@ The JSON is one object; its fields are described in ``docs/drain-verify.md``. Ne
 import json
 from collections.abc import Sequence
 
+from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.proving.coverage import Coverage, CoverageRanges, Kind, Run
 from zkconsumer.drain.proving.proof import (
     ClusterCheck,
@@ -31,6 +32,7 @@ _HEADS = (
     "contents",
     "cluster",
 )
+_SHOWN = 10
 _LEFT = (0, len(_HEADS) - 2, len(_HEADS) - 1)
 _VERDICTS = {
     ProofOutcome.PROVEN: "PROVEN: every offset that the log had is there exactly once",
@@ -44,6 +46,8 @@ def as_text(proof: DrainProof) -> str:
     lines = [f"{proof.path}: {proof.format}, {proof.batches} batches", ""]
     lines += _table([_HEADS, *map(_row, proof.partitions)])
     lines.append("")
+    if proof.dead_lettered:
+        lines.append(f"of these rows are dead letters, in {DEAD_LETTERS}: {_dead_letters(proof)}")
     lines += [f"wrong: {text}" for text in proof.problems]
     lines += [f"open: {text}" for text in proof.doubts]
     lines.append(_VERDICTS[proof.outcome])
@@ -59,9 +63,20 @@ def as_json(proof: DrainProof) -> str:
         "batches": proof.batches,
         "problems": list(proof.problems),
         "open": list(proof.doubts),
+        "dead_lettered": proof.dead_lettered,
         "partitions": [_partition(one) for one in proof.partitions],
     }
     return json.dumps(value, indent=1) + "\n"
+
+
+def _dead_letters(proof: DrainProof) -> str:
+    shown = [
+        f"{part.dead_lettered} of {part.topic_partition}"
+        for part in proof.partitions
+        if part.dead_lettered
+    ]
+    more = f", and of {len(shown) - _SHOWN} more partitions" if len(shown) > _SHOWN else ""
+    return ", ".join(shown[:_SHOWN]) + more
 
 
 def _row(proof: PartitionCoverage) -> tuple[str, ...]:
@@ -115,6 +130,7 @@ def _partition(proof: PartitionCoverage) -> Json:
         "from": proof.coverage.wanted.from_offset,
         "until": proof.coverage.wanted.until_offset,
         "rows": proof.coverage.rows,
+        "dead_lettered": proof.dead_lettered,
         "complete": not proof.problems(),
         **_findings(proof.coverage),
         "checksum": str(proof.landed.checksum),

@@ -94,14 +94,14 @@ def prove(
     seen = _Seen(engine, storage, journal, identity, published, target_options or {})
     record = read_record(_landed(journal, published))
     with engine.telling(f"verifying {journal.path}"):
-        rows, problems = _rows(seen, record)
+        rows, dead, problems = _rows(seen, record)
         if identity.format in _TABLES:
             problems += _unplaced(rows)
         wanted = {tp: entry.wanted for tp, entry in record.partitions.items()}
         checks = {}
         if cluster is not None:
             checks = check_cluster(rows, cluster, wanted, _created(journal, published))
-        partitions = _proofs(rows, record, checks)
+        partitions = _proofs((rows, dead), record, checks)
     if published.lost:
         problems.append(_lost(published.lost))
     return DrainProof(
@@ -160,26 +160,46 @@ def _lost(numbers: tuple[int, ...]) -> str:
     return f"{len(numbers)} batches have no manifest: {shown}{more}"
 
 
-def _rows(seen: _Seen, record: VerificationRecord) -> tuple[LandedRows, list[str]]:
-    """What a reader of the landing sees of these batches, and what is wrong with its files."""
+def _rows(
+    seen: _Seen, record: VerificationRecord
+) -> tuple[LandedRows, LandedRows | None, list[str]]:
+    """What a reader of the landing and of its dead letters sees of these batches.
+
+    Returns:
+        All rows; those of dead letters, None where there are none; what is wrong with files.
+    """
     if seen.identity.format == _MIRROR:
         last = seen.published.last
         reported = seen.engine.mirrored(seen.storage, seen.identity, last, seen.target_options)
-        return reported, []
+        return reported, None, []
+    found, dead = _files(seen, record), _dead_letters(seen, record)
+    file_format = "json" if seen.identity.format == "json" else "parquet"
+    rows = seen.engine.landed(seen.storage, (*found.readable, *dead.readable), file_format)
+    dead_rows = seen.engine.landed(seen.storage, dead.readable, file_format)
+    problems = [*found.problems, *(f"dead letters: {text}" for text in dead.problems)]
+    return rows, dead_rows if dead.readable else None, problems
+
+
+def _files(seen: _Seen, record: VerificationRecord) -> LandedFiles:
+    """The files that a reader of the landing finds, dead letters aside."""
     if seen.identity.format == "iceberg":
-        found = _iceberg_files(seen)
-        return seen.engine.landed(seen.storage, found.readable, "parquet"), list(found.problems)
+        return _iceberg_files(seen)
     stored = visible_files(seen.storage)
     if seen.identity.format == "delta":
         active = active_files(seen.storage, seen.target_options)
         since = _landed_since(seen)
         named = sorted(path for path in active if not is_of(path, since))
-        found = table_files(named, stored, "Delta")
-    else:
-        found = compare_files(record.files, stored, since=_landed_since(seen))
-    file_format = "json" if seen.identity.format == "json" else "parquet"
-    rows = seen.engine.landed(seen.storage, found.readable, file_format)
-    return rows, list(found.problems)
+        return table_files(named, stored, "Delta")
+    return compare_files(record.files, stored, since=_landed_since(seen))
+
+
+def _dead_letters(seen: _Seen, record: VerificationRecord) -> LandedFiles:
+    """The files of dead letters, held against those that the batches noted."""
+    below = f"{layout.DEAD_LETTERS}/"
+    noted = {path.removeprefix(below): file for path, file in record.dead_letters.items()}
+    stored = seen.storage.files(layout.DEAD_LETTERS)
+    found = compare_files(noted, stored, since=_landed_since(seen))
+    return LandedFiles(tuple(below + path for path in found.readable), found.problems)
 
 
 def _iceberg_files(seen: _Seen) -> LandedFiles:
@@ -223,9 +243,13 @@ def _landed_since(seen: _Seen) -> set[int]:
 
 
 def _proofs(
-    rows: LandedRows, record: VerificationRecord, checks: Mapping[TopicPartition, ClusterCheck]
+    reported: tuple[LandedRows, LandedRows | None],
+    record: VerificationRecord,
+    checks: Mapping[TopicPartition, ClusterCheck],
 ) -> tuple[PartitionCoverage, ...]:
+    rows, dead = reported
     contents = rows.contents()
+    letters = {} if dead is None else dead.contents()
     coverages: dict[TopicPartition, Coverage] = {}
     for tp, runs in rows.runs():
         entry = record.partitions.get(tp, _UNKNOWN)
@@ -241,6 +265,7 @@ def _proofs(
                 coverage=coverage,
                 landed=contents.get(tp, Contents()),
                 cluster=checks.get(tp),
+                dead_lettered=letters.get(tp, Contents()).rows,
             )
         )
     return tuple(proofs)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +38,13 @@ class World:
 
     Args:
         path: of the folder.
-        columns: of the messages.
     """
 
-    def __init__(self, path: Path, columns: pa.Schema | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.storage = LocalStorage(str(path))
         self.files = LocalFiles(self.storage)
-        self.table = IcebergTable(TableName(), self.storage, {}, columns)
+        self.table = IcebergTable(TableName(), self.storage, {})
 
     def landed(self, number: int) -> Manifest:
         """A batch of offsets ``10 * number`` and so on, of two days, where it belongs."""
@@ -54,7 +54,7 @@ class World:
             task=0,
             file_format="parquet",
             created_ms=0,
-            columns=self.table.file_columns(DRAIN),
+            file_columns=partial(self.table.file_columns, DRAIN),
         )
         dated = DatedFiles(self.files, naming, Shares.of(256, 1))
         offsets = range(10 * number, 10 * number + 10)
@@ -216,8 +216,8 @@ def test_nothing_is_made_where_a_table_is_looked_for(world: World) -> None:
 def test_columns_that_the_table_lacks_are_added(world: World) -> None:
     """What was landed before reads as null there."""
     world.append(world.landed(1))
-    wider = World(world.path, pa.schema([*SCHEMA, ("schema_id", pa.int32())]))
-    columns = wider.table.file_columns(DRAIN)
+    wider = pa.schema([*SCHEMA, ("schema_id", pa.int32())])
+    columns = world.table.file_columns(DRAIN, wider)
     ids = {field.name: int(field.metadata[b"PARQUET:field_id"]) for field in columns}
     assert ids["schema_id"] == 9
     assert sorted(ids.values()) == list(range(1, 10))

@@ -1,0 +1,300 @@
+"""Whole drains that decode: typed columns, dead letters, and the proof of both."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.drain_kills import command
+from tests.support.registry_server import RegistryServer, registry_server
+from tests.support.schemas import USER, avro_bytes, avro_value
+from tests.support.traffic import write
+from zkconsumer.drain import DecodeSettings, DrainSettings, drain_locally, verify_locally
+from zkconsumer.drain.proving.proof import ProofOutcome
+from zkconsumer.drain.proving.report import as_text
+from zkconsumer.errors import ConfigError, SchemaError
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(400)]
+
+EVERY = int(os.environ.get("EVERY", "48"))
+EVOLVED = {
+    **USER,
+    "fields": [*USER["fields"], {"name": "at", "type": "long"}],
+}
+WRITE_WITH_HEADER = """
+import sys
+from kafka import KafkaProducer
+header = ("__value_schema_id", bytes.fromhex(sys.argv[3]))
+producer = KafkaProducer(bootstrap_servers=sys.argv[1])
+for value in sys.argv[4:]:
+    producer.send(sys.argv[2], bytes.fromhex(value), headers=[header]).get(30)
+producer.close()
+"""
+GARBAGE = b"\0\0\0\0\1\xff\xff"
+
+
+@pytest.fixture(name="registry")
+def _registry() -> Iterator[RegistryServer]:
+    with registry_server() as registry:
+        registry.by_id[1] = {"schema": json.dumps(USER)}
+        registry.by_id[2] = {"schema": json.dumps(EVOLVED)}
+        yield registry
+
+
+@pytest.fixture(name="topic")
+def _topic(cluster: Sandbox) -> str:
+    """Two partitions: an old schema, a newer one, a null, and three values that are broken."""
+    name = fresh_name("users")
+    cluster.create_topic(name, partitions=2)
+    old = [avro_value(1, USER, {"id": at, "name": f"u{at}"}) for at in range(10)]
+    new = [avro_value(2, EVOLVED, {"id": at, "name": None, "at": at}) for at in range(10, 20)]
+    write(cluster, TopicPartition(name, 0), [*old, GARBAGE, *new])
+    write(cluster, TopicPartition(name, 1), [b"plain", *new, avro_value(9, USER, {"id": 1}), *old])
+    return name
+
+
+def settings_for(sandbox: Sandbox, topic: str, path: Path, **decode: Any) -> DrainSettings:
+    """In batches of about 20."""
+    return DrainSettings(
+        path=str(path),
+        zookeeper=sandbox.zookeeper_connect,
+        topics=(topic,),
+        max_offsets_per_batch=20,
+        decode=DecodeSettings(**{"format": "avro", **decode}),
+    )
+
+
+def rows_in(path: Path, below: str = "topic=*") -> list[dict[str, Any]]:
+    """What files hold, without a partition's folder."""
+    files = sorted(path.glob(f"{below}/date=*/*.parquet"))
+    return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+
+
+def see_users(path: Path) -> None:
+    """Each value once, typed; and the three others with their bytes, place and reason."""
+    landed = rows_in(path)
+    users = sorted(row["value_decoded"]["id"] for row in landed)
+    assert users == sorted([*range(20), *range(20)])
+    assert {row["schema_id"] for row in landed} == {1, 2}
+    newer = [row["value_decoded"] for row in landed if row["schema_id"] == 2]
+    assert {row["id"] - row["at"] for row in newer} == {0}
+    dead = sorted(
+        rows_in(path, "_dead_letters/topic=*"), key=lambda row: (row["partition"], row["offset"])
+    )
+    assert [(row["partition"], row["offset"], row["schema_id"]) for row in dead] == [
+        (0, 10, 1),
+        (1, 0, None),
+        (1, 11, 9),
+    ]
+    assert [row["value"] for row in dead] == [
+        GARBAGE,
+        b"plain",
+        avro_value(9, USER, {"id": 1}),
+    ]
+    assert [row["reason"] for row in dead] == [
+        "it ends within its value",
+        "it does not begin with a magic byte 0 and a schema id",
+        "there is no schema 9",
+    ]
+    assert all("headers" in row and "timestamp" in row for row in dead)
+
+
+def test_values_become_columns_and_the_rest_dead_letters(
+    cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """By the command; the proof counts both, and the cluster agrees."""
+    path = tmp_path / "lake"
+    where = ("--zookeeper", cluster.zookeeper_connect)
+    arguments = ("--topics", topic, "--to", str(path), "--max-offsets-per-batch", "20")
+    decode = ("--decode", "avro", "--schema-registry", registry.url, "--engine", "local")
+    drained = run("drain", *where, *arguments, *decode)
+    assert drained.returncode == 0, drained.stderr
+    assert "Landed 43 messages" in drained.stderr
+    assert f"3 of them could not be decoded: {path}/_dead_letters" in drained.stderr
+    see_users(path)
+    assert sorted(registry.requests) == ["/schemas/ids/1", "/schemas/ids/2", "/schemas/ids/9"]
+    verified = run("drain", "verify", str(path), *where, "--engine", "local")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert f"dead letters, in _dead_letters: 1 of {topic}-0, 2 of {topic}-1" in verified.stdout
+    assert "PROVEN" in verified.stdout
+    again = run("drain", *where, *arguments, "--engine", "local")
+    assert again.returncode == 1
+    assert "--decode and --schema-id" in again.stderr
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    """A command."""
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_a_drain_that_goes_on_decodes_alike_without_its_registry(
+    cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """Schemas are kept at the path; a new one ends the run, and nothing is lost by that."""
+    settings = settings_for(cluster, topic, tmp_path, registry=registry.url)
+    assert drain_locally(settings).dead_lettered == 3
+    registry.by_id.clear()
+    registry.by_id[2] = {"schema": '"another"'}
+    value = avro_value(2, EVOLVED, {"id": 99, "name": None, "at": 1})
+    write(cluster, TopicPartition(topic, 0), [value])
+    assert drain_locally(settings).dead_lettered == 0
+    assert [row["value_decoded"]["id"] for row in rows_in(tmp_path)].count(99) == 1
+    registry.responder = lambda handler: handler.send_error(500)
+    write(cluster, TopicPartition(topic, 0), [avro_value(3, USER, {"id": 100, "name": "late"})])
+    with pytest.raises(SchemaError, match="answers 500"):
+        drain_locally(settings)
+    registry.responder = None
+    registry.by_id[3] = {"schema": json.dumps(USER)}
+    assert drain_locally(settings).dead_lettered == 0
+    proof = verify_locally(str(tmp_path), cluster={"zookeeper.connect": cluster.zookeeper_connect})
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+    assert proof.dead_lettered == 3
+    assert [row["value_decoded"]["id"] for row in rows_in(tmp_path)].count(100) == 1
+
+
+def test_a_delta_table_gains_columns_and_holds_no_dead_letter(
+    cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """A batch with the first schema, then more with the second."""
+    from deltalake import DeltaTable  # noqa: PLC0415 - loads much
+
+    settings = settings_for(cluster, topic, tmp_path, registry=registry.url)
+    settings = DrainSettings(
+        path=settings.path,
+        zookeeper=settings.zookeeper,
+        topics=settings.topics,
+        format="delta",
+        max_offsets_per_batch=10,
+        decode=settings.decode,
+    )
+    assert drain_locally(settings).dead_lettered == 3
+    table = DeltaTable(str(tmp_path))
+    kinds = {field.name: str(field.type) for field in table.schema().fields}
+    assert {"schema_id", "schema_guid", "value", "topic", "date"} <= kinds.keys()
+    rows = pa.table(table.to_pyarrow_table()).to_pylist()
+    assert sorted(row["value_decoded"]["id"] for row in rows) == sorted([*range(20), *range(20)])
+    assert {row["value_decoded"]["at"] for row in rows if row["schema_id"] == 1} == {None}
+    see_users(tmp_path)
+    proof = verify_locally(str(tmp_path), cluster={"zookeeper.connect": cluster.zookeeper_connect})
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+
+
+@pytest.mark.parametrize("decoded", [True, False])
+def test_values_without_their_ids_are_proven_all_the_same(
+    cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path, decoded: bool
+) -> None:
+    """What was taken off lies beside, so that sums and the cluster agree."""
+    wanted = {"registry": registry.url} if decoded else {"format": None}
+    settings = settings_for(cluster, topic, tmp_path, schema_id="strip", **wanted)
+    drain_locally(settings)
+    rows = rows_in(tmp_path)
+    assert len(rows) == (40 if decoded else 43)
+    payload = avro_bytes(USER, {"id": 3, "name": "u3"})
+    assert [row["value_prefix"] for row in rows if row["value"] == payload] == [b"\0\0\0\0\1"] * 2
+    proof = verify_locally(str(tmp_path), cluster={"zookeeper.connect": cluster.zookeeper_connect})
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+
+
+def test_bare_json_is_decoded_by_its_subject(cluster: Sandbox, tmp_path: Path) -> None:
+    """From a folder, without ids."""
+    topic, folder = fresh_name("clicks"), tmp_path / "schemas"
+    cluster.create_topic(topic, partitions=1)
+    folder.mkdir()
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    (folder / f"{topic}-value.json").write_text(json.dumps(schema))
+    write(cluster, TopicPartition(topic, 0), [b'{"n": 1}', b'{"n": "x"}', b"{}"])
+    path = tmp_path / "lake"
+    settings = settings_for(cluster, topic, path, format="json", schemas=str(folder), bare=True)
+    assert drain_locally(settings).dead_lettered == 1
+    assert [row["value_decoded"] for row in rows_in(path)] == [{"n": 1}, {"n": None}]
+    assert [row["reason"] for row in rows_in(path, "_dead_letters/topic=*")] == [
+        "'x' is no integer of 64 bits"
+    ]
+
+
+def test_lost_dead_letters_are_not_proven(
+    cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """They count as what was landed does."""
+    drain_locally(settings_for(cluster, topic, tmp_path, registry=registry.url))
+    next(tmp_path.glob("_dead_letters/topic=*/date=*/*.parquet")).unlink()
+    proof = verify_locally(str(tmp_path))
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
+    assert "dead letters: 1 files of the landing are missing" in as_text(proof)
+
+
+def test_headers_name_schemas_and_are_kept(
+    broker_of: BrokerOf, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """GUIDs of the serializers of platform 8.0; the value is the payload."""
+    sandbox, topic = broker_of("3.9.1"), fresh_name("headers")
+    sandbox.create_topic(topic, partitions=1)
+    guid = "0f3c1b5e-9d3a-4a51-8f3e-2c6a17a0b9d4"
+    registry.by_guid[guid] = {"schema": json.dumps(USER)}
+    header = b"\1" + bytes.fromhex(guid.replace("-", ""))
+    good = avro_bytes(USER, {"id": 5, "name": None})
+    subprocess.run(
+        [
+            *(sys.executable, "-c", WRITE_WITH_HEADER, sandbox.bootstrap_servers, topic),
+            *(header.hex(), good.hex(), "ff"),
+        ],
+        check=True,
+        timeout=60,
+    )
+    drain_locally(settings_for(sandbox, topic, tmp_path, registry=registry.url))
+    (row,) = rows_in(tmp_path)
+    assert (row["schema_id"], row["schema_guid"]) == (None, guid)
+    assert row["value_decoded"] == {"id": 5, "name": None}
+    (dead,) = rows_in(tmp_path, "_dead_letters/topic=*")
+    assert dead["headers"] == [{"key": "__value_schema_id", "value": header}]
+    assert (dead["value"], dead["schema_guid"]) == (b"\xff", guid)
+
+
+def test_spark_refuses_with_a_sentence(cluster: Sandbox, tmp_path: Path) -> None:
+    """And wrong settings are refused before anything is asked."""
+    settings = settings_for(cluster, "t", tmp_path, schemas=str(tmp_path / "none"))
+    with pytest.raises(ConfigError, match="is no folder"):
+        drain_locally(settings)
+    with pytest.raises(ConfigError, match="one of them only"):
+        drain_locally(settings_for(cluster, "t", tmp_path))
+
+
+def test_kills_at_any_step_lose_and_double_no_dead_letter(
+    cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """Before and behind each step, schemas included; each is finished and proven."""
+    settings = {
+        "path": str(tmp_path),
+        "zookeeper": cluster.zookeeper_connect,
+        "topics": [topic],
+        "group": fresh_name("decoded"),
+        "max_offsets_per_batch": 20,
+        "decode": {"format": "avro", "registry": registry.url},
+    }
+    program = [sys.executable, "-m", "tests.support.killed_drain", str(tmp_path)]
+    done = subprocess.run(
+        [*program, json.dumps(settings), str(random.randint(1, EVERY)), str(EVERY)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert runs[-1]["step"] == "the end", done.stdout + done.stderr
+    assert {(one["again"], one["verdict"]) for one in runs} == {(0, 0)}, done.stdout + done.stderr
+    for one in runs:
+        see_users(Path(one["path"]))

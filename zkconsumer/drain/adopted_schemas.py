@@ -1,0 +1,100 @@
+"""The schemas that a drain's column is made for, kept at its path in the order of their coming.
+
+Each is fetched once, and written down before any row that needs it. So a drain that goes on decodes
+as before, whatever its registry says by then; and two drains on one path agree on the order.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from zkconsumer.drain import layout
+from zkconsumer.drain.fields import Fields, JsonValue, damaged, to_bytes
+from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
+from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.source import SchemaSource
+from zkconsumer.schemas.wire_format import SchemaKey
+
+MAX_SCHEMAS: Final = 1_000
+
+
+class AdoptedSchemas:
+    """See ``SchemaCatalog``.
+
+    Args:
+        storage: the drain's.
+        source: finds schemas that are not adopted yet.
+
+    Raises:
+        DrainError: the storage can't be read, or a file is damaged.
+    """
+
+    def __init__(self, storage: Storage, source: SchemaSource) -> None:
+        self._storage = storage
+        self._source = source
+        self._adopted: list[AdoptedSchema] = []
+        self._uses: set[SchemaUse] = set()
+        self._read_new()
+
+    def adopted(self) -> Sequence[AdoptedSchema]:
+        """See ``SchemaCatalog``."""
+        return self._adopted
+
+    def adopt(self, use: SchemaUse) -> bool:
+        """See ``SchemaCatalog``; also where another process came first."""
+        self._read_new()
+        if use in self._uses:
+            return True
+        definition = self._source.find(use.schema)
+        if definition is None:
+            return False
+        new = AdoptedSchema(use, definition)
+        while use not in self._uses:
+            number = len(self._adopted) + 1
+            if number > MAX_SCHEMAS:
+                raise SchemaError(
+                    f"{self._storage.uri('')} has values of more than {MAX_SCHEMAS} schemas"
+                )
+            if self._storage.create(layout.schema_file(number), _to_bytes(new)):
+                self._add(new)
+            else:
+                self._read_new()
+        return True
+
+    def _read_new(self) -> None:
+        while True:
+            path = layout.schema_file(len(self._adopted) + 1)
+            data = self._storage.read(path)
+            if data is None:
+                return
+            self._add(_from_bytes(self._storage.uri(path), data))
+
+    def _add(self, schema: AdoptedSchema) -> None:
+        self._adopted.append(schema)
+        self._uses.add(schema.use)
+
+
+def _to_bytes(schema: AdoptedSchema) -> bytes:
+    key = schema.use.schema
+    what = "id" if isinstance(key, int) else "guid" if isinstance(key, UUID) else "subject"
+    value: dict[str, JsonValue] = {
+        "named_by": what,
+        "name": str(key),
+        "message": list(schema.use.message),
+        "schema": dict(schema.definition.to_value()),  # type: ignore[arg-type] # is plain JSON
+    }
+    return to_bytes(value)
+
+
+def _from_bytes(file: str, data: bytes) -> AdoptedSchema:
+    fields = Fields.parse(file, data)
+    what, name = fields.text("named_by"), fields.text("name")
+    try:
+        keys: dict[str, type[SchemaKey]] = {"id": int, "guid": UUID, "subject": str}
+        key = keys[what](name)
+        definition = SchemaDefinition.from_value(fields.mapping("schema"))
+    except (KeyError, ValueError) as error:
+        raise damaged(file, f"it names no schema ({error})") from error
+    return AdoptedSchema(SchemaUse(key, fields.integers("message")), definition)

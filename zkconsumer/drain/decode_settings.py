@@ -1,0 +1,83 @@
+"""How a drain decodes values: what people say, checked before anything is started. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.schemas.definition import KINDS
+
+SCHEMA_IDS: Final = ("column", "strip")
+_FORMATS: Final = frozenset({"parquet", "delta", "iceberg"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeSettings:
+    """How values become columns.
+
+    Attributes:
+        format: ``avro``, ``json`` or ``protobuf``; None not to decode, only to tell schema ids.
+        registry: the schema registry's URL.
+        registry_options: of its client, by the names of Confluent's: ``basic.auth.user.info``.
+        schemas: a folder of schemas, in place of a registry.
+        bare: values have no schema id: all are of the latest schema of ``TOPIC-value``.
+        schema_id: ``column``: values are landed as they are; ``strip``: without what comes before
+            their payload, which lies in a column of its own.
+    """
+
+    format: str | None = None
+    registry: str | None = None
+    registry_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    schemas: str | None = None
+    bare: bool = False
+    schema_id: str = "column"
+
+    def check(self, landing: str, topics: tuple[str, ...]) -> None:
+        """See that they make sense together.
+
+        Args:
+            landing: the drain's format.
+            topics: by name; empty where a pattern says which.
+
+        Raises:
+            ConfigError: they don't.
+        """
+        if self.schema_id not in SCHEMA_IDS:
+            raise ConfigError(
+                f"--schema-id is {self.schema_id!r}: it must be {' or '.join(SCHEMA_IDS)}"
+            )
+        if landing not in _FORMATS:
+            what = "--to kafka" if landing == "kafka" else f"--format {landing}"
+            raise ConfigError(
+                f"{what} has no typed columns: --decode and --schema-id are for parquet, "
+                "delta and iceberg"
+            )
+        if self.format is None:
+            self._check_undecoded()
+            return
+        if self.format not in KINDS:
+            raise ConfigError(f"--decode is {self.format!r}: it must be one of {', '.join(KINDS)}")
+        if (self.registry is None) == (self.schemas is None):
+            raise ConfigError(
+                "--decode needs --schema-registry URL or --schemas FOLDER, and one of them only"
+            )
+        if self.registry is None and self.registry_options:
+            raise ConfigError("--schema-registry-config is for --schema-registry: give both")
+        if len(set(topics)) != 1:
+            raise ConfigError(
+                "--decode lands one topic a path, since its columns are those of one record: name "
+                "one with --topics, and drain each other one to a path of its own"
+            )
+        if self.bare and self.schema_id == "strip":
+            raise ConfigError("--bare-values have no schema ids, and --schema-id strip takes them")
+
+    def _check_undecoded(self) -> None:
+        if self.registry is not None or self.schemas is not None or self.bare:
+            raise ConfigError(
+                "--schema-registry, --schemas and --bare-values are for --decode: say which format"
+            )
+
+    def text(self) -> str:
+        """What of them must not change between two runs over the same path."""
+        parts = [self.format or "ids", *(["bare"] if self.bare else []), self.schema_id]
+        return " ".join(parts)

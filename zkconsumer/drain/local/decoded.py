@@ -1,0 +1,150 @@
+"""Rows with the columns that a drain decodes, and those that can't be decoded: its dead letters."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from zkconsumer.drain.decode_settings import DecodeSettings
+from zkconsumer.drain.local.columns import HEADERS, SCHEMA
+from zkconsumer.drain.local.formats import PREFIX
+from zkconsumer.schemas.decoding import DecodedValues, ValueDecoding
+from zkconsumer.schemas.wire_format import VALUE_HEADER, BadValue, framed
+
+DECODED: Final = "value_decoded"
+_ID_FIELDS: Final = (("schema_id", pa.int32()), ("schema_guid", pa.string()))
+_DEAD: Final = pa.schema([*SCHEMA, ("headers", HEADERS), *_ID_FIELDS, ("reason", pa.string())])
+_SLICE_ROWS: Final = 4_096
+_SLICE_BYTES: Final = 1 << 20
+
+
+class DecodedRows(NamedTuple):
+    """Some rows, parted.
+
+    Attributes:
+        landed: with the columns of ``SCHEMA`` and the decoded ones.
+        dead: with those of ``SCHEMA`` as they were, headers, schema and reason.
+    """
+
+    landed: pa.RecordBatch
+    dead: pa.RecordBatch
+
+
+class RowDecoder:
+    """Decodes rows. Thread: any; one at a time decodes.
+
+    Args:
+        settings: of the drain.
+        decoding: of the values; None only to tell their schemas.
+    """
+
+    def __init__(self, settings: DecodeSettings, decoding: ValueDecoding | None) -> None:
+        self._is_stripped = settings.schema_id == "strip"
+        self._decoding = decoding
+        self._lock = threading.Lock()
+
+    def columns(self) -> pa.Schema:
+        """Those of landed rows: all that there are by now."""
+        with self._lock:
+            return self._columns()
+
+    def decode(self, rows: pa.RecordBatch) -> Iterator[DecodedRows]:
+        """Decode rows, a bounded number at a time.
+
+        Args:
+            rows: with the columns of ``SCHEMA``, then ``headers``.
+
+        Raises:
+            SchemaError: a schema can't be had now.
+        """
+        a_row = rows.column("value").nbytes // max(len(rows), 1) + 1
+        count = max(1, min(_SLICE_ROWS, _SLICE_BYTES // a_row))
+        for start in range(0, len(rows), count):
+            with self._lock:
+                decoded = self._decoded(rows.slice(start, count))
+            yield decoded
+
+    def _decoded(self, rows: pa.RecordBatch) -> DecodedRows:
+        values = rows.column("value").to_pylist()
+        headers = _value_headers(rows.column("headers"))
+        if self._decoding is None:
+            found = _told(values, headers)
+        else:
+            found = self._decoding.decode(values, headers)
+        bare = rows.select(SCHEMA.names)
+        ids = _id_columns(found)
+        columns = [*bare.columns, *ids]
+        if self._is_stripped:
+            payloads, prefixes = _parted(values, found.payload_starts)
+            columns[SCHEMA.get_field_index("value")] = payloads
+            columns.append(prefixes)
+        if found.column is not None:
+            columns.append(found.column)
+        landed = pa.RecordBatch.from_arrays(columns, schema=self._columns())
+        if not found.rejects:
+            return DecodedRows(landed, _NONE)
+        reasons = pa.array([found.rejects.get(at) for at in range(len(rows))], pa.string())
+        dead = pa.RecordBatch.from_arrays(
+            [*bare.columns, rows.column("headers"), *ids, reasons], schema=_DEAD
+        )
+        is_dead = pc.is_valid(reasons)
+        return DecodedRows(landed.filter(pc.invert(is_dead)), dead.filter(is_dead))
+
+    def _columns(self) -> pa.Schema:
+        fields = [*SCHEMA, *_ID_FIELDS]
+        if self._is_stripped:
+            fields.append((PREFIX, pa.binary()))
+        if self._decoding is not None and self._decoding.type is not None:
+            fields.append((DECODED, self._decoding.type))
+        return pa.schema(fields)
+
+
+_NONE: Final = pa.RecordBatch.from_pylist([], _DEAD)
+
+
+def _value_headers(column: pa.Array) -> dict[int, bytes]:
+    """The last header of each row that names a schema, as Kafka's own ``lastHeader`` has it."""
+    if column.null_count == len(column):
+        return {}
+    found: dict[int, bytes] = {}
+    for at, headers in enumerate(column.to_pylist()):
+        for header in headers or ():
+            if header["key"] == VALUE_HEADER and header["value"] is not None:
+                found[at] = header["value"]
+    return found
+
+
+def _told(values: list[bytes | None], headers: Mapping[int, bytes]) -> DecodedValues:
+    """What names the schemas of values; a value without one stays as it is."""
+    found = DecodedValues(schemas=[None] * len(values), payload_starts=[0] * len(values))
+    for at, value in enumerate(values):
+        if value is None:
+            continue
+        try:
+            parts = framed(value, headers.get(at), has_indexes=False)
+        except BadValue:
+            continue
+        found.schemas[at], found.payload_starts[at] = parts.schema, parts.payload_start
+    return found
+
+
+def _id_columns(found: DecodedValues) -> list[pa.Array]:
+    ids = [key if isinstance(key, int) else None for key in found.schemas]
+    guids = [str(key) if isinstance(key, UUID) else None for key in found.schemas]
+    return [pa.array(ids, pa.int32()), pa.array(guids, pa.string())]
+
+
+def _parted(values: list[bytes | None], starts: list[int]) -> tuple[pa.Array, pa.Array]:
+    """Payloads, and what came before them."""
+    payloads = [
+        None if value is None else value[start:]
+        for value, start in zip(values, starts, strict=True)
+    ]
+    prefixes = [
+        value[:start] if value is not None and start else None
+        for value, start in zip(values, starts, strict=True)
+    ]
+    return pa.array(payloads, pa.binary()), pa.array(prefixes, pa.binary())
