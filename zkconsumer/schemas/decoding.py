@@ -81,9 +81,21 @@ class ValueDecoding:
         catalog: where schemas are found.
         subject: whose latest schema the values are of, where they are bare payloads; None where
             they have schema ids.
+        reader: an Avro schema that values are resolved to, which then says the column's type; None
+            for a type that grows.
+
+    Raises:
+        SchemaError: the reader's schema can't be a column.
     """
 
-    def __init__(self, kind: str, catalog: SchemaCatalog, subject: str | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        catalog: SchemaCatalog,
+        subject: str | None = None,
+        reader: SchemaDefinition | None = None,
+    ) -> None:
+        self._reader = reader
         self._has_indexes = kind == "protobuf"
         self._kind = kind
         self._catalog = catalog
@@ -92,6 +104,8 @@ class ValueDecoding:
         self._decoders: dict[SchemaUse, PayloadDecoder | str] = {}
         self._unknown: set[SchemaUse] = set()
         self.type: pa.DataType | None = None
+        if reader is not None:
+            self.type = payload_decoder(reader, ()).type
         self.catch_up()
 
     def catch_up(self) -> None:
@@ -165,7 +179,7 @@ class ValueDecoding:
         if definition.kind != self._kind:
             return f"{name} is of the kind {definition.kind}, not {self._kind}"
         try:
-            decoder = payload_decoder(definition, use.message)
+            decoder = payload_decoder(definition, use.message, self._reader)
             kind = decoder.type if self.type is None else merged(self.type, decoder.type)
         except (SchemaError, TypeConflict) as error:
             return f"{name}: {error}"

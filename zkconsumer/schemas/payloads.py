@@ -43,12 +43,17 @@ def need_library(kind: str) -> None:
         )
 
 
-def payload_decoder(definition: SchemaDefinition, message: tuple[int, ...]) -> PayloadDecoder:
+def payload_decoder(
+    definition: SchemaDefinition,
+    message: tuple[int, ...],
+    reader: SchemaDefinition | None = None,
+) -> PayloadDecoder:
     """Make the decoder of a schema.
 
     Args:
         definition: the schema.
         message: for Protobuf, the indexes that lead to the message; the first one if empty.
+        reader: for Avro, the schema that values are resolved to; None for their own.
 
     Raises:
         SchemaError: it is no such schema, or one that columns can't hold.
@@ -57,7 +62,7 @@ def payload_decoder(definition: SchemaDefinition, message: tuple[int, ...]) -> P
         case "avro":
             from zkconsumer.schemas.avro import AvroDecoder  # noqa: PLC0415 - optional
 
-            return AvroDecoder(definition)
+            return AvroDecoder(definition, reader)
         case "protobuf":
             from zkconsumer.schemas.protobuf import ProtobufDecoder  # noqa: PLC0415 - optional
 

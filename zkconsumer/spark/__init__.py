@@ -16,6 +16,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.lazy import load_later
 
 if TYPE_CHECKING:
+    from zkconsumer.spark.confluent_avro import from_confluent_avro
     from zkconsumer.spark.legacy.kafka_utils import KafkaUtils
     from zkconsumer.spark.legacy.rdd import KafkaRDD
     from zkconsumer.spark.legacy.values import (
@@ -39,6 +40,7 @@ __all__ = [
     "TopicAndPartition",
     "ZkDataSource",
     "build_session",
+    "from_confluent_avro",
     "need_spark",
     "read",
     "stream",
@@ -91,6 +93,7 @@ _LATER = {
     "utf8_decoder": "legacy.values",
     "ZkDataSource": "source",
     "build_session": "session",
+    "from_confluent_avro": "confluent_avro",
     "read": "programs",
     "stream": "programs",
     "write": "programs",

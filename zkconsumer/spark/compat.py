@@ -8,7 +8,10 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql import functions
+
 __all__ = [
+    "HAS_ARROW_UDFS",
     "HAS_READ_LIMITS",
     "HAS_SOURCES",
     "OLDEST_JAVA",
@@ -69,6 +72,9 @@ OLDEST_JAVA: Final = 17 if HAS_SOURCES else 11
 
 HAS_READ_LIMITS: Final = _is_there("pyspark.sql.streaming.datasource")
 """Whether a stream hears where a batch starts, how much it may read, and of its trigger."""
+
+HAS_ARROW_UDFS: Final = hasattr(functions, "arrow_udf")
+"""Whether functions of columns may take and give Arrow's arrays."""
 
 _PUSHDOWN = "pyspark.sql.worker.data_source_pushdown_filters"
 

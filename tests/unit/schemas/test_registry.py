@@ -33,10 +33,10 @@ def client(registry: RegistryServer, kind: str = "avro", **options: str) -> Regi
 
 def test_schemas_are_found_by_id_guid_and_subject(registry: RegistryServer) -> None:
     """With what they refer to, those first that others refer to."""
-    base, middle = {"schema": "base"}, {"schema": "middle"}
-    middle["references"] = [{"name": "b", "subject": "base", "version": 1}]  # type: ignore[assignment]
+    to_base = {"name": "b", "subject": "base", "version": 1}
+    base, middle = {"schema": "base"}, {"schema": "middle", "references": [to_base]}
     registry.by_subject = {"base": [base], "a/b": [middle]}
-    refers = [{"name": "m", "subject": "a/b", "version": 1}, *middle["references"]]
+    refers = [{"name": "m", "subject": "a/b", "version": 1}, to_base]
     registry.by_id[7] = {"schema": "top", "references": refers}
     registry.by_guid[str(GUID)] = {"schema": "{}", "schemaType": "JSON", "references": None}
     asked = client(registry)

@@ -1,0 +1,117 @@
+"""``from_confluent_avro``: on every Spark, in its own way and in that of those before 4.1."""
+
+import datetime
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.support.registry_server import RegistryServer, registry_server
+from tests.support.schemas import USER, avro_value
+from zkconsumer.errors import ConfigError, SchemaError
+from zkconsumer.spark import confluent_avro, from_confluent_avro
+from zkconsumer.spark.compat import HAS_ARROW_UDFS
+
+pytestmark = pytest.mark.spark
+
+NEWER = {
+    "type": "record",
+    "name": "User",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "state", "type": "string", "default": "new"},
+        {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}]},
+        {"name": "cost", "type": {"type": "bytes", "logicalType": "decimal", "precision": 5}},
+        {"name": "inner", "type": {"type": "array", "items": "In"}},
+        {"name": "more", "type": {"type": "map", "values": "double"}},
+    ],
+}
+IN = {"type": "record", "name": "In", "fields": [{"name": "x", "type": "int"}]}
+NEWER["fields"][4]["type"]["items"] = IN  # type: ignore[index]
+AT = datetime.datetime(2014, 5, 13, 1, 2, 3, tzinfo=datetime.UTC)
+VALUE = {
+    "id": 1,
+    "state": "x",
+    "at": AT,
+    "cost": Decimal(-12),
+    "inner": [{"x": 3}],
+    "more": {"k": 0.5},
+}
+
+
+@pytest.fixture(name="registry")
+def _registry() -> Iterator[RegistryServer]:
+    with registry_server() as registry:
+        registry.by_id[1] = {"schema": json.dumps(USER)}
+        registry.by_id[2] = {"schema": json.dumps(NEWER)}
+        registry.by_subject["users-value"] = [registry.by_id[1], registry.by_id[2]]
+        yield registry
+
+
+@pytest.fixture(params=["own", "rows"] if HAS_ARROW_UDFS else ["own"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """That of this Spark, and that of those without functions of Arrow."""
+    name: str = request.param
+    if name == "rows":
+        monkeypatch.setattr(confluent_avro, "HAS_ARROW_UDFS", False)
+    return name
+
+
+def frame(spark: SparkSession, *values: bytes | None) -> DataFrame:
+    """Values, numbered."""
+    own = spark.newSession()
+    own.conf.set("spark.sql.session.timeZone", "UTC")
+    return own.createDataFrame([(at, it) for at, it in enumerate(values)], "n int, value binary")
+
+
+def decoded(rows: DataFrame, **arguments: Any) -> list[Any]:
+    """What a column becomes, in order."""
+    found = rows.select("n", from_confluent_avro("value", **arguments).alias("it")).orderBy("n")
+    collected = found.collect()
+    return [None if row.it is None else row.it.asDict(recursive=True) for row in collected]
+
+
+def test_values_are_resolved_to_the_latest_schema_of_their_subject(
+    spark: SparkSession, registry: RegistryServer, way: str
+) -> None:
+    """Each by its own; bad ones are null, or end the query."""
+    del way
+    rows = frame(
+        spark, avro_value(2, NEWER, VALUE), None, b"\0\0\0\0\2\xff", avro_value(9, USER, {"id": 1})
+    )
+    arguments = {"registry": registry.url, "subject": "users-value"}
+    first, *others = decoded(rows, **arguments)
+    # Spark gives times without their zone, in that of the machine.
+    assert first.pop("at").astimezone(datetime.UTC) == AT
+    assert first == {name: value for name, value in VALUE.items() if name != "at"}
+    assert others == [None, None, None]
+    with pytest.raises(Exception, match="it ends within its value"):
+        decoded(rows, **arguments, mode="FAILFAST")
+
+
+def test_an_older_schema_says_the_type(
+    spark: SparkSession, registry: RegistryServer, way: str
+) -> None:
+    """Fields that it has not are left out, those that values have not get their defaults."""
+    del way
+    rows = frame(spark, avro_value(2, NEWER, VALUE), avro_value(1, USER, {"id": 5, "name": "u"}))
+    found = decoded(rows, registry=registry.url, schema=json.dumps(USER))
+    assert found == [{"id": 1, "name": None}, {"id": 5, "name": "u"}]
+    assert decoded(rows.where("n = 1"), schema=json.dumps(USER)) == [{"id": 5, "name": "u"}]
+
+
+def test_wrong_arguments_are_refused(registry: RegistryServer) -> None:
+    """Before a query runs."""
+    with pytest.raises(ConfigError, match="PERMISSIVE or FAILFAST"):
+        from_confluent_avro("value", schema='"int"', mode="DROP")
+    with pytest.raises(ConfigError, match="one of them says the type"):
+        from_confluent_avro("value", registry=registry.url)
+    with pytest.raises(ConfigError, match="subject needs registry"):
+        from_confluent_avro("value", subject="a")
+    with pytest.raises(SchemaError, match="no subject nobody"):
+        from_confluent_avro("value", subject="nobody", registry=registry.url)
+    with pytest.raises(SchemaError, match="no Avro schema"):
+        from_confluent_avro("value", schema='{"type": "record"}')

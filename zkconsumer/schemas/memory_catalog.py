@@ -1,0 +1,53 @@
+"""Schemas kept for as long as a process lives: for decoding that leaves nothing behind. Pure."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
+from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.source import SchemaSource
+from zkconsumer.schemas.wire_format import SchemaKey
+
+_MOST: Final = 1_000
+
+
+class OneSchema:
+    """See ``SchemaSource``: one schema, whatever is asked for.
+
+    Args:
+        definition: of it.
+    """
+
+    def __init__(self, definition: SchemaDefinition) -> None:
+        self._definition = definition
+
+    def find(self, key: SchemaKey) -> SchemaDefinition | None:
+        """See ``SchemaSource``."""
+        del key
+        return self._definition
+
+
+class MemoryCatalog:
+    """See ``SchemaCatalog``.
+
+    Args:
+        source: finds schemas.
+    """
+
+    def __init__(self, source: SchemaSource) -> None:
+        self._source = source
+        self._adopted: list[AdoptedSchema] = []
+
+    def adopted(self) -> Sequence[AdoptedSchema]:
+        """See ``SchemaCatalog``."""
+        return self._adopted
+
+    def adopt(self, use: SchemaUse) -> bool:
+        """See ``SchemaCatalog``."""
+        if len(self._adopted) >= _MOST:
+            raise SchemaError(f"there are values of more than {_MOST} schemas")
+        definition = self._source.find(use.schema)
+        if definition is not None:
+            self._adopted.append(AdoptedSchema(use, definition))
+        return definition is not None

@@ -1,0 +1,189 @@
+"""``from_confluent_avro``: Avro behind a schema id as a column of Spark's, from 3.4 on.
+
+Spark's own ``from_avro`` takes a value for bare Avro and reads the five bytes of the id as a part
+of it. Where Spark takes Arrow functions (4.1) rows stay in Arrow; before, they are Python's.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's programs call it
+from pyspark.sql import types as T  # noqa: N812 - as above
+
+from zkconsumer.errors import ConfigError, SchemaError
+from zkconsumer.schemas.decoding import ValueDecoding
+from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.memory_catalog import MemoryCatalog, OneSchema
+from zkconsumer.schemas.payloads import need_library
+from zkconsumer.schemas.registry import RegistryClient
+from zkconsumer.schemas.registry_settings import RegistrySettings
+from zkconsumer.schemas.source import SchemaSource
+from zkconsumer.spark.compat import HAS_ARROW_UDFS
+
+_AVRO: Final = "avro"
+_MODES: Final = ("PERMISSIVE", "FAILFAST")
+
+
+def from_confluent_avro(
+    column: "Column | str",
+    *,
+    schema: str | None = None,
+    registry: str | None = None,
+    subject: str | None = None,
+    registry_options: Mapping[str, str] | None = None,
+    mode: str = "PERMISSIVE",
+) -> Column:
+    """Decode Avro values that have a schema id before them.
+
+    Each value is read by the schema of its own id, and resolved to the one that says the column's
+    type, as Avro has it: by names, with defaults, and promotions of numbers.
+
+    Args:
+        column: of binaries: magic byte 0, four bytes of the id, Avro.
+        schema: says the type, as Avro's JSON; None for the latest one of ``subject``.
+        registry: the schema registry's URL, which every executor asks; None where all values were
+            written with ``schema``, whatever their ids.
+        subject: whose latest schema says the type, such as ``orders-value``; asked for once, now.
+        registry_options: of its client, by the names of Confluent's: ``basic.auth.user.info``.
+        mode: ``PERMISSIVE``: a value that can't be decoded becomes null; ``FAILFAST``: it ends the
+            query.
+
+    Returns:
+        A column of the schema's type: a struct for a record.
+
+    Raises:
+        ConfigError: an argument is missing or wrong, or fastavro is not installed.
+        SchemaError: the schema can't be had, or can't be a column.
+
+    Thread: any.
+
+    Source: Spark's ``from_avro`` for the modes; Confluent's wire format.
+    """
+    need_library(_AVRO)
+    if mode.upper() not in _MODES:
+        raise ConfigError(f"mode is {mode!r}: it must be {' or '.join(_MODES)}")
+    if (schema is None) == (subject is None):
+        raise ConfigError("give schema, or subject and registry: one of them says the type")
+    decoder = _ColumnDecoder(
+        reader=_reader(schema, subject, registry, registry_options),
+        registry=registry,
+        options=dict(registry_options or {}),
+        is_strict=mode.upper() == "FAILFAST",
+    )
+    kind = decoder.decode([]).type
+    wanted = F.col(column) if isinstance(column, str) else column
+    if HAS_ARROW_UDFS:
+        from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined] # noqa: PLC0415
+
+        def decoded(values: pa.Array) -> pa.Array:
+            return decoder.decode(values.to_pylist())
+
+        made: Column = arrow_udf(decoded, spark_type(kind))(wanted)
+        return made
+
+    def decoded_one(value: "bytes | bytearray | None") -> Any:
+        whole = None if value is None else bytes(value)
+        (found,) = decoder.decode([whole]).to_pylist()
+        return _python(found, kind)
+
+    # Spark reads hints as a wish for how the function is called.
+    decoded_one.__annotations__.clear()
+    return F.udf(decoded_one, spark_type(kind))(wanted)
+
+
+def spark_type(kind: pa.DataType) -> T.DataType:
+    """The type that Spark has for a decoded column's."""
+    for matches, made in _TYPES:
+        if matches(kind):
+            return made
+    if pa.types.is_decimal(kind):
+        return T.DecimalType(kind.precision, kind.scale)
+    if pa.types.is_list(kind):
+        return T.ArrayType(spark_type(kind.value_type))
+    if pa.types.is_map(kind):
+        return T.MapType(spark_type(kind.key_type), spark_type(kind.item_type))
+    return T.StructType([T.StructField(one.name, spark_type(one.type)) for one in kind])
+
+
+_TYPES: Final = (
+    (pa.types.is_string, T.StringType()),
+    (pa.types.is_int64, T.LongType()),
+    (pa.types.is_float64, T.DoubleType()),
+    (pa.types.is_boolean, T.BooleanType()),
+    (pa.types.is_binary, T.BinaryType()),
+    (pa.types.is_date32, T.DateType()),
+    (pa.types.is_timestamp, T.TimestampType()),
+)
+
+
+def _reader(
+    schema: str | None,
+    subject: str | None,
+    registry: str | None,
+    options: Mapping[str, str] | None,
+) -> SchemaDefinition:
+    if schema is not None:
+        return SchemaDefinition(kind=_AVRO, text=schema)
+    if registry is None:
+        raise ConfigError("subject needs registry: the schema registry's URL")
+    found = RegistryClient(RegistrySettings.of(registry, options), _AVRO).find(subject or "")
+    if found is None:
+        raise SchemaError(f"the schema registry has no subject {subject}")
+    if found.kind != _AVRO:
+        raise SchemaError(f"the schema of {subject} is of the kind {found.kind}, not {_AVRO}")
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ColumnDecoder:
+    """Decodes on whatever executor it gets to; sent there without what it has learnt."""
+
+    reader: SchemaDefinition
+    registry: str | None
+    options: Mapping[str, str] = field(repr=False)
+    is_strict: bool
+
+    def decode(self, values: list[bytes | None]) -> pa.Array:
+        """The values as an array of the reader's type."""
+        with _lock:
+            decoding = self._decoding()
+            found = decoding.decode(values)
+        if found.rejects and self.is_strict:
+            at, reason = min(found.rejects.items())
+            raise SchemaError(f"a value of {len(values[at] or b'')} bytes: {reason}")
+        return found.column
+
+    def _decoding(self) -> ValueDecoding:
+        key = (self.reader, self.registry, tuple(sorted(self.options.items())))
+        known = _decodings.get(key)
+        if known is None:
+            source: SchemaSource = OneSchema(self.reader)
+            if self.registry is not None:
+                source = RegistryClient(RegistrySettings.of(self.registry, self.options), _AVRO)
+            if len(_decodings) >= _MOST_DECODINGS:
+                _decodings.clear()
+            known = ValueDecoding(_AVRO, MemoryCatalog(source), reader=self.reader)
+            _decodings[key] = known
+        return known
+
+
+_MOST_DECODINGS: Final = 100
+_decodings: Final[dict[Any, ValueDecoding]] = {}
+_lock: Final = threading.Lock()
+
+
+def _python(value: Any, kind: pa.DataType) -> Any:
+    """A value as Spark's Python functions give it: maps are dictionaries."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return {one.name: _python(value[one.name], one.type) for one in kind}
+    if pa.types.is_list(kind):
+        return [_python(item, kind.value_type) for item in value]
+    if pa.types.is_map(kind):
+        return {key: _python(item, kind.item_type) for key, item in value}
+    return value
