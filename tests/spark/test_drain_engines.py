@@ -1,12 +1,16 @@
 """One drain on two engines: begun by one, killed, finished by the other, and proven by both."""
 
+import json
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark.queries import Topic
+from tests.support.schemas import USER, avro_value
+from tests.support.traffic import write
 from zkconsumer.drain import (
+    DecodeSettings,
     DrainReport,
     DrainSettings,
     drain,
@@ -20,6 +24,7 @@ from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.proving.proof import DrainProof, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
 from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 
@@ -105,3 +110,28 @@ def test_an_iceberg_table_is_the_local_engines_and_proven_by_both(
     proof = verify(spark, HadoopStorage(spark, settings.path), cluster=where)
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     assert proof.partitions == verify_locally(settings.path, cluster=where).partitions
+
+
+def test_what_was_decoded_is_proven_by_spark(
+    spark: SparkSession, cluster: Sandbox, tmp_path: Path
+) -> None:
+    """Dead letters count there, too, and values get back what was taken off; landing is refused."""
+    topic, folder = Topic(cluster, 1, prefix="decoded"), tmp_path / "schemas"
+    folder.mkdir()
+    (folder / "1.avsc").write_text(json.dumps(USER))
+    good = [avro_value(1, USER, {"id": at, "name": None}) for at in range(5)]
+    write(cluster, TopicPartition(topic.name, 0), [*good, b"bad", good[0]])
+    topic.close()
+    settings = DrainSettings(
+        path=str(tmp_path / "lake"),
+        zookeeper=cluster.zookeeper_connect,
+        topics=(topic.name,),
+        decode=DecodeSettings(format="avro", schemas=str(folder), schema_id="strip"),
+    )
+    assert drain_locally(settings).dead_lettered == 1
+    storage = HadoopStorage(spark, settings.path)
+    proof = verify(spark, storage, cluster={"zookeeper.connect": cluster.zookeeper_connect})
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+    assert proof.dead_lettered == 1
+    with pytest.raises(ConfigError, match="--decode and --schema-id are for --engine local"):
+        drain(spark, settings)

@@ -298,3 +298,24 @@ def test_kills_at_any_step_lose_and_double_no_dead_letter(
     assert {(one["again"], one["verdict"]) for one in runs} == {(0, 0)}, done.stdout + done.stderr
     for one in runs:
         see_users(Path(one["path"]))
+
+
+def test_the_example_of_the_docs_runs(
+    cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """It lands a topic, and reads both tables."""
+    program = Path(__file__).parents[3] / "docs/examples/decoded_drain.py"
+    where = (cluster.zookeeper_connect, topic, registry.url, str(tmp_path / "lake"))
+    done = subprocess.run(
+        [sys.executable, str(program), *where],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    first, *letters = done.stdout.splitlines()
+    kind = "struct<id: int64, name: string, at: int64>"
+    assert first == f"landed 40 of 43 messages: value_decoded is {kind}"
+    assert letters[0] == f"dead letter at {topic}-0 offset 10: it ends within its value"
+    assert len(letters) == 3
