@@ -26,7 +26,7 @@ class DecodeSettings:
     """
 
     format: str | None = None
-    registry: str | None = None
+    registry: str | None = field(default=None, repr=False)
     registry_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     schemas: str | None = None
     bare: bool = False

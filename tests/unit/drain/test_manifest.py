@@ -1,5 +1,6 @@
 """What a manifest says, and how it is held against its plan."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -40,9 +41,23 @@ def test_a_manifest_survives_its_file() -> None:
     check(MANIFEST, PLAN)
 
 
+def test_dead_letters_are_a_part_of_it() -> None:
+    """They come back, too; a manifest of before has none."""
+    part = replace(PART, dead_lettered=3)
+    letters = replace(FILE, path=f"_dead_letters/{FILE.path}")
+    manifest = replace(MANIFEST, parts=(part,), dead_letters=(letters,))
+    assert Manifest.from_bytes("7.json", manifest.to_bytes()) == manifest
+    assert (manifest.rows, manifest.dead_lettered) == (8, 3)
+    check(manifest, PLAN)
+    value = json.loads(MANIFEST.to_bytes())
+    del value["dead_letters"], value["parts"][0]["dead_lettered"]
+    assert Manifest.from_bytes("7.json", json.dumps(value).encode()) == MANIFEST
+
+
 @pytest.mark.parametrize(
     ("part", "complaint"),
     [
+        (replace(PART, dead_lettered=9), "has 9 dead letters of 8 messages"),
         (replace(PART, absent=()), r"t-3 \[10, 20\) has 10 offsets, and 8 messages were landed"),
         (replace(PART, contents=replace(PART.contents, rows=9)), "and 9 messages"),
         (replace(PART, contents=replace(PART.contents, last_offset=20)), "10 to 20 were landed"),

@@ -1,0 +1,62 @@
+"""Settings of decoding that make no sense are refused in a sentence."""
+
+from typing import Any
+
+import pytest
+
+from zkconsumer.drain import DecodeSettings, DrainSettings
+from zkconsumer.errors import ConfigError
+
+AVRO: dict[str, Any] = {"format": "avro", "registry": "http://r"}
+
+
+@pytest.mark.parametrize(
+    ("decode", "drain", "reason"),
+    [
+        ({"format": "xml", "registry": "http://r"}, {}, "must be one of avro, json, protobuf"),
+        ({"format": "avro"}, {}, "needs --schema-registry URL or --schemas FOLDER"),
+        ({**AVRO, "schemas": "/s"}, {}, "one of them only"),
+        (
+            {"format": "avro", "schemas": "/s", "registry_options": {"a": "b"}},
+            {},
+            "--schema-registry-config is for --schema-registry",
+        ),
+        ({**AVRO, "bare": True, "schema_id": "strip"}, {}, "have no schema ids"),
+        ({**AVRO, "schema_id": "drop"}, {}, "must be column or strip"),
+        ({"registry": "http://r"}, {}, "are for --decode"),
+        (AVRO, {"topics": ("a", "b")}, "lands one topic a path"),
+        (AVRO, {"topics": (), "topics_pattern": "a.*"}, "lands one topic a path"),
+        (AVRO, {"format": "json"}, "--format json has no typed columns"),
+        (
+            AVRO,
+            {"format": "kafka", "target_bootstrap_servers": "b:9092"},
+            "--to kafka has no typed columns",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    decode: dict[str, Any], drain: dict[str, Any], reason: str
+) -> None:
+    """Before anything is asked."""
+    given: dict[str, Any] = {"path": "/p", "zookeeper": "z", "topics": ("t",), **drain}
+    with pytest.raises(ConfigError, match=reason):
+        DrainSettings(**given, decode=DecodeSettings(**decode)).checked()
+
+
+def test_how_values_are_decoded_is_a_part_of_what_a_drain_is() -> None:
+    """Where the registry is, and its password, are not."""
+    settings = DrainSettings(
+        path="/p",
+        zookeeper="z",
+        topics=("t",),
+        decode=DecodeSettings(
+            **AVRO, registry_options={"basic.auth.user.info": "a:secret"}, schema_id="strip"
+        ),
+    )
+    settings.checked()
+    assert settings.identity("id", 0).decode == "avro strip"
+    assert b"secret" not in settings.identity("id", 0).to_bytes()
+    assert "secret" not in repr(settings)
+    only_ids = DecodeSettings(schema_id="column")
+    only_ids.check("parquet", ())
+    assert only_ids.text() == "ids column"
