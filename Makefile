@@ -123,6 +123,7 @@ drain-kills: $(STAMP)
 ifeq ($(ENGINE),local)
 	KILLS=$(KILLS) SEED=$(SEED) FORMATS=parquet,json,delta,iceberg EVERY=1 $(PY) -m pytest -q -s \
 		tests/integration/drain/test_local_kills.py \
+		tests/integration/drain/test_decoded_drain.py::test_kills_at_any_step_lose_and_double_no_dead_letter \
 		tests/integration/drain/test_local_drain.py::test_kills_at_random_points_lose_and_double_nothing
 else
 	KILLS=$(KILLS) SEED=$(SEED) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -s tests/spark/test_drain_kills.py

@@ -6,12 +6,14 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.catalog import load_catalog
 
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.drain_kills import command
@@ -25,9 +27,13 @@ from zkconsumer.errors import ConfigError, SchemaError
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(400)]
+FORMATS = [one for one in os.environ.get("FORMATS", "iceberg").split(",") if one != "json"]
+"""Where kills are tried: a table of Iceberg's has the steps of plain files, and its own."""
+EVERY = int(os.environ.get("EVERY", "60"))
+_SECONDS = 300 if EVERY > 1 else 1_500
 
-EVERY = int(os.environ.get("EVERY", "48"))
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(_SECONDS + 100)]
+
 EVOLVED = {
     **USER,
     "fields": [*USER["fields"], {"name": "at", "type": "long"}],
@@ -81,9 +87,15 @@ def rows_in(path: Path, below: str = "topic=*") -> list[dict[str, Any]]:
     return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
 
 
-def see_users(path: Path) -> None:
+def table_rows(path: Path) -> list[dict[str, Any]]:
+    """What a reader of a drain's own Iceberg table finds, in the order of offsets."""
+    where = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
+    rows = load_catalog("default", **where).load_table("kafka.messages").scan().to_arrow()
+    return sorted(rows.to_pylist(), key=lambda row: (row["partition"], row["offset"]))
+
+
+def see_users(path: Path, landed: list[dict[str, Any]]) -> None:
     """Each value once, typed; and the three others with their bytes, place and reason."""
-    landed = rows_in(path)
     users = sorted(row["value_decoded"]["id"] for row in landed)
     assert users == sorted([*range(20), *range(20)])
     assert {row["schema_id"] for row in landed} == {1, 2}
@@ -122,7 +134,7 @@ def test_values_become_columns_and_the_rest_dead_letters(
     assert drained.returncode == 0, drained.stderr
     assert "Landed 43 messages" in drained.stderr
     assert f"3 of them could not be decoded: {path}/_dead_letters" in drained.stderr
-    see_users(path)
+    see_users(path, rows_in(path))
     assert sorted(registry.requests) == ["/schemas/ids/1", "/schemas/ids/2", "/schemas/ids/9"]
     verified = run("drain", "verify", str(path), *where, "--engine", "local")
     assert verified.returncode == 0, verified.stdout + verified.stderr
@@ -172,14 +184,7 @@ def test_a_delta_table_gains_columns_and_holds_no_dead_letter(
     from deltalake import DeltaTable  # noqa: PLC0415 - loads much
 
     settings = settings_for(cluster, topic, tmp_path, registry=registry.url)
-    settings = DrainSettings(
-        path=settings.path,
-        zookeeper=settings.zookeeper,
-        topics=settings.topics,
-        format="delta",
-        max_offsets_per_batch=10,
-        decode=settings.decode,
-    )
+    settings = replace(settings, format="delta", max_offsets_per_batch=10)
     assert drain_locally(settings).dead_lettered == 3
     table = DeltaTable(str(tmp_path))
     kinds = {field.name: str(field.type) for field in table.schema().fields}
@@ -187,9 +192,31 @@ def test_a_delta_table_gains_columns_and_holds_no_dead_letter(
     rows = pa.table(table.to_pyarrow_table()).to_pylist()
     assert sorted(row["value_decoded"]["id"] for row in rows) == sorted([*range(20), *range(20)])
     assert {row["value_decoded"]["at"] for row in rows if row["schema_id"] == 1} == {None}
-    see_users(tmp_path)
+    see_users(tmp_path, rows)
     proof = verify_locally(str(tmp_path), cluster={"zookeeper.connect": cluster.zookeeper_connect})
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+
+
+@pytest.mark.parametrize("schema_id", ["column", "strip"])
+def test_an_iceberg_table_gains_columns_and_holds_no_dead_letter(
+    cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path, schema_id: str
+) -> None:
+    """Fields of a newer schema come into its struct; its readers go by numbers of columns."""
+    settings = settings_for(cluster, topic, tmp_path, registry=registry.url, schema_id=schema_id)
+    settings = replace(settings, format="iceberg", max_offsets_per_batch=10)
+    assert drain_locally(settings).dead_lettered == 3
+    rows = table_rows(tmp_path)
+    see_users(tmp_path, rows)
+    assert {row["value_decoded"]["at"] for row in rows if row["schema_id"] == 1} == {None}
+    assert {row["topic"] for row in rows} == {topic}
+    assert all(("value_prefix" in row) == (schema_id == "strip") for row in rows)
+    proof = verify_locally(str(tmp_path), cluster={"zookeeper.connect": cluster.zookeeper_connect})
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+    assert proof.dead_lettered == 3
+    next(tmp_path.glob("_dead_letters/topic=*/date=*/*.parquet")).unlink()
+    proof = verify_locally(str(tmp_path))
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
+    assert "dead letters: 1 files of the landing are missing" in as_text(proof)
 
 
 @pytest.mark.parametrize("decoded", [True, False])
@@ -272,8 +299,9 @@ def test_spark_refuses_with_a_sentence(cluster: Sandbox, tmp_path: Path) -> None
         drain_locally(settings_for(cluster, "t", tmp_path))
 
 
+@pytest.mark.parametrize("file_format", FORMATS)
 def test_kills_at_any_step_lose_and_double_no_dead_letter(
-    cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
+    cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path, file_format: str
 ) -> None:
     """Before and behind each step, schemas included; each is finished and proven."""
     settings = {
@@ -281,6 +309,7 @@ def test_kills_at_any_step_lose_and_double_no_dead_letter(
         "zookeeper": cluster.zookeeper_connect,
         "topics": [topic],
         "group": fresh_name("decoded"),
+        "format": file_format,
         "max_offsets_per_batch": 20,
         "decode": {"format": "avro", "registry": registry.url},
     }
@@ -290,14 +319,14 @@ def test_kills_at_any_step_lose_and_double_no_dead_letter(
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=_SECONDS,
     )
     assert done.returncode == 0, done.stderr
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     assert runs[-1]["step"] == "the end", done.stdout + done.stderr
     assert {(one["again"], one["verdict"]) for one in runs} == {(0, 0)}, done.stdout + done.stderr
-    for one in runs:
-        see_users(Path(one["path"]))
+    for path in (Path(one["path"]) for one in runs):
+        see_users(path, table_rows(path) if file_format == "iceberg" else rows_in(path))
 
 
 def test_the_example_of_the_docs_runs(

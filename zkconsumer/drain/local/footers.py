@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 from zkconsumer.drain.local.data_files import DataFiles
 
 _NUMBERS = {"INT32": "<i", "INT64": "<q"}
+_MOST_BYTES = 256
+"""Of a bound: all of them lie in a manifest, and texts of others may be long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +20,10 @@ class ColumnFooter:
     Attributes:
         size_bytes: as it is stored.
         values: how many, nulls included.
-        nulls: how many of them are null; None where the footer does not tell.
-        least: the smallest, in Iceberg's form of a single value; None where none is known.
+        nulls: how many of them are null; None where the footer does not tell, or a row may have
+            many.
+        least: the smallest, in Iceberg's form of a single value; None where none is known, or it
+            is long.
         most: the largest.
     """
 
@@ -37,7 +41,7 @@ class FileFooter:
     Attributes:
         rows: how many.
         groups: where each row group begins.
-        columns: by name.
+        columns: by their paths in the file.
     """
 
     rows: int
@@ -50,7 +54,7 @@ def read_footer(files: DataFiles, path: str) -> FileFooter:
 
     Args:
         files: where it is.
-        path: of a Parquet file without nested columns.
+        path: of a Parquet file.
 
     Raises:
         OSError: it can't be read.
@@ -63,7 +67,10 @@ def read_footer(files: DataFiles, path: str) -> FileFooter:
         rows=metadata.num_rows,
         groups=tuple(_begin(group.column(0)) for group in groups),
         columns={
-            metadata.schema.column(at).path: _column([group.column(at) for group in groups])
+            metadata.schema.column(at).path: _column(
+                [group.column(at) for group in groups],
+                is_repeated=metadata.schema.column(at).max_repetition_level > 0,
+            )
             for at in range(metadata.num_columns)
         },
     )
@@ -74,8 +81,9 @@ def _begin(chunk: pq.ColumnChunkMetaData) -> int:
     return min(first, chunk.dictionary_page_offset) if chunk.has_dictionary_page else first
 
 
-def _column(chunks: list[pq.ColumnChunkMetaData]) -> ColumnFooter:
-    known = [chunk.statistics for chunk in chunks if chunk.is_stats_set]
+def _column(chunks: list[pq.ColumnChunkMetaData], *, is_repeated: bool) -> ColumnFooter:
+    # Of what is in lists and maps, bounds say nothing of rows.
+    known = [chunk.statistics for chunk in chunks if chunk.is_stats_set and not is_repeated]
     told = len(known) == len(chunks) and bool(chunks)
     # A group that holds nothing but nulls has no bounds, and hides none.
     bound = [one for one in known if one.has_min_max]
@@ -97,4 +105,6 @@ def _single(kind: str, value: object) -> bytes | None:
     """A value as a manifest has it: numbers are little endian, texts their bytes."""
     if isinstance(value, int):
         return struct.pack(_NUMBERS[kind], value) if kind in _NUMBERS else None
-    return value if isinstance(value, bytes) else None
+    # Not of a fixed length: those are decimals here, which Iceberg keeps in fewer bytes.
+    is_short = kind == "BYTE_ARRAY" and isinstance(value, bytes) and len(value) <= _MOST_BYTES
+    return value if isinstance(value, bytes) and is_short else None

@@ -19,7 +19,7 @@ from zkconsumer.drain.choosing import local_path, scheme_of
 from zkconsumer.drain.fields import JsonValue
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.footers import FileFooter
-from zkconsumer.drain.local.table_columns import PLACE, with_ids, with_place
+from zkconsumer.drain.local.table_columns import PLACE, with_place
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.proving.table_commits import Offsets, TableCommit
 from zkconsumer.drain.storage import Storage
@@ -55,6 +55,8 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 from pyiceberg.utils.datetime import date_str_to_days
+
+from zkconsumer.drain.local.iceberg_columns import lacking, leaf_numbers, numbered
 
 OWN_CATALOG = "catalog.db"
 """The SQLite file of the drain's own catalog, at its path."""
@@ -140,9 +142,7 @@ class IcebergTable:
         """
         columns = with_place(rows)
         with self._door():
-            schema = self._ready(drain, columns).schema()
-        ids = {name: schema.find_field(name).field_id for name in columns.names}
-        return with_ids(columns, ids)
+            return numbered(columns, self._ready(drain, columns).schema())
 
     def append(
         self, drain: str, manifest: Manifest, footer: Callable[[LandedFile], FileFooter]
@@ -168,7 +168,7 @@ class IcebergTable:
                     # Another commit came between: perhaps of this very batch, so it is looked at.
                     continue
                 return
-        raise DrainError(f"{self._what}: others change it all the time, {_TRIES} commits failed")
+        raise self._overtaken()
 
     def state(self, drain: str) -> TableState:
         """What a reader finds; nothing where there is no table.
@@ -216,17 +216,28 @@ class IcebergTable:
 
     def _ready(self, drain: str, columns: pa.Schema | None = None) -> Table:
         """The table as it is now, with these columns."""
+        for _ in range(_TRIES):
+            try:
+                return self._grown(drain, columns)
+            except CommitFailedException:
+                # Another commit came between: perhaps one that added the same columns.
+                continue
+        raise self._overtaken()
+
+    def _grown(self, drain: str, columns: pa.Schema | None) -> Table:
         try:
             table = self._catalog.load_table(self._name.table)
         except (NoSuchTableError, NoSuchNamespaceError):
             table = self._created(drain)
         self._refuse_foreign(table, drain)
-        there = set(table.schema().column_names)
-        lacking = [field for field in columns or () if field.name not in there]
-        if lacking:
+        more = lacking(columns or pa.schema([]), table.schema())
+        if len(more):
             with table.update_schema() as update:
-                update.union_by_name(pa.schema(lacking))
+                update.union_by_name(more)
         return table
+
+    def _overtaken(self) -> DrainError:
+        return DrainError(f"{self._what}: others change it all the time, {_TRIES} commits failed")
 
     def _created(self, drain: str) -> Table:
         namespace = self._name.table.rpartition(".")[0]
@@ -266,7 +277,7 @@ class IcebergTable:
         number = str(manifest.number)
         ranges = (part.offsets for part in manifest.parts)
         summary = {DRAIN: drain, BATCH: number, OFFSETS: json.dumps(_offsets(ranges))}
-        ids = {field.name: field.field_id for field in table.schema().fields}
+        ids = leaf_numbers(table.schema())
         spec = table.metadata.default_spec_id
         with table.transaction() as transaction:
             transaction.set_properties({BATCH: number})

@@ -4,13 +4,10 @@ Readers of other files learn these two from the path. A table's readers go by it
 all of them put there what a file lacks.
 """
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 
 from zkconsumer.drain.local.columns import SCHEMA
 
-_ID = b"PARQUET:field_id"
 PLACE = pa.schema([("topic", pa.dictionary(pa.int32(), pa.string())), ("date", pa.date32())])
 """The columns that a table is partitioned by. One topic a file: its name is kept once."""
 
@@ -18,16 +15,6 @@ PLACE = pa.schema([("topic", pa.dictionary(pa.int32(), pa.string())), ("date", p
 def with_place(columns: pa.Schema = SCHEMA) -> pa.Schema:
     """The columns of a table whose messages have these."""
     return pa.schema([*columns, *PLACE])
-
-
-def with_ids(columns: pa.Schema, ids: Mapping[str, int]) -> pa.Schema:
-    """The same columns, each with the number by which a table knows it.
-
-    Args:
-        columns: of files; none of them nested.
-        ids: by name.
-    """
-    return pa.schema([field.with_metadata({_ID: str(ids[field.name])}) for field in columns])
 
 
 def placed(rows: pa.Table, topic: str, day: int) -> pa.Table:

@@ -1,0 +1,81 @@
+"""A drain's columns in an Iceberg table: what the table lacks of them, and its numbers of them.
+
+Readers of a table know a column by its number, nested ones as well: each field of a struct has its
+own, and so have the elements of lists, and the keys and values of maps.
+"""
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
+from pyiceberg.schema import Schema
+from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
+
+_ID = b"PARQUET:field_id"
+
+
+def lacking(columns: pa.Schema, table: Schema) -> pa.Schema:
+    """Find the columns that a table does not have, or not with all that is nested in them.
+
+    Args:
+        columns: of files.
+        table: its columns.
+    """
+    known = table.as_struct()
+    return pa.schema([field for field in columns if not _is_in(field, known)])
+
+
+def numbered(columns: pa.Schema, table: Schema) -> pa.Schema:
+    """Give the same columns, each with the number by which a table knows it.
+
+    Args:
+        columns: of files; the table has them all.
+        table: its columns.
+    """
+    known = table.as_struct()
+    return pa.schema([_numbered(field, _named(known, field.name)) for field in columns])
+
+
+def leaf_numbers(table: Schema) -> dict[str, int]:
+    """Give the numbers of a table's columns of Parquet, by their paths in its files.
+
+    Args:
+        table: its columns.
+    """
+    return parquet_path_to_id_mapping(table)
+
+
+def _is_in(field: pa.Field, known: StructType) -> bool:
+    found = known.field_by_name(field.name)
+    return found is not None and _is_covered(field.type, found.field_type)
+
+
+def _is_covered(kind: pa.DataType, known: IcebergType) -> bool:
+    if pa.types.is_struct(kind):
+        return isinstance(known, StructType) and all(_is_in(field, known) for field in kind)
+    if pa.types.is_list(kind):
+        return isinstance(known, ListType) and _is_covered(kind.value_type, known.element_type)
+    if pa.types.is_map(kind):
+        return isinstance(known, MapType) and _is_covered(kind.item_type, known.value_type)
+    return True
+
+
+def _numbered(field: pa.Field, known: NestedField) -> pa.Field:
+    kind = _with_numbers(field.type, known.field_type)
+    return field.with_type(kind).with_metadata({_ID: str(known.field_id)})
+
+
+def _with_numbers(kind: pa.DataType, known: IcebergType) -> pa.DataType:
+    if isinstance(known, StructType):
+        return pa.struct([_numbered(field, _named(known, field.name)) for field in kind])
+    if isinstance(known, ListType):
+        return pa.list_(_numbered(kind.value_field, known.element_field))
+    if isinstance(known, MapType):
+        key = _numbered(kind.key_field, known.key_field)
+        return pa.map_(key, _numbered(kind.item_field, known.value_field))
+    return kind
+
+
+def _named(known: StructType, name: str) -> NestedField:
+    found = known.field_by_name(name)
+    if found is None:
+        raise LookupError(f"it has no column {name}")
+    return found
