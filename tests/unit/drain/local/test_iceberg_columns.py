@@ -217,3 +217,10 @@ def test_each_column_has_one_number_for_ever(kinds: list[pa.DataType]) -> None:
         firsts = [None if one is None else one["first"] for one in world.values()]
         assert sorted(one for one in firsts if one is not None) == [*range(len(kinds))]
         assert firsts.count(None) == len(kinds)
+
+
+def test_names_that_the_table_takes_for_one_are_told(world: World) -> None:
+    """It knows nested columns by names with dots between."""
+    kind = pa.struct([("a.b", pa.int64()), ("a", pa.struct([("b", pa.int64())]))])
+    with pytest.raises(DrainError, match=r"value_decoded\.a\.b"):
+        world.land((kind, [None]))
