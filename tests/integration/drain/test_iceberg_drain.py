@@ -1,5 +1,6 @@
 """Whole drains of a real cluster into Iceberg tables, in catalogs of all kinds."""
 
+import copy
 import json
 import os
 import subprocess
@@ -152,6 +153,29 @@ def test_rows_of_others_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -
     assert proof.outcome is ProofOutcome.NOT_PROVEN
     found = sum(of.coverage.rows for of in proof.partitions)
     assert found == 63, as_text(proof)
+
+
+def test_entries_that_are_wrong_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
+    """A file that is named twice, and a batch that others made an entry of with another date."""
+    settings = settings_for(cluster, topic, tmp_path)
+    drain_locally(settings)
+    table = own_table(tmp_path)
+    [twice, moved, *_] = [task.file for task in table.scan().plan_files()]
+    away = copy.deepcopy(moved)
+    away.partition[1] += 1
+    with table.transaction() as transaction, transaction.update_snapshot().overwrite() as update:
+        update.delete_data_file(moved)
+        update.append_data_file(twice)
+        update.append_data_file(away)
+    proof = verified(settings)
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
+    text = as_text(proof)
+    paths = (one.file_path.removeprefix(f"file://{tmp_path}/") for one in (twice, moved))
+    repeated, misplaced = (f": {path}" for path in paths)
+    assert f"1 files are named more than once by the table{repeated}" in text
+    assert "1 files are in another partition of the table than their folders say" in text
+    assert misplaced.removeprefix(": ") in text
+    assert sum(of.coverage.rows for of in proof.partitions) == 60
 
 
 def test_a_bucket_has_no_place_for_a_catalog(cluster: Sandbox, topic: str) -> None:

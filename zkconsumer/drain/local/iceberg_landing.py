@@ -44,7 +44,8 @@ class IcebergLanding:
         return self._landing.prepare(plan)
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
-        """Write the files aside."""
+        """Write the files aside, if the table has all batches before."""
+        self._table.expect(drain_id(self._journal), plan.number)
         return self._landing.land(plan, attempt)
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:

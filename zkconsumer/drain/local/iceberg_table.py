@@ -8,17 +8,21 @@ Source: the Iceberg table specification, version 2.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeVar
 
+from zkconsumer.backoff import Backoff
 from zkconsumer.drain.choosing import local_path, scheme_of
 from zkconsumer.drain.fields import JsonValue
+from zkconsumer.drain.local.catalog_secrets import configured, without_secrets
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.footers import FileFooter
+from zkconsumer.drain.local.iceberg_partitions import is_elsewhere, partition_of, spec_of
 from zkconsumer.drain.local.table_columns import PLACE, with_place
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.proving.table_commits import Offsets, TableCommit
@@ -26,6 +30,7 @@ from zkconsumer.drain.storage import Storage
 from zkconsumer.drain.table_name import DEFAULT_CATALOG, TableName
 from zkconsumer.errors import ConfigError, DrainError, ZkConsumerError
 from zkconsumer.model import OffsetRange
+from zkconsumer.scope import wait_ms
 
 if find_spec("pyiceberg") is None:
     raise ConfigError("an Iceberg table needs pyiceberg: pip install 'zkconsumer[local]'")
@@ -44,7 +49,6 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot, ancestors_of
 from pyiceberg.transforms import IdentityTransform
-from pyiceberg.typedef import Record
 from pyiceberg.types import (
     BinaryType,
     DateType,
@@ -54,9 +58,10 @@ from pyiceberg.types import (
     StringType,
     TimestamptzType,
 )
-from pyiceberg.utils.datetime import date_str_to_days
 
 from zkconsumer.drain.local.iceberg_columns import lacking, leaf_numbers, numbered
+
+R = TypeVar("R")
 
 OWN_CATALOG = "catalog.db"
 """The SQLite file of the drain's own catalog, at its path."""
@@ -80,6 +85,7 @@ _PROPERTIES = {
 }
 _RETRIES = "commit.retry.num-retries"
 _TRIES = 10
+_BACKOFF = Backoff(initial_ms=50, max_ms=2_000, jitter=1.0)
 _SHOWN_CHARS = 2_000
 
 
@@ -89,11 +95,13 @@ class TableState:
 
     Attributes:
         files: URIs of the data files.
+        misplaced: those of them whose entry in the table says another partition than their folders.
         commits: those of the drain, of all snapshots that lead to the current one.
         is_whole: whether all snapshots since the first are there, none expired.
     """
 
     files: tuple[str, ...] = ()
+    misplaced: tuple[str, ...] = ()
     commits: tuple[TableCommit, ...] = ()
     is_whole: bool = True
 
@@ -105,6 +113,7 @@ class IcebergTable:
         name: which table, and whose catalog.
         storage: the drain's; the table's files are there, too.
         properties: of the catalog, beside what pyiceberg's configuration says of it.
+        pause: waits so many milliseconds before a commit is tried again.
 
     Raises:
         ConfigError: the drain's own catalog can't be where the storage is, or its library is not
@@ -116,8 +125,11 @@ class IcebergTable:
         name: TableName,
         storage: Storage,
         properties: Mapping[str, str],
+        *,
+        pause: Callable[[int], None] = wait_ms,
     ) -> None:
         self._name = name
+        self._pause = pause
         self._storage = storage
         self._location = location_of(storage.uri(""))
         self._properties = dict(properties)
@@ -125,6 +137,10 @@ class IcebergTable:
             raise ConfigError(
                 "a catalog of the drain's own needs SQLAlchemy: pip install 'zkconsumer[local]'"
             )
+        odd = [sign for sign in "#?" if sign in self._location]
+        if odd:
+            # pyiceberg takes what is behind them for no part of the path.
+            raise ConfigError(f"an Iceberg table can't be at {self._location}: {odd[0]} is in it")
         if name.catalog is None and scheme_of(self._location) != "file":
             raise ConfigError(
                 f"an Iceberg table at {self._location} needs a catalog, whose file can't be there: "
@@ -142,7 +158,20 @@ class IcebergTable:
         """
         columns = with_place(rows)
         with self._door():
-            return numbered(columns, self._ready(drain, columns).schema())
+            table = self._tried(lambda: self._ready(drain, columns=columns))
+            return numbered(columns, table.schema())
+
+    def expect(self, drain: str, number: int) -> None:
+        """Refuse a batch before anything of it is read, where the table lacks what came before.
+
+        Args:
+            drain: the drain's id.
+            number: of the batch.
+        """
+        if number > 1:
+            with self._door():
+                table = self._tried(lambda: self._ready(drain, number))
+                self._refuse_loss(table, drain, number)
 
     def append(
         self, drain: str, manifest: Manifest, footer: Callable[[LandedFile], FileFooter]
@@ -154,21 +183,20 @@ class IcebergTable:
             manifest: of the batch; its files are where they belong.
             footer: of one of these.
         """
-        files: list[tuple[LandedFile, FileFooter]] | None = None
-        with self._door():
-            for _ in range(_TRIES):
-                table = self._ready(drain)
-                if _last_batch(table) >= manifest.number:
-                    return
-                if files is None:
-                    files = [(file, footer(file)) for file in manifest.files]
-                try:
-                    self._commit(table, drain, manifest, files)
-                except CommitFailedException:
-                    # Another commit came between: perhaps of this very batch, so it is looked at.
-                    continue
+        entries: list[tuple[LandedFile, FileFooter]] = []
+
+        def append() -> None:
+            # Another commit may have been of this very batch, so it is looked at each time.
+            table = self._ready(drain, manifest.number)
+            if _last_batch(table, drain) >= manifest.number:
                 return
-        raise self._overtaken()
+            self._refuse_loss(table, drain, manifest.number)
+            if not entries:
+                entries.extend((file, footer(file)) for file in manifest.files)
+            self._commit(table, drain, manifest, entries)
+
+        with self._door():
+            self._tried(append)
 
     def state(self, drain: str) -> TableState:
         """What a reader finds; nothing where there is no table.
@@ -185,12 +213,13 @@ class IcebergTable:
                 return TableState()
             self._refuse_foreign(table, drain)
             files = tuple(self._files(table))
+            misplaced = tuple(self._misplaced(table, files))
         snapshots = list(ancestors_of(table.current_snapshot(), table.metadata))
         return TableState(
-            files=files,
+            files=tuple(file.file_path for file in files),
+            misplaced=misplaced,
             commits=tuple(_commits(snapshots, drain)),
-            # Not by their parents: what expires one may take its name from its child.
-            is_whole=not snapshots or snapshots[-1].sequence_number == 1,
+            is_whole=_is_whole(snapshots),
         )
 
     def below(self, uri: str) -> str | None:
@@ -209,35 +238,46 @@ class IcebergTable:
         if self._name.catalog is not None:
             return load_catalog(self._name.catalog, **self._properties)
         from pyiceberg.catalog.sql import SqlCatalog  # noqa: PLC0415 - loads much
+        from sqlalchemy import URL  # noqa: PLC0415 - of the same extra
 
         file = local_path(self._storage.uri(OWN_CATALOG))
-        synced = {"uri": f"sqlite:///{file}", "py-io-impl": _SYNCED}
+        # Not as text: some versions decode what looks encoded in a path, others don't.
+        uri: Any = URL.create("sqlite", database=file)
+        synced = {"uri": uri, "py-io-impl": _SYNCED}
         return SqlCatalog(DEFAULT_CATALOG, warehouse=self._location, **synced)
 
-    def _ready(self, drain: str, columns: pa.Schema | None = None) -> Table:
-        """The table as it is now, with these columns."""
-        for _ in range(_TRIES):
+    def _tried(self, change: Callable[[], R]) -> R:
+        """Do what others' commits may come between, until it is done."""
+        for attempt in range(_TRIES):
+            if attempt:
+                # Those who were late together must not come together again.
+                self._pause(_BACKOFF.delay_ms(attempt - 1, random.random()))  # noqa: S311
             try:
-                return self._grown(drain, columns)
+                return change()
             except CommitFailedException:
-                # Another commit came between: perhaps one that added the same columns.
                 continue
-        raise self._overtaken()
+        raise DrainError(f"{self._what}: others change it all the time, {_TRIES} commits failed")
 
-    def _grown(self, drain: str, columns: pa.Schema | None) -> Table:
+    def _ready(self, drain: str, number: int = 1, columns: pa.Schema | None = None) -> Table:
+        """Return the table as it is now, with these columns; the first batch makes it."""
         try:
             table = self._catalog.load_table(self._name.table)
         except (NoSuchTableError, NoSuchNamespaceError):
+            if number > 1:
+                raise DrainError(self._lost(number, "is not there")) from None
             table = self._created(drain)
         self._refuse_foreign(table, drain)
+        if spec_of(table.metadata) is None:
+            raise DrainError(
+                f"{self._what} has no partition spec of topic and date as they are, which is that "
+                "of the drain's files: give it one again (it need not be the current one), or "
+                "drain to another table"
+            )
         more = lacking(columns or pa.schema([]), table.schema())
         if len(more):
             with table.update_schema() as update:
                 update.union_by_name(more)
         return table
-
-    def _overtaken(self) -> DrainError:
-        return DrainError(f"{self._what}: others change it all the time, {_TRIES} commits failed")
 
     def _created(self, drain: str) -> Table:
         namespace = self._name.table.rpartition(".")[0]
@@ -265,6 +305,20 @@ class IcebergTable:
         if table.properties.get(DRAIN) != drain:
             raise DrainError(f"{self._what} is not this drain's: --table names another one")
 
+    def _refuse_loss(self, table: Table, drain: str, number: int) -> None:
+        last = _last_batch(table, drain)
+        if last < number - 1:
+            raise DrainError(self._lost(number, f"ends with batch {last}" if last else "has none"))
+
+    def _lost(self, number: int, how: str) -> str:
+        return (
+            f"{self._what} {how}, and batch {number} is to come: batches were lost with a table or "
+            "catalog that was deleted, or were rolled back, and nobody would notice behind "
+            f"another one. Give the table back a snapshot that has batch {number - 1} (the "
+            "newest of the files in metadata/ can be registered in a catalog again), or drain to "
+            "another path"
+        )
+
     def _commit(
         self,
         table: Table,
@@ -272,13 +326,17 @@ class IcebergTable:
         manifest: Manifest,
         files: Iterable[tuple[LandedFile, FileFooter]],
     ) -> None:
-        # Left to itself the library would repeat a commit behind another one of the same batch.
-        table.metadata.properties[_RETRIES] = "0"
+        spec = spec_of(table.metadata)
+        assert spec is not None  # as ``_ready`` saw
+        # In memory alone. Left to itself the library would repeat a commit behind another one of
+        # the same batch; and it writes all entries by the current spec, whichever theirs is.
+        properties = {**table.metadata.properties, _RETRIES: "0"}
+        changes = {"properties": properties, "default_spec_id": spec.spec_id}
+        table.metadata = table.metadata.model_copy(update=changes)
         number = str(manifest.number)
         ranges = (part.offsets for part in manifest.parts)
         summary = {DRAIN: drain, BATCH: number, OFFSETS: json.dumps(_offsets(ranges))}
         ids = leaf_numbers(table.schema())
-        spec = table.metadata.default_spec_id
         with table.transaction() as transaction:
             transaction.set_properties({BATCH: number})
             with transaction.update_snapshot(summary).fast_append() as append:
@@ -286,15 +344,14 @@ class IcebergTable:
                     append.append_data_file(self._data_file(file, footer, ids, spec))
 
     def _data_file(
-        self, file: LandedFile, footer: FileFooter, ids: Mapping[str, int], spec: int
+        self, file: LandedFile, footer: FileFooter, ids: Mapping[str, int], spec: PartitionSpec
     ) -> DataFile:
         columns = {ids[name]: one for name, one in footer.columns.items() if name in ids}
-        day = date_str_to_days(file.values["date"])
         return DataFile.from_args(
             content=DataFileContent.DATA,
             file_path=f"{self._location}/{file.path}",
             file_format=FileFormat.PARQUET,
-            partition=Record(file.values["topic"], day),
+            partition=partition_of(spec, ids, file.values),
             record_count=footer.rows,
             file_size_in_bytes=file.size_bytes,
             column_sizes={at: one.size_bytes for at, one in columns.items()},
@@ -309,10 +366,16 @@ class IcebergTable:
             split_offsets=list(footer.groups),
             equality_ids=None,
             sort_order_id=None,
-            spec_id=spec,
+            spec_id=spec.spec_id,
         )
 
-    def _files(self, table: Table) -> Iterator[str]:
+    def _misplaced(self, table: Table, files: Iterable[DataFile]) -> Iterator[str]:
+        for file in files:
+            path = self.below(file.file_path)
+            if path is not None and is_elsewhere(table.metadata, file, path):
+                yield file.file_path
+
+    def _files(self, table: Table) -> Iterator[DataFile]:
         for task in table.scan().plan_files():
             if task.delete_files:
                 raise DrainError(
@@ -320,7 +383,7 @@ class IcebergTable:
                     "alone do not tell what readers see: drain verify can't tell whether "
                     "everything is there"
                 )
-            yield task.file.file_path
+            yield task.file
 
     @contextmanager
     def _door(self) -> Iterator[None]:
@@ -329,9 +392,12 @@ class IcebergTable:
             yield
         except ZkConsumerError:
             raise
-        except Exception as error:  # what it and its libraries raise has no common base
-            message = " ".join(str(error).split())[:_SHOWN_CHARS]
-            raise DrainError(f"{self._what}: {message or type(error).__name__}") from error
+        except Exception as error:  # noqa: BLE001 - what they raise has no common base
+            known = {**configured(self._name.catalog), **self._properties}
+            text = without_secrets(str(error)[: 10 * _SHOWN_CHARS], known)
+            message = " ".join(text.split())[:_SHOWN_CHARS]
+            # Nor is it the cause: who logs that would have the secrets after all.
+            raise DrainError(f"{self._what}: {type(error).__name__}: {message}") from None
 
 
 def location_of(uri: str) -> str:
@@ -366,11 +432,26 @@ def _offsets(ranges: Iterable[OffsetRange]) -> dict[str, JsonValue]:
     return found
 
 
-def _last_batch(table: Table) -> int:
-    """The newest batch that the table has; 0 where it has none."""
-    known = [table.properties.get(BATCH)]
-    known += [_said(snapshot, BATCH) for snapshot in table.metadata.snapshots]
-    return max((int(one) for one in known if one is not None and one.isdigit()), default=0)
+def _last_batch(table: Table, drain: str) -> int:
+    """The newest batch that readers find; 0 where there is none.
+
+    It is the newest that leads to the current snapshot: a table that was rolled back has others.
+    Where the snapshots of all its batches have expired, a property tells.
+    """
+    snapshots = list(ancestors_of(table.current_snapshot(), table.metadata))
+    there = [commit.number for commit in _commits(snapshots, drain)]
+    if there or _is_whole(snapshots):
+        return max(there, default=0)
+    said = table.properties.get(BATCH, "")
+    return int(said) if said.isdigit() else 0
+
+
+def _is_whole(snapshots: Sequence[Snapshot]) -> bool:
+    """Whether those that lead to the current one are all that there ever were.
+
+    Not by their parents: what expires one may take its name from its child.
+    """
+    return not snapshots or snapshots[-1].sequence_number == 1
 
 
 def _said(snapshot: Snapshot, name: str) -> str | None:

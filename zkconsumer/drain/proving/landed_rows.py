@@ -5,6 +5,7 @@ nobody noted shows up as duplicates, and one that was deleted as a gap.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -120,6 +121,17 @@ def visible_files(storage: Storage) -> list[StoredFile]:
 def foreign_files(which: list[str]) -> list[str]:
     """The sentence for files of a table that are nowhere where a drain writes."""
     return _described("files are in the table that no drain landed", which)
+
+
+def repeated_files(which: Iterable[str]) -> list[str]:
+    """The sentence for files that a table names twice: their rows are read as often, here once."""
+    repeated = [path for path, times in Counter(which).items() if times > 1]
+    return _described("files are named more than once by the table", repeated)
+
+
+def misplaced_files(which: list[str]) -> list[str]:
+    """The sentence for files that readers miss who filter by topic or date."""
+    return _described("files are in another partition of the table than their folders say", which)
 
 
 def _described(what: str, which: list[str]) -> list[str]:

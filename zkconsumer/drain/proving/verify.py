@@ -23,6 +23,8 @@ from zkconsumer.drain.proving.landed_rows import (
     foreign_files,
     is_of,
     is_of_table,
+    misplaced_files,
+    repeated_files,
     table_files,
     visible_files,
 )
@@ -213,9 +215,11 @@ def _iceberg_files(seen: _Seen) -> LandedFiles:
     paths = {uri: table.below(uri) for uri in state.files}
     foreign = [uri for uri, path in paths.items() if path is None or not is_of_table(path)]
     named = sorted(
-        path
-        for uri, path in paths.items()
-        if path and uri not in foreign and not is_of(path, since)
+        {
+            path
+            for uri, path in paths.items()
+            if path and uri not in foreign and not is_of(path, since)
+        }
     )
     found = table_files(named, stored, "Iceberg")
     landed = {
@@ -224,6 +228,8 @@ def _iceberg_files(seen: _Seen) -> LandedFiles:
     }
     commits = [one for one in state.commits if one.number not in since]
     complaints = compare_commits(landed, commits, is_whole=state.is_whole)
+    complaints += repeated_files([paths[uri] or uri for uri in state.files])
+    complaints += misplaced_files([uri for uri in state.misplaced if uri not in foreign])
     return LandedFiles(found.readable, (*found.problems, *foreign_files(foreign), *complaints))
 
 

@@ -13,9 +13,12 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
+from pyiceberg.transforms import BucketTransform, MonthTransform
+from pyiceberg.typedef import Record
 
 from zkconsumer.drain import layout
 from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.local import iceberg_table
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
@@ -44,7 +47,8 @@ class World:
         self.path = path
         self.storage = LocalStorage(str(path))
         self.files = LocalFiles(self.storage)
-        self.table = IcebergTable(TableName(), self.storage, {})
+        self.pauses: list[int] = []
+        self.table = IcebergTable(TableName(), self.storage, {}, pause=self.pauses.append)
 
     def landed(self, number: int) -> Manifest:
         """A batch of offsets ``10 * number`` and so on, of two days, where it belongs."""
@@ -196,6 +200,80 @@ def test_a_table_that_changes_all_the_time_is_told(
     monkeypatch.setattr(Table, "_do_commit", refuse)
     with pytest.raises(DrainError, match=r"kafka\.messages of its own catalog at file://.*others"):
         world.append(manifest)
+    assert len(world.pauses) == 9
+    assert all(pause >= least for pause, least in zip(world.pauses, (50, 100, 200), strict=False))
+    assert max(world.pauses) <= 4_000
+
+
+def test_columns_are_added_though_others_change_the_table(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit between the look and the change is waited for, and the change tried again."""
+    world.append(world.landed(1))
+    before = Table._do_commit
+    refused: list[str] = []
+
+    def commit(table: Table, *args: Any, **kwargs: Any) -> None:
+        if not refused:
+            refused.append("once")
+            raise CommitFailedException("another was first")
+        before(table, *args, **kwargs)
+
+    monkeypatch.setattr(Table, "_do_commit", commit)
+    world.table.file_columns(DRAIN, pa.schema([*SCHEMA, ("schema_id", pa.int32())]))
+    assert world.read().schema().column_names[-1] == "schema_id"
+    assert len(world.pauses) == 1
+
+
+def test_a_table_that_lost_batches_gets_no_more(world: World) -> None:
+    """Readers would find the newest alone; nor is a table made for it."""
+    for number in (1, 2):
+        world.append(world.landed(number))
+    third = world.landed(3)
+    (world.path / "catalog.db").unlink()
+    bare = World(world.path)
+    match = r"kafka\.messages .* is not there, and batch 3 is to come: .* registered"
+    with pytest.raises(DrainError, match=match):
+        bare.append(third)
+    with pytest.raises(DrainError, match=match):
+        bare.table.expect(DRAIN, 3)
+    assert bare.table.state(DRAIN).files == ()
+    bare.table.expect(DRAIN, 1)
+    bare.table.file_columns(DRAIN)
+    with pytest.raises(DrainError, match="has none, and batch 3 is to come"):
+        bare.append(third)
+
+
+def test_a_table_that_was_rolled_back_gets_no_more(world: World) -> None:
+    """Until it is rolled forward again."""
+    for number in (1, 2):
+        world.append(world.landed(number))
+    third = world.landed(3)
+    first, second = (one.snapshot_id for one in world.read().metadata.snapshots)
+    world.read().manage_snapshots().set_current_snapshot(first).commit()
+    with pytest.raises(DrainError, match="ends with batch 1, and batch 3 is to come"):
+        world.append(third)
+    with pytest.raises(DrainError, match="ends with batch 1, and batch 3 is to come"):
+        world.table.expect(DRAIN, 3)
+    assert world.offsets() == list(range(10, 20))
+    world.read().manage_snapshots().set_current_snapshot(second).commit()
+    world.append(third)
+    assert world.offsets() == list(range(10, 40))
+
+
+def test_a_table_whose_batches_have_all_expired_gets_more(world: World) -> None:
+    """A property still tells which was the last."""
+    for number in (1, 2):
+        world.append(world.landed(number))
+    with world.read().transaction() as theirs:
+        theirs.update_snapshot().fast_append().commit()
+    table = world.read()
+    of_batches = [one.snapshot_id for one in table.metadata.snapshots[:2]]
+    table.maintenance.expire_snapshots().by_ids(of_batches).commit()
+    assert world.table.state(DRAIN).commits == ()
+    world.append(world.landed(2))
+    world.append(world.landed(3))
+    assert world.offsets() == list(range(10, 40))
 
 
 def test_another_drains_table_is_refused(world: World) -> None:
@@ -238,6 +316,43 @@ def test_readers_skip_files_by_what_the_manifests_say(world: World) -> None:
     assert len(list(table.scan(f"topic = '{TOPIC}'").plan_files())) == 4
     assert len(list(table.scan(f"topic = '{TOPIC[:16]}'").plan_files())) == 0
     assert world.offsets(row_filter="date = '1970-01-02'") == list(range(11, 30, 2))
+
+
+@pytest.mark.parametrize("change", ["one more field", "no topic", "by month"])
+def test_readers_find_rows_whatever_the_tables_spec_has_become(world: World, change: str) -> None:
+    """Files go by the spec of topic and date, which the table has still."""
+    world.append(world.landed(1))
+    with world.read().update_spec() as update:
+        if change == "one more field":
+            update.add_field("partition", BucketTransform(4), "bucket")
+        else:
+            update.remove_field("topic" if change == "no topic" else "date")
+        if change == "by month":
+            update.add_field("date", MonthTransform(), "month")
+    current = world.read().metadata.default_spec_id
+    world.append(world.landed(2))
+    assert world.offsets() == list(range(10, 30))
+    assert world.offsets(row_filter="date = '1970-01-02'") == list(range(11, 30, 2))
+    assert world.offsets(row_filter=f"topic = '{TOPIC}'") == list(range(10, 30))
+    assert world.read().metadata.default_spec_id == current != 0
+    assert world.table.state(DRAIN).misplaced == ()
+
+
+def test_a_table_without_topic_is_refused(world: World) -> None:
+    """There is no spec then that its files could go by."""
+    manifest = world.landed(1)
+    with world.read().update_schema() as update:
+        update.rename_column("topic", "subject")
+    with pytest.raises(DrainError, match="no partition spec of topic and date as they are"):
+        world.append(manifest)
+
+
+def test_files_in_a_wrong_partition_are_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who filters would miss them; rows alone do not tell."""
+    monkeypatch.setattr(iceberg_table, "partition_of", lambda *_: Record(TOPIC, 1))
+    world.append(world.landed(1))
+    [wrong] = world.table.state(DRAIN).misplaced
+    assert "/date=1970-01-01/" in wrong
 
 
 def test_the_files_alone_have_everything(world: World) -> None:
@@ -284,6 +399,26 @@ def test_a_catalog_that_is_not_there_is_told(world: World, tmp_path: Path) -> No
     table = IcebergTable(TableName("lakehouse", "a.b"), world.storage, where)
     with pytest.raises(DrainError, match=r"^the Iceberg table a\.b of catalog lakehouse at file"):
         table.state(DRAIN)
+
+
+@pytest.mark.parametrize("sign", ["#", "?"])
+def test_a_path_that_pyiceberg_would_cut_is_refused(tmp_path: Path, sign: str) -> None:
+    """Its table would come to lie elsewhere."""
+    (tmp_path / f"a{sign}b").mkdir()
+    with pytest.raises(ConfigError, match=r"an Iceberg table can't be at file://.*: [#?] is in it"):
+        World(tmp_path / f"a{sign}b")
+
+
+def test_a_path_that_looks_encoded_is_taken_as_it_is(tmp_path: Path) -> None:
+    """The catalog is not in a folder of the decoded name."""
+    decoded, path = tmp_path / "a b", tmp_path / "a%20b"
+    decoded.mkdir()
+    path.mkdir()
+    world = World(path)
+    world.append(world.landed(1))
+    assert (path / "catalog.db").exists()
+    assert list(decoded.iterdir()) == []
+    assert len(world.table.state(DRAIN).files) == 2
 
 
 def test_a_damaged_summary_is_no_proof(world: World) -> None:
