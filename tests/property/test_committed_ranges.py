@@ -103,6 +103,7 @@ class LogClient:
     """A client that knows one leader, and its pool of one connection."""
 
     connection: LogConnection
+    stopped: bool = False
 
     @property
     def connections(self) -> "LogClient":

@@ -128,7 +128,11 @@ class RangeReader:
 
 
 class _PooledConnections:
-    """Takes connections out of a client's pool, until they are given back."""
+    """Takes connections out of a client's pool, until they are given back.
+
+    Attributes:
+        is_reused: the one to ask over was kept, and nothing was answered over it yet.
+    """
 
     def __init__(self, way: Way) -> None:
         self._pool = way.client.connections
@@ -137,13 +141,20 @@ class _PooledConnections:
         self.is_reused = False
 
     def dial(self, broker: Broker, /, *, timeout_ms: int | None = None) -> NegotiatedConnection:
+        # Who can't be reached closed nothing that was kept; and a hedge's is not the connection
+        # that a failure is about.
+        self.is_reused = False
         connection, is_reused = self._pool.take_or_dial(
             broker, timeout_ms=timeout_ms or self._timeout_ms
         )
         self._taken.append(connection)
-        # A hedge's is not the one that a failure is about.
         self.is_reused = is_reused and timeout_ms is None
         return connection
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nobody can be asked any more."""
+        return self._pool.stopped
 
     def give_back(self) -> None:
         """Let go of all; what an answer is still to come on, the pool closes."""
@@ -176,6 +187,8 @@ class _RangeReading:
             self._shared, way.client, _NoFinder(), self._fetching, self._clock
         )
         self._line: FetchConnection | None = None
+        # What brokers said of their quotas holds for the next connection to them as well.
+        self._paused_until_ms: dict[Broker, int] = {}
         self._note = ""
         self._state = self._shared.change(self._begin)
         if leader is not None:
@@ -239,25 +252,33 @@ class _RangeReading:
         if effects.notes:
             self._note = effects.notes[-1]
 
-    def _fetch(self, leader: Broker) -> _Yielded:
+    def _line_to(self, broker: Broker) -> FetchConnection:
+        """What fetches from a broker; not what fetched from another one before."""
+        if self._line is not None and self._line.broker != broker:
+            self._let_go()
         if self._line is None:
             self._line = FetchConnection(
-                leader,
+                broker,
                 self._shared,
                 dial=self._connections.dial,
                 settings=self._fetching,
                 clock=self._clock,
+                paused_until_ms=self._paused_until_ms.get(broker, 0),
             )
-        line, state = self._line, self._state
+        return self._line
+
+    def _fetch(self, source: Broker) -> _Yielded:
+        line, state = self._line_to(source), self._state
         responses, suspect_offset = state.responses, state.suspect_offset
         rest = line.turn()
         if line.failure is not None:
             yield from self._on_failure(line.failure)
         elif state.responses > responses:
+            self._connections.is_reused = False
             # It is asked for once more, at once: that is no failure, nor a gap.
             is_damaged = state.suspect_offset not in (None, suspect_offset)
             yield from self._after_refusal(is_damaged=is_damaged)
-            if not is_damaged:
+            if not is_damaged and state.source == source:
                 yield from self._after_nothing()
         elif rest.duration_ms is None:
             # A range always has something to ask for: this must not go on for ever either.
@@ -359,6 +380,8 @@ class _RangeReading:
     def _failed(self, reason: str, error: ZkConsumerError | None = None) -> _Yielded:
         """A try failed: look for the leader anew, after a pause, unless it was the last one."""
         self._forget_leader()
+        if self._connections.is_stopped:
+            raise PartitionFailed(self._wanted.topic_partition, self._offset, reason) from error
         self._losses.forget_end()
         try:
             self._tries.failed(self._offset, reason, error)
@@ -396,5 +419,7 @@ class _RangeReading:
 
     def _let_go(self) -> None:
         """Give the connection back; one that an answer is still to come on is closed."""
-        self._line = None
+        line, self._line = self._line, None
+        if line is not None:
+            self._paused_until_ms[line.broker] = line.paused_until_ms
         self._connections.give_back()

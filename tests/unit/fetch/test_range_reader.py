@@ -17,11 +17,13 @@ from tests.support.ranges import (
     values,
 )
 from tests.support.record_sets import gzip_of, wrapper_around
+from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import MessageTooLarge, PartitionFailed
+from zkconsumer.errors import ConnectionLost, MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.range_parts import LostRange, RangePart
-from zkconsumer.model import Record
+from zkconsumer.model import Broker, Record
 from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.wire.api import ApiKey
@@ -158,6 +160,40 @@ def test_an_idle_connection_that_broke_is_no_failure(world: RangeBench) -> None:
     world.net.brokers[0].start()
     assert len(offsets(reader.read(range_(0, 9), leader=world.leader()))) == 9
     assert world.pauses == []
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_pool_that_is_stopped_ends_a_range_at_once(world: RangeBench, is_kept: bool) -> None:
+    """Over a connection that was kept, too: that it is closed now says enough."""
+    reader = world.reader(fetch_bytes=10 * ENTRY_BYTES)
+    if is_kept:
+        assert len(offsets(reader.read(range_(0, 9), leader=world.leader()))) == 9
+    found = reader.read(range_(0, 90), leader=world.leader())
+    first = next(found)
+    world.connections.stop()
+    with pytest.raises(PartitionFailed) as one:
+        list(found)
+    assert one.value.offset == first.next_offset  # type: ignore[union-attr]
+    assert world.pauses == []
+
+
+def test_whoever_can_not_be_reached_any_more_costs_a_try_each_time(
+    world: RangeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That a connection was kept before says nothing of what happens while connecting."""
+    reader = world.reader(ManualClock(), fetch_bytes=10 * ENTRY_BYTES, poll_timeout_ms=0)
+    assert len(offsets(reader.read(range_(0, 9), leader=world.leader()))) == 9
+    found = reader.read(range_(0, 90), leader=world.leader())
+    next(found)
+
+    def closed(_: object, broker: Broker, **__: object) -> NegotiatedConnection:
+        raise ConnectionLost(f"{broker}: closed on our token")
+
+    monkeypatch.setattr(ConnectionPool, "take_or_dial", closed)
+    world.net.brokers[0].script(ApiKey.FETCH, *[Close()] * 3)
+    with pytest.raises(PartitionFailed, match="3 tries failed"):
+        list(found)
+    assert world.pauses == [1, 2]
 
 
 def test_a_silence_counts_on_a_connection_that_was_kept(world: RangeBench) -> None:

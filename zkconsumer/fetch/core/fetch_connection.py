@@ -104,9 +104,12 @@ class FetchConnection:
         dial: connects.
         settings: how to fetch.
         clock: for pauses.
+        paused_until_ms: nothing is asked before: the broker told that to whoever asked it last.
 
     Attributes:
+        broker: the same.
         failure: what went wrong since the last answer that counted; None: nothing.
+        paused_until_ms: nothing is asked before.
     """
 
     def __init__(
@@ -117,8 +120,9 @@ class FetchConnection:
         dial: Dial,
         settings: PollFetchSettings,
         clock: Clock,
+        paused_until_ms: int = 0,
     ) -> None:
-        self._broker = broker
+        self.broker = broker
         self._shared = shared
         self._settings = settings
         self._clock = clock
@@ -128,7 +132,7 @@ class FetchConnection:
         self._version = 0
         self._failures = 0
         self._about = f"fetching from {broker}"
-        self._paused_until_ms = 0
+        self.paused_until_ms = paused_until_ms
         self._refusal: ZkConsumerError | None = None
         self.failure: ZkConsumerError | None = None
         self._stopping = False
@@ -151,7 +155,7 @@ class FetchConnection:
         connection = self._exchange.connection
         if self._early is not None or connection is None or not connection.is_idle:
             return
-        if self._paused_until_ms > self._clock.now_ms():
+        if self.paused_until_ms > self._clock.now_ms():
             return
         plan = self._plan()
         if plan.wanted:
@@ -162,7 +166,7 @@ class FetchConnection:
         early, self._early = self._early, None
         if early is not None:
             return self._received(early)
-        left_ms = self._paused_until_ms - self._clock.now_ms()
+        left_ms = self.paused_until_ms - self._clock.now_ms()
         if left_ms > 0:
             return Rest(left_ms, can_wake=False)
         if self._refusal is not None and self._shared.look(self._is_unheard):
@@ -184,7 +188,7 @@ class FetchConnection:
         has_hard_bounds = self._version < FIRST_SOFT_BOUNDS
         return self._shared.change(
             lambda states, now_ms: plan_fetch(
-                states, self._broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving
+                states, self.broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving
             )
         )
 
@@ -247,7 +251,7 @@ class FetchConnection:
             received = self._take(step, response, duration_ms)
         finally:
             self._give_back(asking.plan.wanted.values())
-            self._pause_for_quota(response.throttle_time_ms)
+            self._pause_for_quota(response)
         return AT_ONCE if received else Rest(asking.plan.rest_ms)
 
     def _broke_off(self, error: ZkConsumerError) -> None:
@@ -279,14 +283,17 @@ class FetchConnection:
             step, response.error_code, response.session_id, responses.keys()
         ):
             code = response.error_code
-            log.info("%s: the fetch session ends: error %d", self._broker, code)
+            log.info("%s: the fetch session ends: error %d", self.broker, code)
             if code not in _SESSION_ERRORS:
                 self.failure = BrokerError(code, "Fetch", error_name(code))
                 self._pause()
             return True
-        if step.is_full and not step.requests.keys() <= responses.keys():
+        # Whoever is over its quota is told to wait, and gets nothing else (KIP-219).
+        is_told_to_wait = response.throttle_time_ms > 0 and not responses
+        is_whole = not step.is_full or step.requests.keys() <= responses.keys()
+        if not is_whole and not is_told_to_wait:
             # Asked again at once it would say the same.
-            about = f"{self._broker}: Fetch: the answer is about other partitions"
+            about = f"{self.broker}: Fetch: the answer is about other partitions"
             self._lost(RemoteProtocolError(about), was_connected=True)
             return True
         self._failures = 0
@@ -368,7 +375,7 @@ class FetchConnection:
             return
         is_first = was_connected and not self._failures
         self._notify(error, is_first=is_first)
-        self._shared.change(lambda states, _: states.broker_lost(self._broker))
+        self._shared.change(lambda states, _: states.broker_lost(self.broker))
         if is_first:
             self._failures = 1
         else:
@@ -388,26 +395,29 @@ class FetchConnection:
         self.close()
         if self._stopping:
             return
-        self._shared.repeats.happened(f"{self._broker} refuses us", f"{self._broker}: {error}")
+        self._shared.repeats.happened(f"{self.broker} refuses us", f"{self.broker}: {error}")
         self._refusal = without_frames(error)
-        self._shared.change(lambda states, _: states.broker_refuses(self._broker, error))
-        self._paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms
+        self._shared.change(lambda states, _: states.broker_refuses(self.broker, error))
+        self.paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms
 
     def _is_unheard(self, states: PartitionStates) -> bool:
-        return states.failures.get(self._broker) is self._refusal
+        return states.failures.get(self.broker) is self._refusal
 
     def _pause(self) -> None:
         """After a failure, longer with each one in a row."""
         settings = self._settings
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0)
-        self._paused_until_ms = self._clock.now_ms() + backoff.delay_ms(self._failures, 0)
+        self.paused_until_ms = self._clock.now_ms() + backoff.delay_ms(self._failures, 0)
         self._failures += 1
 
-    def _pause_for_quota(self, throttle_ms: int) -> None:
+    def _pause_for_quota(self, response: FetchResponse) -> None:
+        throttle_ms = response.throttle_time_ms
         if throttle_ms > 0:
             self._shared.count(lambda counters: _throttled(counters, throttle_ms))
-            if self._version >= FIRST_UNTHROTTLED:
-                self._paused_until_ms = self._clock.now_ms() + throttle_ms
+            # Before that version brokers wait themselves; one that does not, and sends nothing
+            # either, must not be asked without end.
+            if self._version >= FIRST_UNTHROTTLED or not response.topics:
+                self.paused_until_ms = self._clock.now_ms() + throttle_ms
 
 
 def _has_set(part: FetchedPartition) -> bool:

@@ -428,6 +428,22 @@ def test_a_quota_makes_it_rest() -> None:
     assert one.shared.counters.throttle_time_ms == 700
 
 
+@pytest.mark.parametrize("session_id", [0, 5])
+def test_whoever_is_over_its_quota_and_gets_nothing_rests(session_id: int) -> None:
+    """Over the connection that it has: brokers answer so from 2.0 on, and nothing failed."""
+    throttled = response(throttle_time_ms=700, session_id=session_id)
+    one = Line(throttled, response(batch(0, 2), session_id=7), throttled)
+    one.line.turn()
+    one.line.turn()
+    assert one.line.failure is None
+    assert one.line.turn() == Rest(700, can_wake=False)
+    assert one.paper.is_idle
+    assert not any(effects.refresh_metadata for effects in one.effects)
+    one.clock.advance(700)
+    one.line.turn()
+    assert one.shared.counters.fetched_records == 2
+
+
 def test_a_closed_connection_is_made_anew_at_once() -> None:
     """Brokers close idle ones; a second failure costs a pause."""
     lost = ConnectionLost("gone")
