@@ -1,6 +1,5 @@
 """Ranges of logs with transactions: what is committed comes once, and nothing that is not."""
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from hypothesis import given, settings
@@ -8,28 +7,17 @@ from hypothesis import strategies as st
 
 from tests.support.manual_clock import ManualClock
 from tests.support.poll_logs import ModelLog
-from tests.support.ranges import TP, range_
-from zkconsumer.cluster.view import ClusterView
+from tests.support.range_logs import LogClient, LogConnection
+from tests.support.ranges import range_
 from zkconsumer.fetch.range_parts import LostRange, RangePart
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.model import Broker
-from zkconsumer.net.in_flight import InFlight, Received
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import IsolationLevel, Marker
-from zkconsumer.wire.messages.fetch import (
-    LAST_BY_NAME,
-    FetchedPartition,
-    FetchedTopic,
-    FetchRequest,
-    FetchResponse,
-)
-from zkconsumer.wire.messages.metadata import NO_TOPIC_ID
+from zkconsumer.wire.messages.fetch import LAST_BY_NAME
 
 CODECS = [Codec.NONE, Codec.GZIP, Codec.LZ4]
 TIMEOUT_MS = 1_000
-LEADER = Broker(0, "leader", 9092)
-TOPIC_ID = bytes(range(16))
 
 
 @st.composite
@@ -49,80 +37,6 @@ def logs(draw: st.DrawFn) -> ModelLog:
                 size=draw(st.integers(0, 80)),
             )
     return log
-
-
-class LogConnection:
-    """A leader that answers from a log, to requests that name its topic by its name or its id."""
-
-    def __init__(self, log: ModelLog, version: int, *, committed: bool) -> None:
-        self.version = version
-        self.broker = LEADER
-        self.is_idle = True
-        self._log = log
-        self._committed = committed
-
-    def version_of(self, *_: object, **__: object) -> int:
-        return self.version
-
-    def close(self) -> None:
-        self.is_idle = False
-
-    def begin(self, request: FetchRequest, **_: object) -> InFlight[FetchResponse]:
-        self.is_idle = False
-        return InFlight(request, self.version, 1)
-
-    def receive(self, *_: object, **__: object) -> Received:
-        return Received.ALL
-
-    def finish(self, in_flight: InFlight[FetchResponse], **_: object) -> FetchResponse:
-        self.is_idle = True
-        request = in_flight.request
-        assert isinstance(request, FetchRequest)
-        (topic,) = request.topics
-        (wanted,) = topic.partitions
-        assert topic.topic_id == (TOPIC_ID if self.version > LAST_BY_NAME else NO_TOPIC_ID)
-        data = self._log.read(wanted, 12, 1 << 20, committed=self._committed)
-        aborted = self._log.aborted_in(wanted.fetch_offset, data)
-        part = FetchedPartition(
-            partition=wanted.partition,
-            error_code=0,
-            high_watermark=self._log.end,
-            last_stable_offset=self._log.last_stable,
-            aborted_transactions=aborted if self._committed else None,
-            records=memoryview(bytearray(data)),
-        )
-        if self.version > LAST_BY_NAME:
-            answered = FetchedTopic(topic="", topic_id=TOPIC_ID, partitions=(part,))
-        else:
-            answered = FetchedTopic(topic=TP.topic, partitions=(part,))
-        return FetchResponse(topics=(answered,))
-
-
-@dataclass(slots=True)
-class LogClient:
-    """A client that knows one leader, and its pool of one connection."""
-
-    connection: LogConnection
-    stopped: bool = False
-
-    @property
-    def connections(self) -> "LogClient":
-        return self
-
-    def take_or_dial(self, *_: object, **__: object) -> tuple[LogConnection, bool]:
-        return self.connection, False
-
-    def give_back(self, _: object) -> None:
-        self.connection.is_idle = True
-
-    def view(self, *_: object, **__: object) -> ClusterView:
-        return ClusterView(
-            brokers={LEADER.id: LEADER},
-            leaders={TP: LEADER},
-            leaderless={},
-            errors={},
-            topic_ids={TP.topic: TOPIC_ID},
-        )
 
 
 @settings(deadline=None, max_examples=300)

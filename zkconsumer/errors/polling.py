@@ -168,6 +168,7 @@ class LogTruncationError(PositionInvalid):
         leader_epoch: of the record before it, -1 if unknown: seek to
             ``OffsetAndMetadata(diverged_at, "", leader_epoch)``, and another cut is noticed, too.
         divergent_offsets: the same as a map from the partition, as in kafka-python.
+        is_made_anew: the topic was deleted and created again: nothing that was read is there.
     """
 
     def __init__(
@@ -176,6 +177,8 @@ class LogTruncationError(PositionInvalid):
         position: int,
         diverged_at: int | None = None,
         leader_epoch: int = -1,
+        *,
+        is_made_anew: bool = False,
     ) -> None:
         where = "" if diverged_at is None else f" to {diverged_at}"
         super().__init__(
@@ -187,6 +190,7 @@ class LogTruncationError(PositionInvalid):
         self.position = position
         self.diverged_at = diverged_at
         self.leader_epoch = leader_epoch
+        self.is_made_anew = is_made_anew
         safe = None if diverged_at is None else OffsetAndMetadata(diverged_at, "", leader_epoch)
         self.divergent_offsets = {topic_partition: safe}
 

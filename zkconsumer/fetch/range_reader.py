@@ -19,6 +19,7 @@ from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
     ConnectionLost,
+    CorruptRecord,
     LocalProtocolError,
     LogTruncated,
     OffsetOutOfRange,
@@ -209,7 +210,7 @@ class _RangeReading:
             yield from self._find_leader()
         elif state.is_asking:
             self._resolver.turn()
-            yield from self._after_refusal(is_damaged=False)
+            yield from self._after_lookup()
         else:
             yield from self._fetch(state.source)
 
@@ -313,6 +314,15 @@ class _RangeReading:
         if is_refused:
             yield from self._failed(self._note)
 
+    def _after_lookup(self) -> _Yielded:
+        """Try again whatever code the answer was: it says nothing of what can be fetched."""
+        trouble = self._state.trouble
+        if trouble is not None and isinstance(trouble.error, PartitionFailed):
+            self._go_to(self._offset)
+            yield from self._failed(str(trouble.error), trouble.error)
+        else:
+            yield from self._after_refusal(is_damaged=False)
+
     def _after_nothing(self) -> _Yielded:
         """Conclude from an answer with nothing in it, if it was one."""
         state, offset = self._state, self._offset
@@ -350,9 +360,15 @@ class _RangeReading:
         match error:
             case OffsetOutOfRange(log_start=int(start), log_end=int(end)):
                 yield from self._on_edges(start, end)
+            case LogTruncated(is_made_anew=True):
+                lost = self._losses.rest(offset, "its topic was deleted, and created anew")
+                self._go_to(lost.until_offset)
+                yield lost
             case LogTruncated():
                 # What was read is read: a range is what its offsets held.
                 log.warning("%s", error)
+            case PartitionFailed() if _is_only_said(error):
+                yield from self._failed(str(error), error)
             case TopicAuthorizationFailed():
                 reason = f"the broker refuses to serve it: {error}"
                 raise PartitionFailed(self._wanted.topic_partition, offset, reason) from error
@@ -423,3 +439,10 @@ class _RangeReading:
         if line is not None:
             self._paused_until_ms[line.broker] = line.paused_until_ms
         self._connections.give_back()
+
+
+def _is_only_said(error: PartitionFailed) -> bool:
+    """Whether a log is damaged by what its broker says: it, or another one, may read it later."""
+    return error.code == ErrorCode.CORRUPT_MESSAGE and not isinstance(
+        error.__cause__, CorruptRecord
+    )

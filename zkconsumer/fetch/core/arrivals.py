@@ -135,8 +135,11 @@ class Arrivals:
 
         So it is read from its start, whatever the policy; without one the caller is told.
         """
-        if self.settings.reset is None:
-            self._left(state, PositionView(0))
+        position = state.position
+        if self.settings.reset is None and position is not None:
+            tp = state.topic_partition
+            truncated = LogTruncated(tp, position.offset, 0, NO_EPOCH, is_made_anew=True)
+            self._tell(state, truncated)
         else:
             state.reset(EARLIEST)
             self.effects.resolve_positions = True
@@ -203,7 +206,7 @@ class Arrivals:
             state.topic_partition,
             fetched.offset,
             reason,
-            code=None if cause is None else cause.errno,
+            code=ErrorCode.CORRUPT_MESSAGE if cause is None else cause.errno,
         )
         failed.__cause__ = cause
         state.get_stuck(Trouble(failed))
@@ -252,13 +255,11 @@ class Arrivals:
         assert position is not None
         tp = state.topic_partition
         if policy is None:
-            state.refetch()
             truncated = LogTruncated(tp, position.offset)
             if common_end is not None:
                 place = common_end.offset, common_end.leader_epoch
                 truncated = LogTruncated(tp, position.offset, *place)
-            state.get_stuck(Trouble(truncated))
-            self.effects.notify_caller = True
+            self._tell(state, truncated)
         elif common_end is None:
             self._note(f"{tp}: going on at {policy!r}")
             state.reset(policy)
@@ -266,6 +267,12 @@ class Arrivals:
         else:
             self._note(f"{tp}: going on at {common_end.offset}")
             state.step_back(common_end)
+
+    def _tell(self, state: PartitionState, truncated: LogTruncated) -> None:
+        """Let the caller say where to go on, and nothing come before that."""
+        state.refetch()
+        state.get_stuck(Trouble(truncated))
+        self.effects.notify_caller = True
 
     def _refused(self, state: PartitionState, code: int, what: str) -> None:
         """Act on an error code: try again, or tell the caller."""
