@@ -7,17 +7,25 @@ from hypothesis import strategies as st
 
 from tests.support.manual_clock import ManualClock
 from tests.support.poll_logs import ModelLog
-from tests.support.range_logs import LogClient, LogConnection
+from tests.support.range_logs import Answer, LogClient, LogConnection, changed
 from tests.support.ranges import range_
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import ConnectionLost
 from zkconsumer.fetch.range_parts import LostRange, RangePart
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import IsolationLevel, Marker
-from zkconsumer.wire.messages.fetch import LAST_BY_NAME
+from zkconsumer.wire.messages.fetch import LAST_BY_NAME, FetchResponse
 
 CODECS = [Codec.NONE, Codec.GZIP, Codec.LZ4]
 TIMEOUT_MS = 1_000
+MOVED = changed(error_code=ErrorCode.NOT_LEADER_FOR_PARTITION, records=memoryview(b""))
+
+
+def lost(_: FetchResponse) -> FetchResponse:
+    """A connection that ends."""
+    raise ConnectionLost("gone")
 
 
 @st.composite
@@ -44,33 +52,33 @@ def logs(draw: st.DrawFn) -> ModelLog:
     logs(),
     st.sampled_from([LAST_BY_NAME, LAST_BY_NAME + 1]),
     st.sampled_from(IsolationLevel),
-    st.one_of(st.integers(1, 600), st.just(1 << 16)),
-    st.sampled_from([1, 100, 1 << 20]),
+    st.tuples(st.one_of(st.integers(1, 600), st.just(1 << 16)), st.sampled_from([1, 100, 1 << 20])),
     st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
+    st.lists(st.sampled_from([None, None, lost, MOVED])),
 )
 def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
     log: ModelLog,
     version: int,
     isolation: IsolationLevel,
-    fetch_bytes: int,
-    part_bytes: int,
+    sizes: tuple[int, int],
     shares: list[float],
+    script: list[Answer | None],
 ) -> None:
-    """Whatever an answer holds, and wherever the range begins: in the middle of one, too."""
+    """Whatever an answer holds, wherever the range begins, and whichever request fails."""
     start, stop = (round(share * log.end) for share in shares)
     committed = isolation is IsolationLevel.READ_COMMITTED
     wanted = RangeSettings(
-        fetch_bytes=fetch_bytes,
-        part_bytes=part_bytes,
+        fetch_bytes=sizes[0],
+        part_bytes=sizes[1],
         timeout_ms=TIMEOUT_MS,
         fail_on_data_loss=False,
         isolation=isolation,
     )
     clock = ManualClock()
-    client = LogClient(LogConnection(log, version, committed=committed))
+    client = LogClient(LogConnection(log, version, committed=committed, script=script))
     reader = RangeReader(cast("Any", client), settings=wanted, clock=clock, pause=clock.advance)
     parts = list(reader.read(range_(start, stop)))
-    lost = [one for one in parts if isinstance(one, LostRange)]
+    missing = [one for one in parts if isinstance(one, LostRange)]
     found = [
         (one.offset, one.value)
         for part in parts
@@ -79,5 +87,5 @@ def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
     ]
     end = min(stop, log.last_stable) if committed else stop
     assert found == log.visible(start, end, committed=committed)
-    assert bool(lost) == (end < stop and start < stop)
-    assert all(one.from_offset >= min(max(start, end), stop) for one in lost)
+    assert bool(missing) == (end < stop and start < stop)
+    assert all(one.from_offset >= min(max(start, end), stop) for one in missing)

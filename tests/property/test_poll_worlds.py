@@ -1,6 +1,7 @@
 """The poll engine in random worlds: every record once and in order, whatever happens meanwhile."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -143,8 +144,8 @@ def _chunks_end_one_too_early(patch: pytest.MonkeyPatch) -> None:
 def _aborted_transactions_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     unpack = completed.unpack
 
-    def without(requested: Any, data: Any, _: Any, *rest: Any) -> Any:
-        return unpack(requested, data, None, *rest)
+    def without(requested: Any, response: Any, *rest: Any) -> Any:
+        return unpack(requested, replace(response, aborted_transactions=None), *rest)
 
     patch.setattr(fetch_connection, "unpack", without)
 

@@ -1,14 +1,14 @@
 """Whoever reads a fetched set finds the same in it, of every format: streams, and the others."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.chunks import claim_of
 from tests.support.flipped_logs import make_log
-from tests.support.polled import BROKER, TP
+from tests.support.polled import BROKER, TP, part
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.core import completed
 from zkconsumer.fetch.core.completed import PartitionRequest
@@ -17,6 +17,7 @@ from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.position import FetchPosition, take_response, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.consumer_record import RecordOrigin
+from zkconsumer.records.transactions import IsolationLevel
 
 LIMIT = 1 << 16
 ROOM = 1 << 22
@@ -85,27 +86,36 @@ def by_streams(response: Answer) -> Found:
     return Found(found, position.fetch_offset, needed, is_too_large)
 
 
-def by_polls(response: Answer) -> Found:
-    """As a fetcher of polls does, at once."""
-    settings = PollFetchSettings(growth_max_bytes=LIMIT)
+def by_core(response: Answer, settings: PollFetchSettings) -> Found:
+    """As a fetcher of polls does, at once; or of ranges, piece by piece."""
     start = PositionView(response.fetch_offset)
     requested = PartitionRequest(TP, start, response.requested_bytes, -1, BROKER)
-    unpacked = completed.unpack(
-        requested, memoryview(response.data), None, settings, ROOM, response.high_watermark
-    )
-    if unpacked.chunk is None:
-        is_too_large = unpacked.too_large is not None
-        return Found([], response.fetch_offset, unpacked.needed_bytes, is_too_large)
-    records = unpacked.chunk.records
-    made = records.take(len(records)).records(RecordOrigin(TP, None, None))
-    return Found(
-        [(one.offset, one.value) for one in made],
-        unpacked.chunk.end.offset,
-        0,
-    )
+    answer = part(TP, response.data, high_watermark=response.high_watermark)
+    room = settings.unpacked_bytes or ROOM
+    unpacked = completed.unpack(requested, answer, settings, room)
+    found: list[tuple[int, bytes | None]] = []
+    offset = response.fetch_offset
+    while True:
+        if unpacked.chunk is not None:
+            records = unpacked.chunk.records
+            made = records.take(len(records)).records(RecordOrigin(TP, None, None))
+            found += [(one.offset, one.value) for one in made]
+            offset = unpacked.chunk.end.offset
+        if unpacked.packed is None:
+            break
+        unpacked = completed.unpack_piece(unpacked.packed, offset, settings, room)
+    if offset > response.fetch_offset:
+        return Found(found, offset, 0)
+    return Found([], offset, unpacked.needed_bytes, unpacked.too_large is not None)
 
 
 @given(responses((0, 1, 2)))
 def test_streams_and_the_core_of_polls_and_ranges_find_the_same(response: Answer) -> None:
     """Records, where to go on, and how much more to ask for."""
-    assert by_polls(response) == by_streams(response)
+    polls = PollFetchSettings(growth_max_bytes=LIMIT)
+    ranges = replace(polls, unpacked_bytes=1)
+    committed = replace(ranges, isolation=IsolationLevel.READ_COMMITTED)
+    expected = by_streams(response)
+    assert by_core(response, polls) == expected
+    assert by_core(response, ranges) == expected
+    assert by_core(response, committed) == expected

@@ -94,12 +94,9 @@ def response(
     """Let answers to a plan arrive, and give back the rest."""
     for tp, one in responses.items():
         requested = planned.wanted[tp]
-        aborted = one.aborted_transactions
         unpacked = Unpacked()
         if not one.error_code:
-            unpacked = unpack(
-                requested, one.records, aborted, states.settings, 1 << 20, one.high_watermark
-            )
+            unpacked = unpack(requested, one, states.settings, 1 << 20)
         states.arrived([(requested, one, unpacked)], now_ms)
     states.unanswered(planned.wanted.values())
 

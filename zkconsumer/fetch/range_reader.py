@@ -29,8 +29,9 @@ from zkconsumer.errors import (
     TransportError,
     ZkConsumerError,
 )
+from zkconsumer.fetch.core.completed import PackedSet, unpack_piece
 from zkconsumer.fetch.core.effects import Effects
-from zkconsumer.fetch.core.fetch_connection import FetchConnection
+from zkconsumer.fetch.core.fetch_connection import AT_ONCE, FetchConnection
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
@@ -206,6 +207,8 @@ class _RangeReading:
             yield from self._hand_out()
         elif state.trouble is not None:
             yield from self._on_error(state.trouble.error)
+        elif state.packed is not None:
+            yield from self._unpack(state.packed)
         elif state.source is None:
             yield from self._find_leader()
         elif state.is_asking:
@@ -271,28 +274,43 @@ class _RangeReading:
     def _fetch(self, source: Broker) -> _Yielded:
         line, state = self._line_to(source), self._state
         responses, suspect_offset = state.responses, state.suspect_offset
-        rest = line.turn()
+        rest = line.turn() if line.failure is None else AT_ONCE
         if line.failure is not None:
             yield from self._on_failure(line.failure)
         elif state.responses > responses:
             self._connections.is_reused = False
-            # It is asked for once more, at once: that is no failure, nor a gap.
-            is_damaged = state.suspect_offset not in (None, suspect_offset)
-            yield from self._after_refusal(is_damaged=is_damaged)
-            if not is_damaged and state.source == source:
-                yield from self._after_nothing()
+            yield from self._after_response(source, suspect_offset)
         elif rest.duration_ms is None:
             # A range always has something to ask for: this must not go on for ever either.
             yield from self._failed("there is nothing to ask for")
         elif rest.duration_ms:
             self._way.pause(rest.duration_ms)
 
+    def _unpack(self, packed: PackedSet) -> _Yielded:
+        """Unpack the next piece of what came."""
+        state = self._state
+        source, suspect_offset = packed.requested.broker, state.suspect_offset
+        unpacked = unpack_piece(
+            packed, self._offset, self._fetching, self._way.settings.unpacked_bytes
+        )
+        arrived = (packed.requested, packed.response, unpacked)
+        self._shared.change(lambda states, now_ms: states.arrived((arrived,), now_ms))
+        yield from self._after_response(source, suspect_offset)
+
+    def _after_response(self, source: Broker, suspect_offset: int | None) -> _Yielded:
+        """Conclude from what that broker answered, or from a piece of it."""
+        state = self._state
+        # It is asked for once more, at once: that is no failure, nor a gap.
+        is_damaged = state.suspect_offset not in (None, suspect_offset)
+        yield from self._after_refusal(is_damaged=is_damaged)
+        if not is_damaged and state.source == source:
+            yield from self._after_nothing()
+
     def _hand_out(self) -> Iterator[RangePart]:
         """Hand out what came; what follows is asked for first."""
         before = self._offset
         chunk = self._state.waiting[0]
-        self._bounds.unpacked(chunk.records.valid_bytes, chunk.memory_bytes)
-        self._bounds.learn(before, chunk.end.offset, chunk.records.valid_bytes)
+        self._bounds.learn(before, chunk.end.offset, chunk.wire_bytes)
         self._shared.change(self._take)
         self._losses.forget_end()
         self._tries.progressed()
@@ -326,7 +344,9 @@ class _RangeReading:
     def _after_nothing(self) -> _Yielded:
         """Conclude from an answer with nothing in it, if it was one."""
         state, offset = self._state, self._offset
-        if state.has_changes or state.is_asking or state.source is None or state.needed_bytes:
+        if state.has_changes or state.is_asking or state.packed is not None:
+            return
+        if state.source is None or state.needed_bytes:
             return
         now_ms = self._way.clock.now_ms()
         next_offset = self._losses.pass_gap(offset, self._log_end(), now_ms)

@@ -31,7 +31,6 @@ class RangeBounds:
         self._wanted = wanted
         self._settings = settings
         self._bytes_per_offset: float = _FIRST_GUESS_BYTES
-        self._most_bytes = settings.fetch_bytes
 
     def size_at(self, offset: int) -> int:
         """See ``FetchBounds``; so for the next."""
@@ -39,24 +38,11 @@ class RangeBounds:
         if left <= 0:
             return 0
         expected_bytes = int(min(left * self._bytes_per_offset * 1.25, _MOST_BYTES)) + _LEAST_BYTES
-        return min(self._most_bytes, expected_bytes)
+        return min(self._settings.fetch_bytes, expected_bytes)
 
     def learn(self, start: int, stop: int, size_bytes: int) -> None:
         """See there."""
         self._bytes_per_offset = size_bytes / (stop - start)
-
-    def unpacked(self, size_bytes: int, memory_bytes: int) -> None:
-        """Note what an answer unpacked to, as far as it was: what exceeds a part comes again.
-
-        Args:
-            size_bytes: of what was unpacked, in the log.
-            memory_bytes: the same in memory.
-        """
-        settings = self._settings
-        if memory_bytes >= settings.unpacked_bytes > size_bytes:
-            self._most_bytes = min(max(size_bytes, _LEAST_BYTES), settings.fetch_bytes)
-        elif memory_bytes * 2 <= settings.unpacked_bytes:
-            self._most_bytes = min(self._most_bytes * 2, settings.fetch_bytes)
 
 
 class RangeLosses:

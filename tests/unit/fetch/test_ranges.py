@@ -1,19 +1,23 @@
 """How much of a range is asked for and when, its parts, and what settings make no sense."""
 
 import pickle
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from tests.support.poll_logs import ModelLog
+from tests.support.range_logs import LogClient, LogConnection
 from tests.support.ranges import TP, RangeBench, bench, offsets, range_, values
 from zkconsumer.errors import DataLost
 from zkconsumer.fetch.core import fetch_connection
 from zkconsumer.fetch.core.completed import Unpacked, unpack
 from zkconsumer.fetch.range_parts import RangePart
+from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import RangeBounds
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.engine import ENGINE, WHY, Engine
+from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.messages.fetch import FetchRequest
 
 needs_native = pytest.mark.skipif(ENGINE is not Engine.NATIVE, reason=WHY)
@@ -62,18 +66,21 @@ def test_the_next_request_leaves_before_anything_is_unpacked(
     assert seen[:3] == [2, 3, 4]
 
 
-def test_what_unpacks_to_more_than_a_part_is_asked_for_in_pieces() -> None:
-    """After the first answer, of which the rest comes again; and what follows no longer does."""
-    settings = RangeSettings(fetch_bytes=1 << 22, part_bytes=1 << 24)
-    bounds = RangeBounds(range_(0, 1 << 40), settings)
-    assert bounds.size_at(0) == 1 << 22
-    bounds.unpacked(1 << 20, settings.unpacked_bytes)
-    assert bounds.size_at(0) == 1 << 20
-    bounds.unpacked(1 << 20, 1 << 20)
-    assert bounds.size_at(0) == 1 << 21
-    bounds.unpacked(1 << 21, 1 << 21)
-    bounds.unpacked(1 << 22, 1 << 21)
-    assert bounds.size_at(0) == 1 << 22
+@pytest.mark.parametrize("isolation", IsolationLevel)
+@pytest.mark.parametrize("part_bytes", [1 << 12, 1 << 16, 1 << 20])
+def test_nothing_is_fetched_twice_whatever_it_unpacks_to(
+    isolation: IsolationLevel, part_bytes: int
+) -> None:
+    """What of an answer is more than a part stays packed until it is its turn."""
+    log = ModelLog(magic=2, leader=0)
+    for _ in range(40):
+        log.append(10, codec=Codec.GZIP, size=2_000)
+    connection = LogConnection(log, committed=isolation is IsolationLevel.READ_COMMITTED)
+    settings = RangeSettings(fetch_bytes=1 << 11, part_bytes=part_bytes, isolation=isolation)
+    reader = RangeReader(cast("Any", LogClient(connection)), settings=settings)
+    assert offsets(reader.read(range_(0, log.end))) == list(range(400))
+    came_bytes = sum(one[2] for one in connection.asked)
+    assert came_bytes <= 1.2 * sum(len(batch.data) for batch in log.batches)
 
 
 def test_at_the_end_of_a_range_no_more_is_asked_for_than_is_left() -> None:

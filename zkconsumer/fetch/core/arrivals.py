@@ -55,6 +55,7 @@ class Arrivals:
         """Take a broker's answer to a fetch, with what its records came to."""
         code = response.error_code
         state.responses += 1
+        state.packed = None
         if code == ErrorCode.NONE:
             state.high_watermark = response.high_watermark
             state.last_stable = response.last_stable_offset
@@ -175,6 +176,7 @@ class Arrivals:
         """Put what came behind what waits."""
         chunk = unpacked.chunk
         state.needed_bytes = unpacked.needed_bytes
+        state.packed = unpacked.packed
         if chunk is not None:
             state.waiting.append(chunk)
             state.fetched = chunk.end

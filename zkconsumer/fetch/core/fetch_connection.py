@@ -345,14 +345,8 @@ class FetchConnection:
     def _unpack(
         self, requested: PartitionRequest, part: FetchedPartition, enough_bytes: int
     ) -> Unpacked:
-        return unpack(
-            requested,
-            part.records,
-            part.aborted_transactions,
-            self._settings,
-            max(enough_bytes, self._least_unpacked_bytes()),
-            part.high_watermark,
-        )
+        least_bytes = self._least_unpacked_bytes()
+        return unpack(requested, part, self._settings, max(enough_bytes, least_bytes))
 
     def _least_unpacked_bytes(self) -> int:
         """Of one partition, whatever the others took."""

@@ -25,7 +25,7 @@ from enum import Enum
 from typing import Protocol
 
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.fetch.core.completed import BufferedChunk, PartitionRequest
+from zkconsumer.fetch.core.completed import BufferedChunk, PackedSet, PartitionRequest
 from zkconsumer.fetch.core.starts import NO_EPOCH, AtOffset, PositionView, ResetPolicy, Start
 from zkconsumer.model import Broker, TopicPartition
 
@@ -108,6 +108,7 @@ class PartitionState:
         unproven: the leader's log is to be compared with what was read.
         requested: what is in flight, or came and is being unpacked.
         early: what was asked for behind that, before it was unpacked.
+        packed: what came and is to be unpacked behind what waits; ``requested`` is what it answers.
         lookup: what the positions thread is asking.
         needed_bytes: what the next request must ask for at least.
         suspect_offset: where the last answer was corrupt; a second time it is believed.
@@ -139,6 +140,7 @@ class PartitionState:
     unproven: bool = False
     requested: PartitionRequest | None = None
     early: PartitionRequest | None = None
+    packed: PackedSet | None = None
     lookup: PositionLookup | None = None
     needed_bytes: int = 0
     suspect_offset: int | None = None
@@ -224,14 +226,15 @@ class PartitionState:
 
     def drop_requests(self) -> None:
         """Let no answer that is on its way count."""
-        self.requested = self.early = None
+        self.requested = self.early = self.packed = None
 
     def on_response(self) -> None:
         """What was asked has its answer, or gets none.
 
         What was asked for early counts from here on, if it is what would be asked for now.
         """
-        early, self.requested, self.early = self.early, None, None
+        early = self.early
+        self.drop_requests()
         if early is not None and self.is_at(early):
             self.requested = early
 

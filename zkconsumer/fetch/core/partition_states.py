@@ -138,7 +138,8 @@ class PartitionStates:
             if len(response.records):
                 self._end_turn(state)
             self._place(state, now_ms)
-            state.on_response()
+            if state.packed is None:
+                state.on_response()
             self.touch(state)
 
     def unanswered(self, requests: Iterable[PartitionRequest]) -> None:
@@ -146,7 +147,9 @@ class PartitionStates:
         for requested in requests:
             state = self.states.get(requested.topic_partition)
             if state is not None and state.requested is requested:
-                state.on_response()
+                # What is packed still was answered.
+                if state.packed is None:
+                    state.on_response()
             elif state is not None and state.early is requested:
                 state.early = None
 

@@ -19,8 +19,8 @@ class PollFetchSettings:
         growth_max_bytes: how far that grows for a partition whose next message is larger; only
             brokers before 0.10.1 need it, newer ones send a whole batch whatever its size.
         max_decompressed_bytes: the most that one answer of one partition may unpack to.
-        unpacked_bytes: about how much of one answer is unpacked; what is behind that is fetched
-            again. None: twice ``max_bytes``.
+        unpacked_bytes: about how much of one answer is unpacked at a time; what is behind that
+            stays packed. None: twice ``max_bytes``, and what is behind that is fetched again.
         request_timeout_ms: without an answer for so long the broker counts as gone.
         retry_backoff_ms: the first pause after a failure; each further one doubles it.
         retry_backoff_max_ms: the longest of these pauses.

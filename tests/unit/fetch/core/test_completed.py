@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.polled import TP, asked_of, batch
+from tests.support.polled import TP, asked_of, batch, part
 from tests.support.queues import RUNS_NATIVE
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.core.completed import BufferedChunk, Unpacked, unpack
@@ -28,7 +28,7 @@ def unpacked(
     """What so much of a log comes to for who asked from there."""
     requested = replace(asked_of(TP, offset, requested_bytes), is_again=is_again)
     settings = PollFetchSettings(growth_max_bytes=limit)
-    return unpack(requested, memoryview(data), None, settings, 1 << 20, 1_000)
+    return unpack(requested, part(TP, data, high_watermark=1_000), settings, 1 << 20)
 
 
 def chunk_of(found: Unpacked) -> BufferedChunk:
@@ -152,9 +152,10 @@ def test_a_large_part_of_an_answer_is_not_copied() -> None:
     data = batch(0, 4)
     for times, is_shared in ((1, True), (8, True), (9, False)):
         response = bytearray(data * times)
-        found = unpack(
-            asked_of(), memoryview(response)[: len(data)], None, PollFetchSettings(), 1 << 20, 1_000
-        )
+        records = memoryview(response)[: len(data)]
+        one = replace(part(TP, high_watermark=1_000), records=records)
+        found = unpack(asked_of(), one, PollFetchSettings(), 1 << 20)
+        del records, one
         frame = chunk_of(found).frame
         assert (frame is not None) is is_shared
         if frame is not None:
