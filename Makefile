@@ -88,7 +88,7 @@ test-spark-versions: $(STAMP)
 # out is what runs the same Python code in both engines, and takes long.
 PURE_TESTS := tests/unit/fetch tests/unit/streams tests/unit/records/test_engine.py \
 	$(addprefix --ignore=tests/unit/,fetch/test_sizes.py streams/test_interrupted_reader.py) \
-	$(patsubst %,tests/property/test_%.py,fetch_session poison ranges) tests/integration/engine \
+	$(patsubst %,tests/property/test_%.py,committed_ranges fetch_session poison ranges) tests/integration/engine \
 	$(patsubst %,tests/integration/connector/test_%.py,commits delivery_modes large_messages)
 
 pure-tests: $(STAMP)
