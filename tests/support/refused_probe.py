@@ -6,6 +6,7 @@ garbage collector is off: what is let go of must be gone without it.
 
 import gc
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,7 +26,8 @@ def by_stream(wanted: Mapping[str, Any]) -> list[object]:
     config = ConsumerConfig(
         None,
         zookeeper_connect=wanted["zookeeper"],
-        group_id=wanted["topic"],
+        # Of its own: another process of the same group would begin behind what is refused.
+        group_id=f"{wanted['topic']}-{os.getpid()}",
         auto_offset_reset="smallest",
         poison_policy="skip",
         consumer_timeout_ms=TIMEOUT_MS,
