@@ -33,8 +33,8 @@ One leader that does not answer holds up the answers of the others for so long.
 Found = TimedOffset | int
 
 
-class LeaderFinder(Protocol):
-    """Who is to be reminded of partitions that nobody leads: a ``MetadataManager``."""
+class MetadataUpdates(Protocol):
+    """Requests new metadata where a partition has no leader: a ``MetadataManager``."""
 
     def update(self) -> object:
         """Look again, soon; it does not wait."""
@@ -56,7 +56,7 @@ class PositionResolver:
         self,
         shared: SharedFetchState,
         client: ClusterClient,
-        metadata: LeaderFinder,
+        metadata: MetadataUpdates,
         settings: PollFetchSettings,
         clock: Clock,
     ) -> None:
