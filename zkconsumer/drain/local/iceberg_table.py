@@ -19,10 +19,8 @@ from typing import Any, TypeVar
 from zkconsumer.backoff import Backoff
 from zkconsumer.drain.choosing import local_path, scheme_of
 from zkconsumer.drain.fields import JsonValue
-from zkconsumer.drain.local.catalog_secrets import configured, without_secrets
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.footers import FileFooter
-from zkconsumer.drain.local.iceberg_partitions import is_elsewhere, partition_of, spec_of
 from zkconsumer.drain.local.table_columns import PLACE, with_place
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.proving.table_commits import Offsets, TableCommit
@@ -59,7 +57,9 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from zkconsumer.drain.local.catalog_secrets import configured, without_secrets
 from zkconsumer.drain.local.iceberg_columns import lacking, leaf_numbers, numbered
+from zkconsumer.drain.local.iceberg_partitions import is_elsewhere, partition_of, spec_of
 
 R = TypeVar("R")
 
