@@ -39,7 +39,8 @@ class AdoptedSchemas:
         self._read_new()
 
     def adopted(self) -> Sequence[AdoptedSchema]:
-        """See ``SchemaCatalog``."""
+        """See ``SchemaCatalog``; also those that other processes have added since."""
+        self._read_new()
         return self._adopted
 
     def adopt(self, use: SchemaUse) -> bool:

@@ -114,6 +114,10 @@ class DeltaLanding:
         noted = table.transaction_version(drain)
         if noted is not None and noted >= manifest.number:
             return
+        missing = _missing(table.schema(), schema)
+        if missing:
+            # Appending with a schema leaves an existing table's columns as they are.
+            table.alter.add_columns(missing)
         entry = Transaction(app_id=drain, version=manifest.number, last_updated=None)
         table.create_write_transaction(
             [_added(file, self._clock.wall_ms()) for file in manifest.files],
@@ -142,6 +146,34 @@ def _schema(columns: Any = None) -> Any:
         more = Schema.from_arrow(columns).fields
         fields += [field for field in more if field.name not in _TYPES]
     return Schema(fields)
+
+
+def _missing(table: Any, wanted: Any) -> list[Any]:
+    """The fields of a schema that a table has not, or not all of."""
+    there = _by_name(json.loads(table.to_json()))
+    asked = _by_name(json.loads(wanted.to_json()))
+    return [
+        field
+        for field in wanted.fields
+        if field.name not in there or not _holds(there[field.name], asked[field.name])
+    ]
+
+
+def _holds(there: Any, wanted: Any) -> bool:
+    """Whether a type, as Delta's JSON has it, has all fields of another."""
+    if not isinstance(there, dict) or not isinstance(wanted, dict):
+        return True
+    if wanted["type"] == "struct":
+        known = _by_name(there)
+        return all(
+            name in known and _holds(known[name], kind) for name, kind in _by_name(wanted).items()
+        )
+    inner = "elementType" if wanted["type"] == "array" else "valueType"
+    return _holds(there.get(inner), wanted[inner])
+
+
+def _by_name(struct: Mapping[str, Any]) -> dict[str, Any]:
+    return {field["name"]: field["type"] for field in struct.get("fields", ())}
 
 
 def _added(file: LandedFile, now_ms: int) -> Any:

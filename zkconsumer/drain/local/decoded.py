@@ -47,8 +47,10 @@ class RowDecoder:
         self._lock = threading.Lock()
 
     def columns(self) -> pa.Schema:
-        """Those of landed rows: all that there are by now."""
+        """Those of landed rows: all that there are by now, whoever has met their schemas."""
         with self._lock:
+            if self._decoding is not None:
+                self._decoding.catch_up()
             return self._columns()
 
     def decode(self, rows: pa.RecordBatch) -> Iterator[DecodedRows]:
