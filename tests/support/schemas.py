@@ -3,11 +3,10 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fastavro import parse_schema, schemaless_writer
 
-from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
+from zkconsumer.schemas.decoding import AdoptedSchema
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.wire_format import SchemaKey
 
@@ -56,18 +55,18 @@ class MemoryCatalog:
 
     def __init__(self, known: Mapping[SchemaKey, SchemaDefinition]) -> None:
         self.known: dict[SchemaKey, SchemaDefinition] = dict(known)
-        self.asked: list[SchemaUse] = []
+        self.asked: list[SchemaKey] = []
         self._adopted: list[AdoptedSchema] = []
 
     def adopted(self) -> Sequence[AdoptedSchema]:
         """See ``SchemaCatalog``."""
         return list(self._adopted)
 
-    def adopt(self, use: SchemaUse) -> bool:
+    def find(self, key: SchemaKey) -> SchemaDefinition | None:
         """See ``SchemaCatalog``."""
-        self.asked.append(use)
-        definition: Any = self.known.get(use.schema)
-        if definition is None:
-            return False
-        self._adopted.append(AdoptedSchema(use, definition))
-        return True
+        self.asked.append(key)
+        return self.known.get(key)
+
+    def adopt(self, new: AdoptedSchema) -> None:
+        """See ``SchemaCatalog``."""
+        self._adopted.append(new)

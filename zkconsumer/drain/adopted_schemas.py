@@ -1,7 +1,8 @@
 """The schemas that a drain's column is made for, kept at its path in the order of their coming.
 
-Each is fetched once, and written down before any row that needs it. So a drain that goes on decodes
-as before, whatever its registry says by then; and two drains on one path agree on the order.
+Each is fetched once, and written down when a value was decoded with it, before any row that needs
+it. So a drain that goes on decodes as before, whatever its registry says by then; and two drains on
+one path agree on the order.
 """
 
 from collections.abc import Sequence
@@ -11,13 +12,13 @@ from uuid import UUID
 from zkconsumer.drain import layout
 from zkconsumer.drain.fields import Fields, JsonValue, damaged, to_bytes
 from zkconsumer.drain.storage import Storage
-from zkconsumer.errors import SchemaError
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import SchemaKey
 
 MAX_SCHEMAS: Final = 1_000
+"""With the messages of Protobuf's counted each; values of what comes later are dead letters."""
 
 
 class AdoptedSchemas:
@@ -36,6 +37,7 @@ class AdoptedSchemas:
         self._source = source
         self._adopted: list[AdoptedSchema] = []
         self._uses: set[SchemaUse] = set()
+        self._definitions: dict[SchemaKey, SchemaDefinition] = {}
         self._read_new()
 
     def adopted(self) -> Sequence[AdoptedSchema]:
@@ -43,29 +45,23 @@ class AdoptedSchemas:
         self._read_new()
         return self._adopted
 
-    def adopt(self, use: SchemaUse) -> bool:
+    def find(self, key: SchemaKey) -> SchemaDefinition | None:
+        """See ``SchemaCatalog``: what is kept is not fetched again."""
+        kept = self._definitions.get(key)
+        return self._source.find(key) if kept is None else kept
+
+    def adopt(self, new: AdoptedSchema) -> None:
         """See ``SchemaCatalog``; also where another process came first."""
         self._read_new()
-        if use in self._uses:
-            return True
-        definition = self._source.find(use.schema)
-        if definition is None:
-            return False
-        new = AdoptedSchema(use, definition)
-        while use not in self._uses:
+        while new.use not in self._uses and len(self._adopted) < MAX_SCHEMAS:
             number = len(self._adopted) + 1
-            if number > MAX_SCHEMAS:
-                raise SchemaError(
-                    f"{self._storage.uri('')} has values of more than {MAX_SCHEMAS} schemas"
-                )
             if self._storage.create(layout.schema_file(number), _to_bytes(new)):
                 self._add(new)
             else:
                 self._read_new()
-        return True
 
     def _read_new(self) -> None:
-        while True:
+        while len(self._adopted) < MAX_SCHEMAS:
             path = layout.schema_file(len(self._adopted) + 1)
             data = self._storage.read(path)
             if data is None:
@@ -75,6 +71,7 @@ class AdoptedSchemas:
     def _add(self, schema: AdoptedSchema) -> None:
         self._adopted.append(schema)
         self._uses.add(schema.use)
+        self._definitions.setdefault(schema.use.schema, schema.definition)
 
 
 def _to_bytes(schema: AdoptedSchema) -> bytes:

@@ -1,7 +1,8 @@
 """Values to one typed Arrow column, and rejects: each value is decoded alone. Pure.
 
 The column's type grows with the schemas that are met, in the order in which the catalog knows them,
-so that whoever decodes the same values with the same catalog gets the same rows and rejects.
+so that whoever decodes the same values with the same catalog gets the same rows and rejects. A
+schema is of the column once a value was decoded with it: ids in values are anybody's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,14 +11,32 @@ from typing import Final, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from zkconsumer.errors import SchemaError
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import ConfigError, SchemaError
+from zkconsumer.printable import printable
 from zkconsumer.schemas.column_types import TypeConflict, merged
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.payloads import PayloadDecoder, payload_decoder
+from zkconsumer.schemas.recent import Recent
+from zkconsumer.schemas.source import UnusableSchema
 from zkconsumer.schemas.wire_format import BadValue, FramedValue, SchemaKey, framed
 
 _SHOWN_CHARS: Final = 300
-_MOST_UNKNOWN: Final = 1_000
+_MOST_REMEMBERED: Final = 1_000
+_REMEMBERED_CHARS: Final = 16 << 20
+_REMEMBERED_MS: Final = 300_000
+
+
+class _Candidate(NamedTuple):
+    """A schema that no value was decoded with yet.
+
+    Attributes:
+        decoder: of it; or why there is none.
+        definition: of it; None where there is no decoder.
+    """
+
+    decoder: PayloadDecoder | str
+    definition: SchemaDefinition | None = None
 
 
 class SchemaUse(NamedTuple):
@@ -46,11 +65,19 @@ class SchemaCatalog(Protocol):
         """All that are known now; more may follow, never others before them."""
         ...
 
-    def adopt(self, use: SchemaUse) -> bool:
-        """Find a schema and add it; False where there is none of this key.
+    def find(self, key: SchemaKey) -> SchemaDefinition | None:
+        """A schema: as it was adopted, or else as it is now; None where there is none of this key.
 
         Raises:
+            UnusableSchema: there is one, but it can't be used.
             SchemaError: it can't be told whether there is one, or it can't be had.
+        """
+        ...
+
+    def adopt(self, new: AdoptedSchema) -> None:
+        """Add a schema, unless it is there, or there are too many: ``adopted`` tells.
+
+        Raises:
             ZkConsumerError: it can't be kept.
         """
         ...
@@ -83,6 +110,7 @@ class ValueDecoding:
             they have schema ids.
         reader: an Avro schema that values are resolved to, which then says the column's type; None
             for a type that grows.
+        clock: says when what was not there is looked for again.
 
     Raises:
         SchemaError: the reader's schema can't be a column.
@@ -94,6 +122,7 @@ class ValueDecoding:
         catalog: SchemaCatalog,
         subject: str | None = None,
         reader: SchemaDefinition | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._reader = reader
         self._has_indexes = kind == "protobuf"
@@ -102,7 +131,10 @@ class ValueDecoding:
         self._subject = subject
         self._known = 0
         self._decoders: dict[SchemaUse, PayloadDecoder | str] = {}
-        self._unknown: set[SchemaUse] = set()
+        clock = clock or SystemClock()
+        limits = (clock, _MOST_REMEMBERED, _REMEMBERED_CHARS, _REMEMBERED_MS)
+        self._candidates: Recent[SchemaUse, _Candidate] = Recent(*limits)
+        self._found: Recent[SchemaKey, SchemaDefinition | str] = Recent(*limits)
         self.type: pa.DataType | None = None
         if reader is not None:
             self.type = payload_decoder(reader, ()).type
@@ -125,6 +157,7 @@ class ValueDecoding:
             headers: those of the name ``VALUE_HEADER``, by the place of their value.
 
         Raises:
+            ConfigError: values are bare, and their subject has no schema that can be used.
             SchemaError: a schema can't be had now; which values are bad can't be told without it.
         """
         found = DecodedValues(
@@ -138,13 +171,9 @@ class ValueDecoding:
                 parts = self._framed(value, (headers or {}).get(at))
                 found.schemas[at] = None if self._subject is not None else parts.schema
                 found.payload_starts[at] = parts.payload_start
-                decoder = self._decoder_of(SchemaUse(parts.schema, parts.message))
+                payload = value[parts.payload_start :]
+                decoded[at] = self._decoded(SchemaUse(parts.schema, parts.message), payload)
             except BadValue as error:
-                found.rejects[at] = str(error)
-                continue
-            try:
-                decoded[at] = decoder.decode(value[parts.payload_start :])
-            except Exception as error:  # noqa: BLE001 - whatever a library raises over such bytes
                 found.rejects[at] = _reason(error)
         if self.type is not None:
             found.column = self._column(decoded, found.rejects)
@@ -155,36 +184,81 @@ class ValueDecoding:
             return FramedValue(self._subject, (), 0)
         return framed(value, header, has_indexes=self._has_indexes)
 
-    def _decoder_of(self, use: SchemaUse) -> PayloadDecoder:
-        found = self._decoders.get(use)
-        if found is None:
-            if use in self._unknown:
-                raise BadValue(_not_there(use))
-            if len(self._unknown) >= _MOST_UNKNOWN:
-                raise BadValue(
-                    f"{named(use.schema)} was not looked for: {_MOST_UNKNOWN} others were not there"
-                )
-            if not self._catalog.adopt(use):
-                self._unknown.add(use)
-                raise BadValue(_not_there(use))
+    def _decoded(self, use: SchemaUse, payload: bytes) -> object:
+        """A value.
+
+        Raises:
+            BadValue: it can't be decoded.
+        """
+        decoder = self._decoders.get(use)
+        if decoder is None:
+            decoder = self._met(use, payload)
+        if isinstance(decoder, str):
+            raise BadValue(decoder)
+        return _decoded(decoder, payload)
+
+    def _met(self, use: SchemaUse, payload: bytes) -> PayloadDecoder | str:
+        """What decodes values of a schema that is not adopted; it is, if this value is of it."""
+        candidate = self._candidates.get(use)
+        if candidate is None:
+            # Another process may have adopted it.
             self.catch_up()
-            found = self._decoders[use]
-        if isinstance(found, str):
-            raise BadValue(found)
+            if use in self._decoders:
+                return self._decoders[use]
+            candidate = self._candidate(use)
+        decoder, definition = candidate
+        if isinstance(decoder, str) or definition is None:
+            return str(decoder)
+        _check(decoder, payload)
+        self._catalog.adopt(AdoptedSchema(use, definition))
+        self.catch_up()
+        too_many = f"{named(use.schema)} is not taken in: there are values of too many others"
+        return self._decoders.get(use, too_many)
+
+    def _candidate(self, use: SchemaUse) -> _Candidate:
+        definition = self._definition(use.schema)
+        if isinstance(definition, str):
+            found, size = _Candidate(definition), 0
+        else:
+            made = self._made(use, definition)
+            found = _Candidate(made, None if isinstance(made, str) else definition)
+            size = 0 if isinstance(made, str) else definition.chars
+        if self._subject is not None and isinstance(found.decoder, str):
+            raise ConfigError(f"--bare-values: {found.decoder}")
+        self._candidates.put(use, found, size)
+        return found
+
+    def _definition(self, key: SchemaKey) -> SchemaDefinition | str:
+        """A schema; or why there is none. The same for all of its messages."""
+        found = self._found.get(key)
+        if found is None:
+            try:
+                found = self._catalog.find(key) or _not_there(key)
+            except UnusableSchema as error:
+                found = f"{named(key)}: {_reason(error)}"
+            self._found.put(key, found, 0 if isinstance(found, str) else found.chars)
         return found
 
     def _decoder(self, use: SchemaUse, definition: SchemaDefinition) -> PayloadDecoder | str:
-        """The decoder of a schema; why there is none, where it does not fit the column."""
+        """The decoder of an adopted schema; why there is none, where it does not fit the column."""
+        made = self._made(use, definition)
+        if isinstance(made, str):
+            return made
+        try:
+            self.type = made.type if self.type is None else merged(self.type, made.type)
+        except Exception as error:  # noqa: BLE001 - such a schema harms only its own values
+            return f"{named(use.schema)}: {_reason(error)}"
+        return made
+
+    def _made(self, use: SchemaUse, definition: SchemaDefinition) -> PayloadDecoder | str:
+        """The decoder of a schema; why there is none, where it can't be used."""
         name = named(use.schema)
         if definition.kind != self._kind:
             return f"{name} is of the kind {definition.kind}, not {self._kind}"
         try:
-            decoder = payload_decoder(definition, use.message, self._reader)
-            kind = decoder.type if self.type is None else merged(self.type, decoder.type)
-        except (SchemaError, TypeConflict) as error:
-            return f"{name}: {error}"
-        self.type = kind
-        return decoder
+            return payload_decoder(definition, use.message, self._reader)
+        except Exception as error:  # noqa: BLE001 - whatever a library raises over such a schema
+            return f"{name}: {_reason(error)}"
 
     def _column(self, decoded: list[object], rejects: dict[int, str]) -> pa.Array:
         """The values as a column; those that do not fit it become rejects."""
@@ -205,12 +279,33 @@ def named(key: SchemaKey) -> str:
     return f"the schema of {key}" if isinstance(key, str) else f"schema {key}"
 
 
-def _not_there(use: SchemaUse) -> str:
-    return f"there is no {named(use.schema).removeprefix('the ')}"
+def _not_there(key: SchemaKey) -> str:
+    return f"there is no {named(key).removeprefix('the ')}"
+
+
+def _decoded(decoder: PayloadDecoder, payload: bytes) -> object:
+    try:
+        return decoder.decode(payload)
+    except Exception as error:
+        raise BadValue(_reason(error)) from error
+
+
+def _check(decoder: PayloadDecoder, payload: bytes) -> None:
+    """See that a payload is of a schema, and can be in a column of its type.
+
+    Raises:
+        BadValue: it is not.
+    """
+    value = _decoded(decoder, payload)
+    try:
+        pa.array([value], decoder.type)
+    except Exception as error:
+        raise BadValue(_reason(error)) from error
 
 
 def _reason(error: Exception) -> str:
-    text = " ".join(str(error).split())[:_SHOWN_CHARS]
-    if isinstance(error, BadValue) and text:
+    """Why a value is bad, for people and for a column of texts: whatever a library quotes."""
+    text = printable(" ".join(str(error).split())[:_SHOWN_CHARS])[:_SHOWN_CHARS]
+    if isinstance(error, BadValue | SchemaError | TypeConflict) and text:
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -33,6 +33,11 @@ class SchemaDefinition:
     references: tuple[tuple[str, str], ...] = ()
     is_set: bool = False
 
+    @property
+    def chars(self) -> int:
+        """How long it is, with all that it refers to."""
+        return len(self.text) + sum(len(name) + len(text) for name, text in self.references)
+
     def to_value(self) -> dict[str, object]:
         """What ``from_value`` reads."""
         return {

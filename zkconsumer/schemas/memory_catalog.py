@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from zkconsumer.errors import SchemaError
-from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
+from zkconsumer.schemas.decoding import AdoptedSchema
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import SchemaKey
@@ -43,11 +43,12 @@ class MemoryCatalog:
         """See ``SchemaCatalog``."""
         return self._adopted
 
-    def adopt(self, use: SchemaUse) -> bool:
+    def find(self, key: SchemaKey) -> SchemaDefinition | None:
+        """See ``SchemaCatalog``."""
+        return self._source.find(key)
+
+    def adopt(self, new: AdoptedSchema) -> None:
         """See ``SchemaCatalog``."""
         if len(self._adopted) >= _MOST:
             raise SchemaError(f"there are values of more than {_MOST} schemas")
-        definition = self._source.find(use.schema)
-        if definition is not None:
-            self._adopted.append(AdoptedSchema(use, definition))
-        return definition is not None
+        self._adopted.append(new)

@@ -2,8 +2,13 @@
 
 from typing import Protocol
 
+from zkconsumer.errors import SchemaError
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.wire_format import SchemaKey
+
+
+class UnusableSchema(SchemaError):
+    """Raised for a schema that is there, but that nothing can be decoded with, now or later."""
 
 
 class SchemaSource(Protocol):
@@ -13,6 +18,7 @@ class SchemaSource(Protocol):
         """A schema; None where there surely is none of this key.
 
         Raises:
+            UnusableSchema: there is one, but it can't be used.
             SchemaError: it can't be told, or it can't be had.
         """
         ...

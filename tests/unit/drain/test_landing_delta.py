@@ -27,7 +27,7 @@ from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.wire_format import SchemaKey
 
 AT = {"type": "record", "name": "At", "fields": [{"name": "x", "type": "long"}]}
-AT_NEWER = {**AT, "fields": [*AT["fields"], {"name": "y", "type": "string"}]}  # type: ignore[misc]
+AT_NEWER = {**AT, "fields": [*AT["fields"], {"name": "y", "type": "string"}]}
 
 
 def evolved(at: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def test_a_delta_table_gains_the_columns_of_later_schemas(tmp_path: Path, by_oth
     """Nested ones too; after a batch of nothing but dead letters; and where another has landed."""
     storage = LocalStorage(str(tmp_path))
     identity = dict.fromkeys(("id", "cluster", "subscription", "starting", "format"), "x")
-    BatchJournal(storage).begin(DrainIdentity(**identity, created_ms=0, group=None))  # type: ignore[arg-type]
+    BatchJournal(storage).begin(DrainIdentity(**identity, created_ms=0, group=None))
     at = {"x": 7, "y": "z"}
     user = {"id": 1, "name": "a"}
     newest = {**user, "all": [at], "by": {"k": at}, "one": at}

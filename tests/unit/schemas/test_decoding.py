@@ -10,10 +10,15 @@ import pyarrow as pa
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
 
+from tests.support.manual_clock import ManualClock
 from tests.support.schemas import USER, MemoryCatalog, avro, avro_bytes, avro_value, with_id
-from zkconsumer.schemas.decoding import SchemaUse, ValueDecoding
+from zkconsumer.errors import ConfigError
+from zkconsumer.schemas.decoding import ValueDecoding
 from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.source import UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
+
+JSON_INT = SchemaDefinition(kind="json", text='{"type": "integer"}')
 
 
 def decoding_of(kind: str = "avro", **known: SchemaDefinition) -> ValueDecoding:
@@ -67,7 +72,7 @@ def test_a_schema_is_looked_for_once() -> None:
     given = [value, with_id(9, b"x"), None, b"plain"]
     decoding.decode(given)
     found = decoding.decode(given)
-    assert catalog.asked == [SchemaUse(1), SchemaUse(9)]
+    assert catalog.asked == [1, 9]
     assert found.rejects == {
         1: "there is no schema 9",
         3: "it does not begin with a magic byte 0 and a schema id",
@@ -75,13 +80,63 @@ def test_a_schema_is_looked_for_once() -> None:
     assert found.schemas == [1, 9, None, None]
 
 
-def test_ids_that_nobody_knows_are_looked_for_within_a_bound() -> None:
-    """Garbage that looks like ids makes no endless requests."""
-    catalog = MemoryCatalog({})
-    found = ValueDecoding("avro", catalog).decode([with_id(at, b"") for at in range(1_200)])
-    assert len(catalog.asked) == 1_000
-    assert len(found.rejects) == 1_200
-    assert "was not looked for" in found.rejects[1_100]
+def test_ids_that_nobody_knows_keep_nothing_from_being_decoded() -> None:
+    """Each is looked for, and what is remembered of them is bounded, in number and in time."""
+    clock = ManualClock()
+    catalog = MemoryCatalog({7_777: avro(USER)})
+    decoding = ValueDecoding("avro", catalog, clock=clock)
+    unknown = [with_id(at, b"") for at in range(1_200)]
+    good = avro_value(7_777, USER, {"id": 1, "name": None})
+    found = decoding.decode([*unknown, good])
+    assert list(found.rejects) == list(range(1_200))
+    assert set(found.rejects.values()) == {f"there is no schema {at}" for at in range(1_200)}
+    assert rows(found.column)[-1] == {"id": 1, "name": None}
+    asked = len(catalog.asked)
+    decoding.decode(unknown[-900:])
+    assert len(catalog.asked) == asked == 1_201
+    clock.advance(300_000)
+    catalog.known[1_199] = avro(USER)
+    assert decoding.decode([avro_value(1_199, USER, {"id": 1, "name": None})]).rejects == {}
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [(None, "no schema of t-value"), (JSON_INT, "of the kind json"), (avro(17), "no Avro schema")],
+)
+def test_bare_values_need_a_schema(schema: SchemaDefinition | None, reason: str) -> None:
+    """Else a whole topic would become dead letters over a name."""
+    catalog = MemoryCatalog({} if schema is None else {"t-value": schema})
+    with pytest.raises(ConfigError, match=reason):
+        ValueDecoding("avro", catalog, "t-value").decode([b"x"])
+
+
+def test_a_schema_that_can_not_be_used_makes_rejects() -> None:
+    """As one does whose references are gone."""
+
+    class Catalog(MemoryCatalog):
+        def find(self, key: SchemaKey) -> SchemaDefinition | None:
+            if key == 5:
+                raise UnusableSchema("its references are gone \ud800")
+            return super().find(key)
+
+    good = avro_value(1, USER, {"id": 1, "name": None})
+    found = ValueDecoding("avro", Catalog({1: avro(USER)})).decode([with_id(5, b""), good])
+    assert found.rejects == {0: "schema 5: its references are gone \\ud800"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type": "\\ud800"}',
+        '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "\\ud800"}]}',
+        '{"type": "record", "name": "R", "fields": [{"name": "\\ud800", "type": "long"}]}',
+    ],
+)
+def test_reasons_can_be_landed(text: str) -> None:
+    """Whatever a library quotes of a schema: halves of surrogate pairs are no text of files."""
+    definition = SchemaDefinition(kind="avro", text=text)
+    found = decoding_of(s1=definition).decode([with_id(1, b"\2")])
+    assert pa.array(found.rejects.values()).to_pylist() == [found.rejects[0]]
 
 
 def test_bare_values_are_of_the_schema_of_their_subject() -> None:

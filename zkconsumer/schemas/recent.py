@@ -1,0 +1,64 @@
+"""What was found lately: bounded in number, in size and in age. Pure."""
+
+from collections.abc import Hashable
+from typing import Generic, NamedTuple, TypeVar
+
+from zkconsumer.clock import Clock
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class _Entry(NamedTuple, Generic[V]):
+    value: V
+    size: int
+    until_ms: int
+
+
+class Recent(Generic[K, V]):
+    """Remembers values; the oldest go first. Thread: one at a time.
+
+    Args:
+        clock: says how old they are.
+        most: how many are kept.
+        most_size: of all together, in whatever unit ``put`` is told; one alone is kept anyway.
+        age_ms: how long each is kept.
+    """
+
+    def __init__(self, clock: Clock, most: int, most_size: int, age_ms: int) -> None:
+        self._clock = clock
+        self._most = most
+        self._most_size = most_size
+        self._age_ms = age_ms
+        self._entries: dict[K, _Entry[V]] = {}
+        self._size = 0
+
+    def get(self, key: K) -> V | None:
+        """What was put; None where that is gone, or never was."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        if self._clock.now_ms() >= entry.until_ms:
+            self._drop(key)
+            return None
+        return entry.value
+
+    def put(self, key: K, value: V, size: int) -> None:
+        """Remember a value, in place of the one before.
+
+        Args:
+            key: its name.
+            value: itself.
+            size: how much of ``most_size`` it takes.
+        """
+        if key in self._entries:
+            self._drop(key)
+        self._entries[key] = _Entry(value, size, self._clock.now_ms() + self._age_ms)
+        self._size += size
+        while len(self._entries) > 1 and (
+            len(self._entries) > self._most or self._size > self._most_size
+        ):
+            self._drop(next(iter(self._entries)))
+
+    def _drop(self, key: K) -> None:
+        self._size -= self._entries.pop(key).size
