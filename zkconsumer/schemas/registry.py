@@ -18,12 +18,14 @@ from zkconsumer.schemas.definition import (
     parsed_json,
 )
 from zkconsumer.schemas.registry_settings import RegistrySettings
+from zkconsumer.schemas.source import UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
 
 _KINDS: Final = {"AVRO": "avro", "JSON": "json", "PROTOBUF": "protobuf"}
 _NOT_THERE: Final = frozenset({40401, 40402, 40403})
 _TRIES: Final = 3
 _SHOWN_CHARS: Final = 200
+_MOST_CHARS: Final = 400
 _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
 
 
@@ -56,11 +58,13 @@ class RegistryClient:
         found = self._get(path)
         if found is None:
             return None
-        kind = found.get("schemaType", "AVRO")
+        kind = found.get("schemaType") or "AVRO"
+        if not isinstance(kind, str):
+            raise self._strange(f"{path} has a schemaType that is no text")
         references: dict[str, str] = {}
         self._collect(found, references, ())
         return SchemaDefinition(
-            kind=_KINDS.get(kind, printable(str(kind))[:_SHOWN_CHARS]),
+            kind=_KINDS.get(kind, printable(kind)[:_SHOWN_CHARS]),
             text=self._text(found, path),
             references=tuple(references.items()),
         )
@@ -79,16 +83,20 @@ class RegistryClient:
             )
             if not isinstance(name, str) or not isinstance(subject, str):
                 raise self._strange("a reference has no name or no subject")
-            if not isinstance(version, int) or isinstance(version, bool):
+            if isinstance(version, bool) or not isinstance(version, int) or version >> 31:
                 raise self._strange(f"the reference {name[:_SHOWN_CHARS]!r} has no version")
             if name in references:
                 continue
             if name in above or len(above) + len(references) >= MAX_REFERENCES:
-                raise self._strange("a schema's references lead in a circle, or are too many")
-            path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
-            referred = self._get(path)
+                raise UnusableSchema("its references lead in a circle, or are too many")
+            try:
+                path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
+            except UnicodeEncodeError:
+                raise UnusableSchema("a reference's subject is no text") from None
+            # What was deleted is still referred to.
+            referred = self._get(path, "deleted=true")
             if referred is None:
-                raise self._strange(f"{path}, which a schema refers to, is not there")
+                raise UnusableSchema(f"{path[:_SHOWN_CHARS]}, which it refers to, is not there")
             self._collect(referred, references, (*above, name))
             references[name] = self._text(referred, path)
 
@@ -98,15 +106,15 @@ class RegistryClient:
             raise self._strange(f"{path} has no schema")
         return text
 
-    def _get(self, path: str) -> Mapping[str, Any] | None:
+    def _get(self, path: str, query: str = "") -> Mapping[str, Any] | None:
         """What is there; None where the registry says that nothing is."""
-        status, data = self._response(path)
+        status, data = self._response(path, query)
         if status == 200:
             found = parsed_json(data, f"{self._where}{path}")
             if not isinstance(found, dict):
                 raise self._strange(f"{path} is not an object")
             return found
-        if status == 404 and _error_code(data) in _NOT_THERE:
+        if status == 404 and _is_absence(path, _error_code(data)):
             return None
         if status in {401, 403}:
             raise SchemaError(
@@ -116,9 +124,10 @@ class RegistryClient:
         reason = printable(data[:_SHOWN_CHARS].decode("utf-8", "replace"))
         raise SchemaError(f"{self._where}{path} answers {status}: {reason}")
 
-    def _response(self, path: str) -> tuple[int, bytes]:
+    def _response(self, path: str, asked: str) -> tuple[int, bytes]:
         settings = self._settings
-        query = "format=serialized" if self._kind == "protobuf" else ""
+        form = "format=serialized" if self._kind == "protobuf" else ""
+        query = "&".join(filter(None, (asked, form)))
         url = settings.url._replace(path=settings.url.path + path, query=query)
         headers = {"Accept": _ACCEPT, "Connection": "close"}
         if settings.authorization is not None:
@@ -141,12 +150,23 @@ class RegistryClient:
                 raise SchemaError(f"{self._where}{path}: {error}") from error
 
     def _strange(self, what: str) -> SchemaError:
-        return SchemaError(f"{self._where} answers as no schema registry does: {what}")
+        return SchemaError(
+            f"{self._where} answers as no schema registry does: {printable(what)[:_MOST_CHARS]}"
+        )
 
 
-def _error_code(data: bytes) -> object:
+def _is_absence(path: str, code: object) -> bool:
+    """Whether a 404 says that a schema is not there, and not that this is no registry.
+
+    Registries from before GUIDs know no such endpoint; any producer can write one into a header.
+    """
+    return code in _NOT_THERE or (path.startswith("/schemas/guids/") and code is not None)
+
+
+def _error_code(data: bytes) -> int | None:
     try:
         found = parsed_json(data, "the response")
     except SchemaError:
         return None
-    return found.get("error_code") if isinstance(found, dict) else None
+    code = found.get("error_code") if isinstance(found, dict) else None
+    return code if isinstance(code, int) else None

@@ -104,9 +104,13 @@ def _split(url: str) -> SplitResult:
         is_valid = split.scheme in {"http", "https"} and bool(split.hostname) and split.port != 0
     except ValueError:
         is_valid, split = False, urlsplit("")
-    if not is_valid or split.query or split.fragment:
+    # A password's slash would make a host of the user, and a path of the rest.
+    if not is_valid or split.query or split.fragment or "@" in split.path:
         shown = url.rpartition("@")[2]
-        raise ConfigError(f"--schema-registry is {shown!r}: it must be http(s)://host:port")
+        raise ConfigError(
+            f"--schema-registry is {shown!r}: it must be http(s)://host:port, with %2F and "
+            "%40 for / and @ in a password"
+        )
     return split
 
 

@@ -14,6 +14,7 @@ from zkconsumer.errors import ConfigError, SchemaError
 from zkconsumer.schemas.folder import SchemaFolder
 from zkconsumer.schemas.registry import RegistryClient
 from zkconsumer.schemas.registry_settings import RegistrySettings
+from zkconsumer.schemas.source import UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
 
 GUID = UUID("0f3c1b5e-9d3a-4a51-8f3e-2c6a17a0b9d4")
@@ -127,6 +128,7 @@ def _other(handler: BaseHTTPRequestHandler) -> None:
 @pytest.mark.parametrize(
     ("responder", "reason"),
     [
+        (lambda it: respond(it, 200, b'{"schema": "", "schemaType": ["x"]}'), "schemaType"),
         (_huge, "longer than"),
         (_deep, "nested too deep"),
         (lambda it: respond(it, 200, b"<html>"), "is not JSON"),
@@ -151,13 +153,44 @@ def test_hostile_answers_end_in_a_sentence(
     assert len(str(caught.value)) < 600
 
 
-def test_references_in_a_circle_are_refused(registry: RegistryServer) -> None:
-    """They would be asked for without an end."""
-    circle = {"schema": "", "references": [{"name": "c", "subject": "c", "version": 1}]}
-    registry.by_subject["c"] = [circle]
-    registry.by_id[1] = circle
-    with pytest.raises(SchemaError, match="in a circle"):
+@pytest.mark.parametrize(
+    ("subject", "reason"),
+    [("c", "in a circle"), ("gone", "which it refers to, is not there"), ("\ud800", "no text")],
+)
+def test_references_that_lead_nowhere_make_no_schema(
+    registry: RegistryServer, subject: str, reason: str
+) -> None:
+    """It is of no use to anybody, and no fault of the registry: values of it are bad."""
+    refers = {"schema": "", "references": [{"name": "c", "subject": subject, "version": 1}]}
+    registry.by_subject["c"] = [refers]
+    registry.by_id[1] = refers
+    with pytest.raises(UnusableSchema, match=reason):
         client(registry).find(1)
+
+
+def test_references_that_were_deleted_are_asked_for(registry: RegistryServer) -> None:
+    """Registries give them to whoever says so, as long as something refers to them."""
+    to_base = {"name": "b", "subject": "base", "version": 1}
+    registry.by_subject["base"] = [{"schema": ""}]
+    registry.by_id[1] = {"schema": "", "schemaType": "PROTOBUF", "references": [to_base]}
+    assert client(registry, "protobuf").find(1) is not None
+    wanted = "/subjects/base/versions/1?deleted=true&format=serialized"
+    assert registry.requests[1] == wanted
+
+
+def test_a_registry_of_before_guids_has_none(registry: RegistryServer) -> None:
+    """A header is anybody's; for ids the same answer says that this is no registry."""
+
+    def no_endpoint(handler: BaseHTTPRequestHandler) -> None:
+        respond(handler, 404, {"error_code": 404, "message": "HTTP 404 Not Found"})
+
+    registry.responder = no_endpoint
+    assert client(registry).find(GUID) is None
+    with pytest.raises(SchemaError, match="answers 404"):
+        client(registry).find(7)
+    registry.responder = _other
+    with pytest.raises(SchemaError, match="answers 404"):
+        client(registry).find(GUID)
 
 
 def test_a_registry_that_is_not_there_says_so() -> None:
@@ -171,6 +204,7 @@ def test_a_registry_that_is_not_there_says_so() -> None:
     ("url", "options", "reason"),
     [
         ("registry:8081", {}, r"must be http\(s\)"),
+        ("http://user:12/x@host:8081", {}, "'host:8081': it must be .* %2F and %40"),
         ("http://h:99999", {}, r"must be http\(s\)"),
         ("http://h", {"basic.auth.user.inf": "x"}, "did you mean basic.auth.user.info"),
         ("http://h", {"request.timeout.ms": "soon"}, "number of ms"),

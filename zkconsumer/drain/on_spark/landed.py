@@ -99,10 +99,11 @@ def read_files(
     """
     found = session.createDataFrame([], SCHEMA).select(*COLUMNS)
     listed = list(paths)
-    dead = [path for path in listed if path.startswith(f"{DEAD_LETTERS}/")]
+    below_dead = f"{DEAD_LETTERS}/"
+    dead = [path for path in listed if path.startswith(below_dead)]
     # Each by its own root: Spark takes values of columns from folders below one root only.
     for base, below in (
-        (root, [path for path in listed if path not in set(dead)]),
+        (root, [path for path in listed if not path.startswith(below_dead)]),
         (f"{root.rstrip('/')}/{DEAD_LETTERS}", [path.partition("/")[2] for path in dead]),
     ):
         if below:
