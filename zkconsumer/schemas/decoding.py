@@ -1,4 +1,4 @@
-"""Values to one typed Arrow column, and rejects: each value is decoded alone. Pure.
+"""Values to one typed Arrow column, and rejects: each value is decoded alone.
 
 The column's type grows with the schemas that are met, in the order in which the catalog knows them,
 so that whoever decodes the same values with the same catalog gets the same rows and rejects. A

@@ -1,4 +1,4 @@
-"""Schemas kept for as long as a process lives: for decoding that leaves nothing behind. Pure."""
+"""Schemas kept for as long as a process lives: for decoding that leaves nothing behind."""
 
 from collections.abc import Sequence
 from typing import Final

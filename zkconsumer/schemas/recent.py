@@ -1,4 +1,4 @@
-"""What was found lately: bounded in number, in size and in age. Pure."""
+"""What was found lately: bounded in number, in size and in age."""
 
 from collections.abc import Hashable
 from typing import Generic, NamedTuple, TypeVar
