@@ -16,6 +16,7 @@ from fastavro import parse_schema, schemaless_reader
 from fastavro._read_py import schemaless_reader as recursive_reader
 
 from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.avro_payload import PayloadCheck, SchemaWidths
 from zkconsumer.schemas.column_types import (
     JSON_TEXT,
     MAX_DEPTH,
@@ -43,7 +44,9 @@ _PLAIN: Final[Mapping[str, pa.DataType]] = {
     "enum": pa.string(),
     "fixed": pa.binary(),
 }
-_SIZES: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+_LOGICAL: Final = frozenset({"logicalType"})
+_FASTAVROS: Final = frozenset({"__fastavro_parsed", "__named_schemas"})
+"""By which it knows a schema that it need not look at."""
 _WHOLE: Final = frozenset({"int", "long"})
 _NUMBERS: Final = frozenset({"int", "long", "float", "double"})
 _MOST_DIGITS: Final = 38
@@ -73,19 +76,12 @@ class AvroDecoder:
         # The one in C does not count how deep it is in a value.
         is_recursive = walk.is_recursive or writer_walk.is_recursive
         self._read = recursive_reader if is_recursive else schemaless_reader
+        self._check = writer_walk.payloads.check
 
     def decode(self, payload: bytes) -> object:
         """See ``PayloadDecoder``."""
-        source = io.BytesIO(payload)
-        try:
-            value = self._read(source, self._writer, self._reader)
-        except (EOFError, IndexError):
-            is_short = source.tell() >= len(payload)
-            reason = "it ends within its value" if is_short else "it has no such branch or symbol"
-            raise BadValue(reason) from None
-        left = len(payload) - source.tell()
-        if left:
-            raise BadValue(f"{left} bytes are left after the value")
+        self._check(payload)
+        value = self._read(io.BytesIO(payload), self._writer, self._reader)
         return value if self._convert is None else self._convert(value)
 
 
@@ -96,10 +92,12 @@ def _prepared(definition: SchemaDefinition) -> tuple["_Walk", Any]:
     try:
         for schema in schemas:
             _check_depth(schema)
+        schemas = [_without(schema, _FASTAVROS) for schema in schemas]
         parsed, names = _parsed(schemas)
         walk = _Walk(names)
+        walk.payloads = PayloadCheck(parsed, names)
         walk.type, walk.convert = walk.of(parsed, 0)
-        bare, _ = _parsed(list(map(_without_logical, schemas)))
+        bare, _ = _parsed([_without(schema, _LOGICAL) for schema in schemas])
     except (SchemaError, TypeConflict) as error:
         raise SchemaError(f"the schema can't be a column: {error}") from None
     except Exception as error:
@@ -128,15 +126,15 @@ def _check_depth(schema: object, depth: int = 0) -> None:
             _check_depth(item, depth + 1)
 
 
-def _without_logical(schema: Any) -> Any:
+def _without(schema: Any, left_out: frozenset[str]) -> Any:
     if isinstance(schema, dict):
         return {
-            name: item if name == "default" else _without_logical(item)
+            name: item if name == "default" else _without(item, left_out)
             for name, item in schema.items()
-            if name != "logicalType"
+            if name not in left_out
         }
     if isinstance(schema, list):
-        return [_without_logical(item) for item in schema]
+        return [_without(item, left_out) for item in schema]
     return schema
 
 
@@ -149,11 +147,13 @@ class _Walk:
 
     def __init__(self, names: _Names) -> None:
         self._names = names
+        self._widths = SchemaWidths(names)
         self._open: set[str] = set()
         self._fields = 0
         self.is_recursive = False
         self.type: pa.DataType = JSON_TEXT
         self.convert: Converter = None
+        self.payloads: PayloadCheck
 
     def of(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
         """The type of a schema's values, and what makes it of fastavro's."""
@@ -167,7 +167,7 @@ class _Walk:
                 return self._union(schema, depth)
             case str():
                 if schema in _PLAIN:
-                    return _PLAIN[schema], json_text if schema == "null" else None
+                    return _PLAIN[schema], _null_text if schema == "null" else None
                 return self._named(schema, depth)
             case _:
                 return self._described(schema, depth)
@@ -185,7 +185,7 @@ class _Walk:
         if found is not None:
             return found
         if isinstance(kind, str) and kind in _PLAIN:
-            return _PLAIN[kind], json_text if kind == "null" else None
+            return _PLAIN[kind], _null_text if kind == "null" else None
         return self.of(kind, depth + 1)
 
     def _named(self, name: str, depth: int) -> tuple[pa.DataType, Converter]:
@@ -211,7 +211,8 @@ class _Walk:
         return struct_of(kinds), _record_converter(converters)
 
     def _array(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
-        if not self._least_bytes(schema["items"], 0):
+        _, takes_bytes = self._widths.of(schema["items"])
+        if not takes_bytes:
             raise SchemaError("it has arrays of items that take no bytes, of which any count fits")
         item, convert = self.of(schema["items"], depth + 1)
         return pa.list_(item), _list_converter(convert)
@@ -230,26 +231,6 @@ class _Walk:
             # For what it has inside: whether it is recursive, and in bounds.
             self.of(branch, depth + 1)
         return JSON_TEXT, _text_or_none
-
-    def _least_bytes(self, schema: Any, depth: int) -> int:
-        """How few bytes a value can take: 0, or 1 for more."""
-        if depth > MAX_DEPTH:
-            return 1
-        if isinstance(schema, list):
-            return 1
-        if isinstance(schema, str):
-            if schema in _PLAIN:
-                return _SIZES.get(schema, 1)
-            return self._least_bytes(self._names[schema], depth + 1)
-        kind = schema["type"]
-        if kind in ("record", "error"):
-            fields = schema["fields"]
-            return int(any(self._least_bytes(field["type"], depth + 1) for field in fields))
-        if kind == "fixed":
-            return min(int(schema["size"]), 1)
-        if kind in ("array", "map", "enum"):
-            return 1
-        return self._least_bytes(kind, depth + 1)
 
 
 def _logical(schema: Any) -> tuple[pa.DataType, Converter] | None:
@@ -292,6 +273,10 @@ def _decimal(scale: int) -> Callable[[bytes], Decimal]:
         return Decimal((int(number < 0), digits, -scale))
 
     return convert
+
+
+def _null_text(_: None) -> str:
+    return "null"
 
 
 def _text_or_none(value: Any) -> str | None:

@@ -193,8 +193,7 @@ def test_a_schema_within_itself_is_text_and_can_not_end_the_process() -> None:
     deep = with_id(1, b"\2\2" * 1_000_000)
     found = decoding_of(s1=avro(node)).decode([value, deep])
     assert rows(found.column)[0] == {"v": 1, "next": '{"v":2,"next":null}'}
-    assert list(found.rejects) == [1]
-    assert "RecursionError" in found.rejects[1]
+    assert found.rejects == {1: "it is nested too deep"}
 
 
 def _doubling(levels: int) -> dict[str, Any]:

@@ -1,0 +1,302 @@
+"""Checks an Avro payload by its writer's schema, before fastavro reads it. Pure.
+
+fastavro trusts what it reads: it takes an index of -1 for the last branch, a number of any length,
+and builds whatever is asked for.
+
+Source: Avro 1.12 specification, binary encoding.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.bounds import CellBudget
+from zkconsumer.schemas.wire_format import BadValue
+
+_INT_BYTES: Final = 5
+_LONG_BYTES: Final = 10
+_MOST_INT: Final = 2**31
+_MOST_NESTED: Final = 200
+_FIXED_SIZES: Final = {"null": 0, "float": 4, "double": 8}
+
+
+class _Payload:
+    """One payload while it is checked."""
+
+    __slots__ = ("budget", "data", "depth", "size")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.size = len(data)
+        self.budget = CellBudget(len(data))
+        self.depth = 0
+
+
+_Check = Callable[[_Payload, int], int]
+"""Checks the value that begins at a place; gives the place where it ends."""
+
+
+class PayloadCheck:
+    """Checks payloads of one schema. Thread: any.
+
+    Args:
+        schema: as fastavro parsed it.
+        names: the named schemas, as fastavro parsed them.
+
+    Raises:
+        SchemaError: it has something that no payload can be.
+    """
+
+    def __init__(self, schema: Any, names: Mapping[str, Any]) -> None:
+        compiler = _Compiler(names, is_counted=False)
+        self._check = compiler.check_of(schema)
+        if compiler.is_recursive:
+            self._check = _Compiler(names, is_counted=True).check_of(schema)
+
+    def check(self, data: bytes) -> None:
+        """See that a payload is a whole value of the schema, and no more.
+
+        Raises:
+            BadValue: it is none.
+        """
+        try:
+            end = self._check(_Payload(data), 0)
+        except IndexError:
+            end = len(data) + 1
+        if end > len(data):
+            raise BadValue("it ends within its value")
+        if end < len(data):
+            raise BadValue(f"{len(data) - end} bytes are left after the value")
+
+
+class SchemaWidths:
+    """How many values an item of each schema comes to, and whether it can take no bytes.
+
+    Args:
+        names: the named schemas.
+    """
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self._names = names
+        self._known: dict[str, tuple[int, bool]] = {}
+
+    def of(self, schema: Any) -> tuple[int, bool]:
+        """How many values, items of its lists left out; and whether it takes bytes at all."""
+        if isinstance(schema, list):
+            return max((self.of(branch)[0] for branch in schema), default=1), True
+        if isinstance(schema, str):
+            if schema in self._names:
+                return self._named(schema, self._names[schema])
+            return 1, schema != "null"
+        kind = schema["type"]
+        if kind in ("record", "error"):
+            return self._named(schema["name"], schema)
+        if kind == "fixed":
+            return 1, schema["size"] > 0
+        if kind in ("array", "map", "enum"):
+            return 1, True
+        return self.of(kind)
+
+    def _named(self, name: str, schema: Any) -> tuple[int, bool]:
+        if schema["type"] not in ("record", "error"):
+            return self.of(schema)
+        known = self._known.get(name)
+        if known is None:
+            # Within itself it is text, and each of its records is counted.
+            self._known[name] = (1, True)
+            fields = [self.of(field["type"]) for field in schema["fields"]]
+            known = 1 + sum(cells for cells, _ in fields), any(some for _, some in fields)
+            self._known[name] = known
+        return known
+
+
+class _Compiler:
+    """Makes the checks of one schema.
+
+    Args:
+        names: the named schemas.
+        is_counted: whether each record takes of the budget, as where records hold themselves.
+    """
+
+    def __init__(self, names: Mapping[str, Any], *, is_counted: bool) -> None:
+        self._names = names
+        self._is_counted = is_counted
+        self.is_recursive = False
+        self._widths = SchemaWidths(names)
+        self._known: dict[str, _Check] = {}
+        self._open: set[str] = set()
+
+    def check_of(self, schema: Any) -> _Check:
+        """What checks values of a schema."""
+        if isinstance(schema, list):
+            return _union([self.check_of(branch) for branch in schema])
+        if isinstance(schema, str):
+            found = _PRIMITIVES.get(schema)
+            return self._named(schema, self._names[schema]) if found is None else found
+        kind = schema["type"]
+        match kind:
+            case "record" | "error" | "fixed" | "enum":
+                return self._named(schema["name"], schema)
+            case "array":
+                cells, _ = self._widths.of(schema["items"])
+                return _blocks(self.check_of(schema["items"]), cells)
+            case "map":
+                cells, _ = self._widths.of(schema["values"])
+                return _blocks(_record([_string, self.check_of(schema["values"])]), cells)
+            case _:
+                return self.check_of(kind)
+
+    def _named(self, name: str, schema: Any) -> _Check:
+        known = self._known.get(name)
+        if known is not None:
+            return known
+        if name in self._open:
+            self.is_recursive = True
+            return self._within_itself(name)
+        self._open.add(name)
+        match schema["type"]:
+            case "fixed":
+                made = _fixed(schema["size"])
+            case "enum":
+                made = _enum(len(schema["symbols"]))
+            case _:
+                made = self._record(schema)
+        self._open.discard(name)
+        self._known[name] = made
+        return made
+
+    def _record(self, schema: Any) -> _Check:
+        fields = _record([self.check_of(field["type"]) for field in schema["fields"]])
+        if not self._is_counted:
+            return fields
+        cells = 1 + len(schema["fields"])
+
+        def check(payload: _Payload, at: int) -> int:
+            payload.budget.take(cells)
+            return fields(payload, at)
+
+        return check
+
+    def _within_itself(self, name: str) -> _Check:
+        known = self._known
+
+        def check(payload: _Payload, at: int) -> int:
+            payload.depth += 1
+            if payload.depth > _MOST_NESTED:
+                raise BadValue("it is nested too deep")
+            end = known[name](payload, at)
+            payload.depth -= 1
+            return end
+
+        return check
+
+
+def _number(payload: _Payload, at: int) -> tuple[int, int]:
+    """A long, and where it ends."""
+    data, found, shift = payload.data, 0, 0
+    for end in range(at, at + _LONG_BYTES):
+        byte = data[end]
+        found |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if found >> 64:
+                break
+            return (found >> 1) ^ -(found & 1), end + 1
+        shift += 7
+    raise BadValue("it has a number of more than 64 bits")
+
+
+def _long(payload: _Payload, at: int) -> int:
+    if payload.data[at] < 0x80:
+        return at + 1
+    return _number(payload, at)[1]
+
+
+def _int(payload: _Payload, at: int) -> int:
+    if payload.data[at] < 0x80:
+        return at + 1
+    number, end = _number(payload, at)
+    if not -_MOST_INT <= number < _MOST_INT or end - at > _INT_BYTES:
+        raise BadValue("it has an int of more than 32 bits")
+    return end
+
+
+def _boolean(payload: _Payload, at: int) -> int:
+    if payload.data[at] > 1:
+        raise BadValue(f"it has a boolean of {payload.data[at]}")
+    return at + 1
+
+
+def _string(payload: _Payload, at: int) -> int:
+    length, at = _number(payload, at)
+    if length < 0:
+        raise BadValue(f"it has a length of {length}")
+    if length > payload.size - at:
+        raise BadValue("it ends within its value")
+    return at + length
+
+
+def _fixed(size: object) -> _Check:
+    if not isinstance(size, int) or size < 0:
+        raise SchemaError("it has a fixed type of no size")
+    return lambda _, at: at + size
+
+
+_PRIMITIVES: Final[dict[str, _Check]] = {
+    **{name: _fixed(size) for name, size in _FIXED_SIZES.items()},
+    "boolean": _boolean,
+    "int": _int,
+    "long": _long,
+    "string": _string,
+    "bytes": _string,
+}
+
+
+def _enum(symbols: int) -> _Check:
+    def check(payload: _Payload, at: int) -> int:
+        index, end = _number(payload, at)
+        if not 0 <= index < symbols:
+            raise BadValue(f"it has no such symbol: {index}")
+        return end
+
+    return check
+
+
+def _union(branches: list[_Check]) -> _Check:
+    def check(payload: _Payload, at: int) -> int:
+        index, end = _number(payload, at)
+        if not 0 <= index < len(branches):
+            raise BadValue(f"it has no such branch: {index}")
+        return branches[index](payload, end)
+
+    return check
+
+
+def _record(fields: list[_Check]) -> _Check:
+    def check(payload: _Payload, at: int) -> int:
+        for field in fields:
+            at = field(payload, at)
+        return at
+
+    return check
+
+
+def _blocks(item: _Check, cells: int) -> _Check:
+    """Of an array or a map; each of its items takes a byte at least."""
+
+    def check(payload: _Payload, at: int) -> int:
+        while True:
+            count, at = _number(payload, at)
+            if count < 0:
+                size, at = _number(payload, at)
+                if not 0 <= size <= payload.size - at:
+                    raise BadValue(f"it has a block of {size} bytes")
+                count = -count
+            if not count:
+                return at
+            if count > payload.size - at:
+                raise BadValue("it ends within its value")
+            payload.budget.take(count * cells)
+            for _ in range(count):
+                at = item(payload, at)
+
+    return check

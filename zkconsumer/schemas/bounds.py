@@ -1,0 +1,96 @@
+"""How many cells a value may come to: few bytes can stand for very many. Pure.
+
+An item of a list costs as many cells as its type has columns, whatever its bytes are: a null struct
+takes a place in each of them.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pyarrow as pa
+
+from zkconsumer.schemas.wire_format import BadValue
+
+_CELLS: Final = 100_000
+_CELLS_PER_BYTE: Final = 8
+
+
+class CellBudget:
+    """The cells that one value may take.
+
+    Args:
+        size: of its payload, in bytes.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self, size: int) -> None:
+        self._left = _CELLS + _CELLS_PER_BYTE * size
+
+    def take(self, cells: int) -> None:
+        """Take some.
+
+        Raises:
+            BadValue: so many are not left.
+        """
+        self._left -= cells
+        if self._left < 0:
+            raise BadValue("its few bytes come to too many values")
+
+
+Counter = Callable[[Any, CellBudget], None]
+"""Takes what a value costs from a budget."""
+
+
+def width(kind: pa.DataType) -> int:
+    """How many columns a type has, those of items within it left out."""
+    if pa.types.is_struct(kind):
+        return 1 + sum(width(field.type) for field in kind)
+    return 1
+
+
+def counter_of(kind: pa.DataType, get: Callable[[Any, str], Any]) -> Counter | None:
+    """What counts values of a type; None where they can't cost more than their bytes.
+
+    Args:
+        kind: the type.
+        get: the field of a record by its name, or None.
+    """
+    if pa.types.is_struct(kind):
+        return _of_struct({field.name: counter_of(field.type, get) for field in kind}, get)
+    if pa.types.is_list(kind):
+        return _of_items(kind.value_type, get, lambda values: values)
+    if pa.types.is_map(kind):
+        return _of_items(kind.item_type, get, lambda values: values.values())
+    return None
+
+
+def _of_struct(fields: dict[str, Counter | None], get: Callable[[Any, str], Any]) -> Counter | None:
+    counters = [(name, counter) for name, counter in fields.items() if counter is not None]
+    if not counters:
+        return None
+
+    def count(record: Any, budget: CellBudget) -> None:
+        for name, counter in counters:
+            value = get(record, name)
+            if value is not None:
+                counter(value, budget)
+
+    return count
+
+
+def _of_items(
+    kind: pa.DataType, get: Callable[[Any, str], Any], items_of: Callable[[Any], Any]
+) -> Counter | None:
+    cells, inner = width(kind), counter_of(kind, get)
+    if cells == 1 and inner is None:
+        return None
+
+    def count(values: Any, budget: CellBudget) -> None:
+        budget.take(cells * len(values))
+        if inner is not None:
+            for item in items_of(values):
+                if item is not None:
+                    inner(item, budget)
+
+    return count
