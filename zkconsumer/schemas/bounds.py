@@ -59,9 +59,9 @@ def counter_of(kind: pa.DataType, get: Callable[[Any, str], Any]) -> Counter | N
     if pa.types.is_struct(kind):
         return _of_struct({field.name: counter_of(field.type, get) for field in kind}, get)
     if pa.types.is_list(kind):
-        return _of_items(kind.value_type, get, lambda values: values)
+        return _of_items(kind.value_type, get, is_map=False)
     if pa.types.is_map(kind):
-        return _of_items(kind.item_type, get, lambda values: values.values())
+        return _of_items(kind.item_type, get, is_map=True)
     return None
 
 
@@ -79,17 +79,18 @@ def _of_struct(fields: dict[str, Counter | None], get: Callable[[Any, str], Any]
     return count
 
 
-def _of_items(
-    kind: pa.DataType, get: Callable[[Any, str], Any], items_of: Callable[[Any], Any]
-) -> Counter | None:
+def _of_items(kind: pa.DataType, get: Callable[[Any, str], Any], *, is_map: bool) -> Counter | None:
+    needed = "values" if is_map else "__len__"
     cells, inner = width(kind), counter_of(kind, get)
     if cells == 1 and inner is None:
         return None
 
     def count(values: Any, budget: CellBudget) -> None:
+        if not hasattr(values, needed):
+            raise BadValue("it has something else where its schema has an array or a map")
         budget.take(cells * len(values))
         if inner is not None:
-            for item in items_of(values):
+            for item in values.values() if is_map else values:
                 if item is not None:
                     inner(item, budget)
 

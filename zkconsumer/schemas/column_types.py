@@ -10,8 +10,9 @@ from typing import Final
 import pyarrow as pa
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
-JSON_TEXT: Final = pa.string()
-"""For what has no type of its own: JSON as text."""
+JSON_TEXT: Final = pa.large_string()
+"""For what has no type of its own: JSON as text. In files it is a string as any other; here it is
+told from those, since a column of both could not say which of its texts are JSON."""
 MAX_FIELDS: Final = 10_000
 MAX_DEPTH: Final = 48
 _NOT_IN_TABLES: Final = frozenset(" ,;{}()\n\t=")
@@ -51,8 +52,20 @@ def merged(old: pa.DataType, new: pa.DataType, path: str = "the value") -> pa.Da
         path: of the column, for people.
 
     Raises:
-        TypeConflict: there is none.
+        TypeConflict: there is none, or it has too many fields.
     """
+    found = _merged(old, new, path)
+    if field_count(found) > MAX_FIELDS:
+        raise TypeConflict(f"{path} would come to more than {MAX_FIELDS} fields")
+    return found
+
+
+def field_count(kind: pa.DataType) -> int:
+    """How many fields a type has, on all levels."""
+    return sum(1 + field_count(kind.field(at).type) for at in range(kind.num_fields))
+
+
+def _merged(old: pa.DataType, new: pa.DataType, path: str) -> pa.DataType:
     if old.equals(new):
         return old
     if pa.types.is_struct(old) and pa.types.is_struct(new):
@@ -60,16 +73,16 @@ def merged(old: pa.DataType, new: pa.DataType, path: str = "the value") -> pa.Da
         for field in new:
             known = fields.get(field.name)
             fields[field.name] = (
-                field.type if known is None else merged(known, field.type, field.name)
+                field.type if known is None else _merged(known, field.type, field.name)
             )
         return struct_of(fields)
     if pa.types.is_list(old) and pa.types.is_list(new):
-        return pa.list_(merged(old.value_type, new.value_type, path))
+        return pa.list_(_merged(old.value_type, new.value_type, path))
     if pa.types.is_map(old) and pa.types.is_map(new) and old.key_type.equals(new.key_type):
-        return pa.map_(old.key_type, merged(old.item_type, new.item_type, path))
+        return pa.map_(old.key_type, _merged(old.item_type, new.item_type, path))
     raise TypeConflict(f"{path} is {_named(new)}, and {_named(old)} in the column")
 
 
 def _named(kind: pa.DataType) -> str:
-    text = str(kind)
+    text = "JSON text" if kind.equals(JSON_TEXT) else str(kind)
     return text if len(text) <= 80 else text[:77] + "..."

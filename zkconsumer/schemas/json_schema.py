@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.bounds import CellBudget, counter_of
 from zkconsumer.schemas.column_types import (
     JSON_TEXT,
     MAX_DEPTH,
@@ -47,11 +48,22 @@ class JsonDecoder:
             self.type, self._convert = _Walk(schema).of(schema, 0)
         except (TypeConflict, RecursionError) as error:
             raise SchemaError(f"the schema can't be a column: {error}") from None
+        self._count = counter_of(self.type, _field)
 
     def decode(self, payload: bytes) -> object:
         """See ``PayloadDecoder``."""
         value = json.loads(payload.decode(), parse_constant=_refuse)
-        return None if value is None else self._convert(value)
+        if value is None:
+            return None
+        if self._count is not None:
+            self._count(value, CellBudget(len(payload)))
+        return self._convert(value)
+
+
+def _field(record: Any, name: str) -> Any:
+    if not isinstance(record, dict):
+        raise BadValue(f"{_shown(record)} is no object")
+    return record.get(name)
 
 
 class _Walk:
@@ -107,8 +119,9 @@ class _Walk:
         return JSON_TEXT, json_text
 
     def _referred(self, reference: str, depth: int) -> tuple[pa.DataType, Converter]:
-        """What a ``$ref`` leads to; JSON text where it leads out, or into itself."""
-        if not reference.startswith("#") or reference in self._open:
+        """What a ``$ref`` leads to; JSON text where it leads out, to an anchor, or into itself."""
+        is_within = reference == "#" or reference.startswith("#/")
+        if not is_within or reference in self._open:
             return JSON_TEXT, json_text
         target = self._root
         for step in reference[1:].split("/")[1:]:

@@ -13,6 +13,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.bounds import CellBudget, counter_of
 from zkconsumer.schemas.column_types import (
     JSON_TEXT,
     MAX_DEPTH,
@@ -80,6 +81,7 @@ class ProtobufDecoder:
             descriptor = pool.FindMessageTypeByName(_message_name(main, message))
             self._class = message_factory.GetMessageClass(descriptor)
             self.type, self._read = _Walk().message(descriptor, 0)
+            self._count = counter_of(self.type, getattr)
         except (SchemaError, TypeConflict) as error:
             raise SchemaError(f"the schema can't be a column: {error}") from None
         except Exception as error:
@@ -93,6 +95,8 @@ class ProtobufDecoder:
             message.ParseFromString(payload)
         except DecodeError as error:
             raise BadValue(str(error)) from None
+        if self._count is not None:
+            self._count(message, CellBudget(len(payload)))
         return self._read(message)
 
 
