@@ -12,11 +12,12 @@ from decimal import Decimal
 from typing import Any, Final
 
 import pyarrow as pa
-from fastavro import parse_schema, schemaless_reader
+from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from fastavro._read_py import schemaless_reader as recursive_reader
 
 from zkconsumer.errors import SchemaError
 from zkconsumer.schemas.avro_payload import PayloadCheck, SchemaWidths
+from zkconsumer.schemas.avro_resolution import Defaults, LogicalTypes, type_of
 from zkconsumer.schemas.column_types import (
     JSON_TEXT,
     MAX_DEPTH,
@@ -71,21 +72,33 @@ class AvroDecoder:
         writer_walk, self._writer = _prepared(definition)
         walk, self._reader = writer_walk, None
         if reader is not None:
-            walk, self._reader = _prepared(reader)
+            walk, self._reader = _prepared(reader, has_defaults=True)
+            _check_logical_types(writer_walk, walk)
         self.type, self._convert = walk.type, walk.convert
         # The one in C does not count how deep it is in a value.
         is_recursive = walk.is_recursive or writer_walk.is_recursive
         self._read = recursive_reader if is_recursive else schemaless_reader
         self._check = writer_walk.payloads.check
+        # Confluent's Java leaves out the length of bytes that are all of a value.
+        self._is_raw = type_of(writer_walk.schema, writer_walk.names) == "bytes"
 
     def decode(self, payload: bytes) -> object:
         """See ``PayloadDecoder``."""
+        if self._is_raw:
+            payload = _with_length(payload)
         self._check(payload)
         value = self._read(io.BytesIO(payload), self._writer, self._reader)
         return value if self._convert is None else self._convert(value)
 
 
-def _prepared(definition: SchemaDefinition) -> tuple["_Walk", Any]:
+def _check_logical_types(writer: "_Walk", reader: "_Walk") -> None:
+    try:
+        LogicalTypes(writer.names, reader.names).check(writer.schema, reader.schema)
+    except SchemaError as error:
+        raise SchemaError(f"its values can't be read by the column's schema: {error}") from None
+
+
+def _prepared(definition: SchemaDefinition, *, has_defaults: bool = False) -> tuple["_Walk", Any]:
     """What the schema comes to, and the schema as fastavro reads by it."""
     texts = [text for _, text in definition.references] + [definition.text]
     schemas = [parsed_json(text, "the schema") for text in texts]
@@ -94,10 +107,12 @@ def _prepared(definition: SchemaDefinition) -> tuple["_Walk", Any]:
             _check_depth(schema)
         schemas = [_without(schema, _FASTAVROS) for schema in schemas]
         parsed, names = _parsed(schemas)
-        walk = _Walk(names)
+        walk = _Walk(names, parsed)
         walk.payloads = PayloadCheck(parsed, names)
         walk.type, walk.convert = walk.of(parsed, 0)
         bare, _ = _parsed([_without(schema, _LOGICAL) for schema in schemas])
+        if has_defaults:
+            Defaults(names).put_into(bare)
     except (SchemaError, TypeConflict) as error:
         raise SchemaError(f"the schema can't be a column: {error}") from None
     except Exception as error:
@@ -138,15 +153,23 @@ def _without(schema: Any, left_out: frozenset[str]) -> Any:
     return schema
 
 
+def _with_length(data: bytes) -> bytes:
+    out = io.BytesIO()
+    schemaless_writer(out, "bytes", data)
+    return out.getvalue()
+
+
 class _Walk:
     """Walks a parsed schema once.
 
     Args:
         names: the named schemas.
+        schema: the one to walk.
     """
 
-    def __init__(self, names: _Names) -> None:
-        self._names = names
+    def __init__(self, names: _Names, schema: Any) -> None:
+        self.names = names
+        self.schema = schema
         self._widths = SchemaWidths(names)
         self._open: set[str] = set()
         self._fields = 0
@@ -192,7 +215,7 @@ class _Walk:
         if name in self._open:
             self.is_recursive = True
             return JSON_TEXT, _text_or_none
-        return self.of(self._names[name], depth)
+        return self.of(self.names[name], depth)
 
     def _record(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
         name = schema["name"]
@@ -226,7 +249,7 @@ class _Walk:
         if names and len(names) == len(others) and names <= _NUMBERS:
             if names <= _WHOLE:
                 return pa.int64(), None
-            return pa.float64(), _null_or(float)
+            return pa.float64(), _null_or(_double)
         for branch in others:
             # For what it has inside: whether it is recursive, and in bounds.
             self.of(branch, depth + 1)
@@ -275,6 +298,14 @@ def _decimal(scale: int) -> Callable[[bytes], Decimal]:
     return convert
 
 
+def _double(number: float) -> float:
+    found = float(number)
+    # Python compares them exactly; NaN is no int.
+    if isinstance(number, int) and found != number:
+        raise BadValue(f"{number} is no double")
+    return found
+
+
 def _null_text(_: None) -> str:
     return "null"
 
@@ -306,8 +337,10 @@ def _record_converter(converters: Mapping[str, Callable[[Any], Any]]) -> Convert
         return None
 
     def convert(record: dict[str, Any]) -> dict[str, Any]:
+        # A new one: that of a default is fastavro's own, which it gives for each value.
+        made = dict(record)
         for name, of_field in converters.items():
-            record[name] = of_field(record[name])
-        return record
+            made[name] = of_field(made[name])
+        return made
 
     return convert

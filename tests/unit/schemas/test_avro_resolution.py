@@ -1,0 +1,144 @@
+"""Avro values that are resolved to a reader's schema, and what columns make of numbers."""
+
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.support.schemas import avro, avro_bytes
+from tests.unit.schemas.test_hostile_avro import record, zigzag
+from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.avro import AvroDecoder
+from zkconsumer.schemas.wire_format import BadValue
+
+ID = record(("id", "long"))
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+MICROS = {"type": "long", "logicalType": "timestamp-micros"}
+
+
+def decimal(scale: int) -> dict[str, Any]:
+    """A schema."""
+    return {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": scale}
+
+
+def with_default(kind: object, default: object) -> dict[str, Any]:
+    """A schema that has a field more than ``ID``."""
+    fields: list[Any] = [*ID["fields"], {"name": "more", "type": kind, "default": default}]
+    return {**ID, "fields": fields}
+
+
+INNER = {
+    **record(("q", MILLIS), name="In"),
+    "fields": [{"name": "q", "type": MILLIS, "default": 3}],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "value"),
+    [
+        (record(("at", MILLIS), name="M"), {"at": 5}, {"at": 5_000}),
+        (INNER, {}, {"q": 3_000}),
+        ({"type": "array", "items": INNER}, [{}, {"q": 1}], [{"q": 3_000}, {"q": 1_000}]),
+        ({"type": "map", "values": MILLIS}, {"k": 1}, [("k", 1_000)]),
+        ("bytes", "\u00ff", b"\xff"),
+        ({"type": "fixed", "name": "F", "size": 2}, "\u0000\u00ff", b"\0\xff"),
+        (decimal(2), "\u0001\u0000", Decimal("2.56")),
+        (["null", "string"], None, None),
+        (["string", "null"], None, None),
+        (["bytes", "null"], "\u00ff", b"\xff"),
+        ("double", 5, 5.0),
+        ("boolean", True, True),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, "A", "A"),
+    ],
+)
+def test_a_default_is_the_same_value_at_each_row(
+    kind: object, default: object, value: object
+) -> None:
+    """As Avro means it, and as the column holds it."""
+    decoder = AvroDecoder(avro(ID), avro(with_default(kind, default)))
+    found = [decoder.decode(zigzag(1)) for _ in range(3)]
+    assert found == [{"id": 1, "more": value}] * 3
+    assert pa.array(found, decoder.type).field("more").to_pylist() == (
+        pa.array([value] * 3, decoder.type.field("more").type).to_pylist()
+    )
+
+
+def doubling(levels: int) -> dict[str, Any]:
+    """Defaults that are twice those of the level below."""
+    schema: Any = {**record(name="L0"), "fields": [{"name": "x", "type": "int", "default": 1}]}
+    for at in range(1, levels):
+        kinds = (("a", schema), ("b", f"L{at - 1}"))
+        fields: list[Any] = [{"name": name, "type": kind, "default": {}} for name, kind in kinds]
+        schema = {**record(name=f"L{at}"), "fields": fields}
+    return with_default(schema, {})
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        (with_default("bytes", "\u0100"), "the default of more is no value"),
+        (with_default(record(("x", "int"), name="M"), {}), "the default of more is no value"),
+        (doubling(30), "more than 10000"),
+    ],
+)
+def test_what_is_no_default_is_refused(schema: object, reason: str) -> None:
+    """With the column, before a value."""
+    with pytest.raises(SchemaError, match=reason):
+        AvroDecoder(avro(ID), avro(schema))
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (decimal(2), decimal(4)),
+        (MILLIS, MICROS),
+        (["null", MILLIS], ["null", MICROS]),
+        (["null", MILLIS], MICROS),
+        ({"type": "array", "items": MILLIS}, {"type": "array", "items": MICROS}),
+        ({"type": "map", "values": decimal(0)}, {"type": "map", "values": decimal(1)}),
+        (record(("x", MILLIS), name="In"), record(("x", MICROS), name="In")),
+        ({"type": "int", "logicalType": "date"}, MILLIS),
+        ({"type": "int", "logicalType": "date"}, ["null", MILLIS]),
+    ],
+)
+def test_numbers_are_not_read_in_another_unit(written: object, read: object) -> None:
+    """Avro's readers would take the number as it is."""
+    with pytest.raises(SchemaError, match=r"d: .*not to be read"):
+        AvroDecoder(avro(record(("d", written))), avro(record(("d", read))))
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "value", "found"),
+    [
+        (MILLIS, ["null", "string", MILLIS], 5, "5"),
+        ("long", MILLIS, 5, 5_000),
+        (MILLIS, "long", 5, 5),
+        ({**decimal(2), "precision": 5}, decimal(2), b"\1", Decimal("0.01")),
+    ],
+)
+def test_numbers_of_the_same_unit_are_read(
+    written: Any, read: object, value: object, found: object
+) -> None:
+    """Or of none."""
+    bare = written["type"] if isinstance(written, dict) else written
+    payload = avro_bytes(record(("d", bare)), {"d": value})
+    decoder = AvroDecoder(avro(record(("d", written))), avro(record(("d", read))))
+    decoded: Any = decoder.decode(payload)
+    assert decoded == {"d": found}
+
+
+@pytest.mark.parametrize("schema", ["bytes", {"type": "bytes"}])
+def test_bytes_that_are_all_of_a_value_have_no_length(schema: object) -> None:
+    """As Confluent's Java serializer writes them."""
+    decoder = AvroDecoder(avro(schema))
+    assert [decoder.decode(data) for data in (b"hello", b"\4AB", b"")] == [b"hello", b"\4AB", b""]
+    assert AvroDecoder(avro(schema), avro(["null", "bytes"])).decode(b"hello") == b"hello"
+
+
+def test_a_long_that_is_no_double_is_refused() -> None:
+    """In a union of both, whose column has doubles."""
+    decoder = AvroDecoder(avro(record(("d", ["null", "long", "double"]))))
+    assert decoder.decode(zigzag(1) + zigzag(2**53)) == {"d": 2.0**53}
+    with pytest.raises(BadValue, match="9007199254740993 is no double"):
+        decoder.decode(zigzag(1) + zigzag(2**53 + 1))
