@@ -32,6 +32,10 @@ NEWER = {
 IN = {"type": "record", "name": "In", "fields": [{"name": "x", "type": "int"}]}
 NEWER["fields"][4]["type"]["items"] = IN  # type: ignore[index]
 AT = datetime.datetime(2014, 5, 13, 1, 2, 3, tzinfo=datetime.UTC)
+TIMES: list[dict[str, Any]] = [
+    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+    {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+]
 VALUE = {
     "id": 1,
     "state": "x",
@@ -74,6 +78,7 @@ def decoded(rows: DataFrame, **arguments: Any) -> list[Any]:
     return [None if row.it is None else row.it.asDict(recursive=True) for row in collected]
 
 
+@pytest.mark.versions
 def test_values_are_resolved_to_the_latest_schema_of_their_subject(
     spark: SparkSession, registry: RegistryServer, way: str
 ) -> None:
@@ -92,6 +97,7 @@ def test_values_are_resolved_to_the_latest_schema_of_their_subject(
         decoded(rows, **arguments, mode="FAILFAST")
 
 
+@pytest.mark.versions
 def test_an_older_schema_says_the_type(
     spark: SparkSession, registry: RegistryServer, way: str
 ) -> None:
@@ -101,6 +107,56 @@ def test_an_older_schema_says_the_type(
     found = decoded(rows, registry=registry.url, schema=json.dumps(USER))
     assert found == [{"id": 1, "name": None}, {"id": 5, "name": "u"}]
     assert decoded(rows.where("n = 1"), schema=json.dumps(USER)) == [{"id": 5, "name": "u"}]
+
+
+@pytest.mark.versions
+def test_times_that_python_has_none_for_make_no_error(spark: SparkSession, way: str) -> None:
+    """In Arrow they are what they are, in rows null; the other values are there."""
+    fields = [{"name": "n", "type": "int"}, *TIMES]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    bare = json.loads(json.dumps(schema).replace("logicalType", "was"))
+    far = (
+        {"n": 1, "at": 2**62, "day": 1},
+        {"n": 2, "at": -(2**62), "day": 1},
+        {"n": 3, "at": 1, "day": 2**31 - 1},
+    )
+    values = [avro_value(1, bare, value) for value in (*far, {"n": 4, "at": 1, "day": 1})]
+    found = frame(spark, *values).select(
+        "n", from_confluent_avro("value", schema=json.dumps(schema)).alias("it")
+    )
+    numbers = [row.n for row in found.selectExpr("n", "it.n as i").where("i is not null").collect()]
+    is_arrow = way == "own" and HAS_ARROW_UDFS
+    assert numbers == ([0, 1, 2, 3] if is_arrow else [3])
+    if not is_arrow:
+        strict = from_confluent_avro("value", schema=json.dumps(schema), mode="FAILFAST")
+        with pytest.raises(Exception, match=r"a value of .* bytes"):
+            frame(spark, *values).select(strict).collect()
+
+
+@pytest.mark.versions
+def test_ids_do_not_matter_without_a_registry(spark: SparkSession, way: str) -> None:
+    """However many there are."""
+    del way
+    values = [avro_value(at, USER, {"id": at, "name": None}) for at in range(1_200)]
+    found = decoded(frame(spark, *values, b"junk", b"\0\0"), schema=json.dumps(USER))
+    assert [None if row is None else row["id"] for row in found] == [*range(1_200), None, None]
+
+
+@pytest.mark.versions
+def test_json_text_is_a_string(spark: SparkSession, way: str) -> None:
+    """On all levels."""
+    del way
+    either = ["string", "long"]
+    kinds = {
+        "a": either,
+        "l": {"type": "array", "items": either},
+        "m": {"type": "map", "values": either},
+    }
+    fields = [{"name": name, "type": kind} for name, kind in kinds.items()]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    value = avro_value(1, schema, {"a": 1, "l": ["x", 2], "m": {"k": 3}})
+    found = decoded(frame(spark, value), schema=json.dumps(schema))
+    assert found == [{"a": "1", "l": ['"x"', "2"], "m": {"k": "3"}}]
 
 
 def test_wrong_arguments_are_refused(registry: RegistryServer) -> None:

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's program
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from zkconsumer.errors import ConfigError, SchemaError
+from zkconsumer.schemas.column_types import JSON_TEXT
 from zkconsumer.schemas.decoding import ValueDecoding
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.memory_catalog import MemoryCatalog, OneSchema
@@ -25,6 +26,7 @@ from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.spark.compat import HAS_ARROW_UDFS
 
 _AVRO: Final = "avro"
+_ONE_ID: Final = b"\0\0\0\0\1"
 _MODES: Final = ("PERMISSIVE", "FAILFAST")
 
 
@@ -50,7 +52,7 @@ def from_confluent_avro(
         subject: whose latest schema says the type, such as ``orders-value``; asked for once, now.
         registry_options: of its client, by the names of Confluent's: ``basic.auth.user.info``.
         mode: ``PERMISSIVE``: a value that can't be decoded becomes null; ``FAILFAST``: it ends the
-            query.
+            query. So does one with a time outside of the years 1 to 9999, before Spark 4.1.
 
     Returns:
         A column of the schema's type: a struct for a record.
@@ -86,9 +88,7 @@ def from_confluent_avro(
         return made
 
     def decoded_one(value: "bytes | bytearray | None") -> Any:
-        whole = None if value is None else bytes(value)
-        (found,) = decoder.decode([whole]).to_pylist()
-        return _python(found, kind)
+        return decoder.decode_one(None if value is None else bytes(value))
 
     # Spark reads hints as a wish for how the function is called.
     decoded_one.__annotations__.clear()
@@ -151,11 +151,34 @@ class _ColumnDecoder:
         """The values as an array of the reader's type."""
         with _lock:
             decoding = self._decoding()
-            found = decoding.decode(values)
+            found = decoding.decode(self._framed(values))
         if found.rejects and self.is_strict:
             at, reason = min(found.rejects.items())
             raise SchemaError(f"a value of {len(values[at] or b'')} bytes: {reason}")
-        return found.column
+        column: pa.Array = found.column
+        kind = _in_spark(column.type)
+        return column if column.type.equals(kind) else column.cast(kind)
+
+    def decode_one(self, value: bytes | None) -> Any:
+        """A value as Spark's Python functions give it; null where Python has none for it."""
+        column = self.decode([value])
+        try:
+            return _python(column.to_pylist()[0], column.type)
+        except (OverflowError, ValueError) as error:
+            if self.is_strict:
+                raise SchemaError(f"a value of {len(value or b'')} bytes: {error}") from None
+            return None
+
+    def _framed(self, values: list[bytes | None]) -> list[bytes | None]:
+        """The values, of one id where all are of one schema: each id would get a decoder."""
+        if self.registry is not None:
+            return values
+        return [
+            _ONE_ID + value[len(_ONE_ID) :]
+            if value is not None and value[:1] == _ONE_ID[:1] and len(value) >= len(_ONE_ID)
+            else value
+            for value in values
+        ]
 
     def _decoding(self) -> ValueDecoding:
         key = (self.reader, self.registry, tuple(sorted(self.options.items())))
@@ -174,6 +197,19 @@ class _ColumnDecoder:
 _MOST_DECODINGS: Final = 100
 _decodings: Final[dict[Any, ValueDecoding]] = {}
 _lock: Final = threading.Lock()
+
+
+def _in_spark(kind: pa.DataType) -> pa.DataType:
+    """The type with JSON text as the strings that it is to Spark."""
+    if kind.equals(JSON_TEXT):
+        return pa.string()
+    if pa.types.is_struct(kind):
+        return pa.struct([one.with_type(_in_spark(one.type)) for one in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_in_spark(kind.value_type))
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, _in_spark(kind.item_type))
+    return kind
 
 
 def _python(value: Any, kind: pa.DataType) -> Any:
