@@ -138,7 +138,8 @@ def test_ids_do_not_matter_without_a_registry(spark: SparkSession, way: str) -> 
     """However many there are."""
     del way
     values = [avro_value(at, USER, {"id": at, "name": None}) for at in range(1_200)]
-    found = decoded(frame(spark, *values, b"junk", b"\0\0"), schema=json.dumps(USER))
+    rows = frame(spark, *values, b"junk", b"\0\0").coalesce(1)
+    found = decoded(rows, schema=json.dumps(USER))
     assert [None if row is None else row["id"] for row in found] == [*range(1_200), None, None]
 
 
