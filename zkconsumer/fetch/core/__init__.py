@@ -1,1 +1,1 @@
-"""What polls and ranges fetch with: pure state and planning, and the connection to a broker."""
+"""Core of polled fetching and ranges: pure state and planning, and the connection to a broker."""

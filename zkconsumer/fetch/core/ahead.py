@@ -1,6 +1,6 @@
-"""Where a set ends, by its headers: the next request can leave before it is unpacked. Pure.
+"""Estimate from its headers where a set ends, to send the next request before unpacking. Pure.
 
-It is a guess. Only the native core looks: in Python it takes no less time than unpacking.
+The estimate is unverified. Native core only: in Python it takes as long as unpacking.
 """
 
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ if ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 
 _LIKELY_EXPANSION = 4
-"""How much larger than in the log what is compressed may be."""
+"""Assumed ratio of a compressed set's size in memory to its size in the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderSummary:
-    """What the headers of a set tell.
+    """Summarize the headers of a set.
 
     Attributes:
-        next_offset: behind its last whole entry.
-        leader_epoch: that this entry names; -1: none.
-        needed_bytes: of the entry that is cut off behind it; 0: none is.
-        memory_bytes: about how much it takes when it is unpacked.
+        next_offset: the offset after its last whole entry.
+        leader_epoch: the epoch that this entry names; -1: none.
+        needed_bytes: size of the entry that is cut off at the end; 0: none is.
+        memory_bytes: estimated size in memory once unpacked.
     """
 
     next_offset: int
@@ -32,14 +32,14 @@ class HeaderSummary:
 
 
 def look_ahead(data: memoryview, fetch_offset: int) -> HeaderSummary | None:
-    """Look at the headers of a set; nothing else is checked.
+    """Read the headers of a set, without any further check.
 
     Args:
-        data: the set as it came.
-        fetch_offset: what was asked for.
+        data: the set as received.
+        fetch_offset: the requested offset.
 
     Returns:
-        None where they are odd, or nothing whole lies at the offset; and without the native core.
+        None if they are unsupported, no whole entry lies at the offset, or the core is not native.
     """
     if ENGINE is not Engine.NATIVE:
         return None

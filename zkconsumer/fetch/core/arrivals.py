@@ -1,7 +1,7 @@
-"""What answers do to a partition's state: those of brokers to fetches, and those about positions.
+"""Apply broker responses to a partition's state: fetches and position lookups.
 
-Each function gets an answer that still counts: who calls it has seen that the state holds what was
-asked. Pure.
+Callers pass only responses that still count: the state still holds the request that they
+answer. Pure.
 """
 
 from dataclasses import dataclass
@@ -28,17 +28,17 @@ from zkconsumer.wire.messages.fetch import NO_BROKER, NO_DIVERGENCE, FetchedPart
 
 _MOST_DOUBTS = 3
 _REPLICA_LEASE_MS = 300_000
-"""How long a replica is asked before the leader may choose again: ``metadata.max.age.ms``."""
+"""How long a replica is used before the leader may choose again: ``metadata.max.age.ms``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """Takes answers.
+    """Apply responses to partition states.
 
     Attributes:
-        settings: how to fetch, and which policy resets.
+        settings: fetch settings and reset policy.
         now_ms: the time.
-        effects: what follows for others.
+        effects: collects the follow-up actions.
     """
 
     settings: PollFetchSettings
@@ -52,7 +52,7 @@ class Arrivals:
         response: FetchedPartition,
         unpacked: Unpacked,
     ) -> None:
-        """Take a broker's answer to a fetch, with what its records came to."""
+        """Apply a fetch response with its unpacked records."""
         code = response.error_code
         state.responses += 1
         state.packed = None
@@ -69,7 +69,7 @@ class Arrivals:
             self._refused(state, code, f"Fetch from {requested.broker}")
 
     def reset(self, state: PartitionState, found: TimedOffset | int) -> None:
-        """Take the position that a policy points to, or an error code."""
+        """Apply the position that the reset policy found, or an error code."""
         state.lookup = None
         if isinstance(found, int):
             self._refused(state, found, "ListOffsets")
@@ -83,14 +83,14 @@ class Arrivals:
         self._restarted(state)
 
     def edges(self, state: PartitionState, lookup: PositionLookup, start: int, end: int) -> None:
-        """Take where the log begins and ends, while it is doubtful that it has the offset."""
+        """Apply the log's start and end offsets, looked up after an out-of-range error."""
         state.lookup = None
         fetched = lookup.fetched
         assert fetched is not None
         tp, offset = state.topic_partition, fetched.offset
         if start <= offset <= end and state.doubts < _MOST_DOUBTS:
-            # A leader that is not up to date; or one that can't say where our epoch ended, which
-            # it is asked for now.
+            # A leader that is not up to date; or one that can't tell where our epoch ended, which
+            # is looked up now.
             state.doubts += 1
             state.phase = Phase.FETCHING
             state.prove()
@@ -108,7 +108,7 @@ class Arrivals:
     def epoch_end(
         self, state: PartitionState, lookup: PositionLookup, end: EpochEnd | int | None
     ) -> None:
-        """Take where the epoch ended of what was fetched last; None where nobody can say."""
+        """Apply the end offset of the last fetched epoch; None if no broker knows it."""
         state.lookup = None
         if isinstance(end, int):
             error = ErrorCode.of(end)
@@ -127,14 +127,14 @@ class Arrivals:
         self._restarted(state)
 
     def refused(self, state: PartitionState, code: int) -> None:
-        """Take an error code that came instead of an answer to a question."""
+        """Apply an error code returned by a lookup."""
         state.lookup = None
         self._refused(state, code, "ListOffsets")
 
     def made_anew(self, state: PartitionState) -> None:
-        """The topic was deleted and created again: nothing of what was read is there, all is new.
+        """Restart a topic that was deleted and created again: all its records are new.
 
-        So it is read from its start, whatever the policy; without one the caller is told.
+        Read it from its start, whatever the policy; without a policy report an error.
         """
         position = state.position
         if self.settings.reset is None and position is not None:
@@ -146,7 +146,7 @@ class Arrivals:
             self.effects.resolve_positions = True
 
     def leave(self, state: PartitionState) -> None:
-        """Go where the policy says, once nothing waits in front of what is not there."""
+        """Apply the reset policy once the records in front of the gap are handed out."""
         policy = self.settings.reset
         if state.phase is Phase.OUTSIDE and not state.waiting and policy is not None:
             self._note(f"{state.topic_partition}: going on at {policy!r}")
@@ -173,7 +173,7 @@ class Arrivals:
             self._records(state, unpacked)
 
     def _records(self, state: PartitionState, unpacked: Unpacked) -> None:
-        """Put what came behind what waits."""
+        """Append the chunk to the buffered ones."""
         chunk = unpacked.chunk
         state.needed_bytes = unpacked.needed_bytes
         state.packed = unpacked.packed
@@ -190,7 +190,7 @@ class Arrivals:
             self.effects.notify_caller = True
 
     def _corrupt(self, state: PartitionState, reason: str, cause: CorruptRecord | None) -> None:
-        """Ask once more before believing it: a disk or a wire may have been at fault."""
+        """Fetch again before believing a corruption: a disk or the network may be at fault."""
         fetched = state.fetched
         assert fetched is not None
         if state.suspect_offset != fetched.offset:
@@ -216,7 +216,7 @@ class Arrivals:
 
     def _out_of_range(self, state: PartitionState, requested: PartitionRequest) -> None:
         if requested.broker != state.leader:
-            # A replica may lag behind: the leader knows.
+            # A replica may lag behind: ask the leader.
             state.replica = None
             self._fail(state)
             return
@@ -224,7 +224,7 @@ class Arrivals:
         self.effects.resolve_positions = True
 
     def _judge(self, state: PartitionState, end: PositionView) -> None:
-        """Act on where the leader's log has the end of the epoch of what was fetched last."""
+        """Compare the last fetched epoch's end in the leader's log with what was fetched."""
         position, fetched = state.position, state.fetched
         assert position is not None
         assert fetched is not None
@@ -235,7 +235,7 @@ class Arrivals:
             return
         match judge(position=position, fetched=fetched, end=end):
             case Sound():
-                # The next answer is compared with an epoch that the leader has.
+                # The next result is compared with an epoch that the leader has.
                 epoch = min(fetched.leader_epoch, end.leader_epoch)
                 state.fetched = PositionView(fetched.offset, epoch)
             case AheadGone(start):
@@ -249,9 +249,9 @@ class Arrivals:
                 self._left(state, common_end)
 
     def _left(self, state: PartitionState, common_end: PositionView | None) -> None:
-        """Leave a log of which the caller has what is not there: step back, or tell him.
+        """Handle the loss of records that the caller has: step back, or report it.
 
-        Where it is not known what the two logs share, the policy says where to go on.
+        If the logs' common end is unknown, the policy says where to go on.
         """
         position, policy = state.position, self.settings.reset
         assert position is not None
@@ -271,13 +271,13 @@ class Arrivals:
             state.step_back(common_end)
 
     def _tell(self, state: PartitionState, truncated: LogTruncated) -> None:
-        """Let the caller say where to go on, and nothing come before that."""
+        """Report the truncation to the caller, before any further record."""
         state.refetch()
         state.get_stuck(Trouble(truncated))
         self.effects.notify_caller = True
 
     def _refused(self, state: PartitionState, code: int, what: str) -> None:
-        """Act on an error code: try again, or tell the caller."""
+        """Handle an error code: retry, or report it to the caller."""
         error, tp = ErrorCode.of(code), state.topic_partition
         if error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             self._fail(state)
@@ -303,7 +303,7 @@ class Arrivals:
         state.fail(self.now_ms, backoff.delay_ms(state.failures, 0))
 
     def _restarted(self, state: PartitionState) -> None:
-        """Its fetcher can go on, and the caller may wait for the position."""
+        """Wake the partition's fetcher, and the caller, who may wait for the position."""
         self.effects.notify_caller = True
         self.effects.resolve_positions |= state.is_asking
         if state.source is not None:

@@ -1,9 +1,9 @@
-"""What one answer brought of one partition: unpacked, and judged. Pure, and most of the work.
+"""Unpack and check one partition's part of a fetch response. Pure, and most of the work.
 
-Records are made when they are collected; here they become ``FetchedRecords``, without the GIL where
-the native core is there. What an answer names as aborted transactions holds for that answer alone,
-from its start on: polls unpack each once, and what does not fit into memory is fetched again.
-Ranges, whose settings name ``unpacked_bytes``, keep the rest packed, and unpack piece by piece.
+Records are made when they are collected; here they become ``FetchedRecords``, without the GIL if
+the core is native. A response's list of aborted transactions holds for that response alone, from
+its start offset on: polls unpack each once, and fetch again what does not fit into memory.
+Ranges, whose settings set ``unpacked_bytes``, keep the rest packed, and unpack it in pieces.
 """
 
 from dataclasses import dataclass, replace
@@ -20,16 +20,16 @@ from zkconsumer.wire.messages.fetch import FetchedPartition
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionRequest:
-    """What a request said of one partition; an answer counts while the partition still holds it.
+    """Describe one partition in a request; a response counts while the partition still holds it.
 
     Attributes:
-        topic_partition: which.
-        start: from where, and the epoch of the leader that wrote what lies in front of it.
-        max_bytes: how much.
-        leader_epoch: the leader's, as it is to be named; -1: not at all.
-        broker: who was asked.
-        is_again: whether the last answer from there was corrupt.
-        topic_id: of the topic, as we know it; None if not known.
+        topic_partition: the partition.
+        start: the fetch offset, and the leader epoch of the record in front of it.
+        max_bytes: the requested size.
+        leader_epoch: the leader's epoch to send; -1: none is sent.
+        broker: the broker that the request goes to.
+        is_again: whether the last response at this offset was corrupt.
+        topic_id: the topic's id as we know it; None if not known.
     """
 
     topic_partition: TopicPartition
@@ -42,15 +42,15 @@ class PartitionRequest:
 
 
 _MOST_SHARED: Final = 8
-"""A set that is a smaller part of its answer is copied: else little could keep much in memory."""
+"""A set below this share of its response is copied: else a few records could pin all of it."""
 
 
 class ResponseFrame(NamedTuple):
-    """An answer in whose bytes records lie, together with those of other partitions.
+    """Identify a response whose bytes hold records of several partitions.
 
     Attributes:
-        key: tells it from others.
-        size_bytes: all of it stays in memory as long as any record of it waits.
+        key: unique key of the response.
+        size_bytes: its size; all of it stays in memory while any record of it is buffered.
     """
 
     key: int
@@ -58,14 +58,14 @@ class ResponseFrame(NamedTuple):
 
 
 class BufferedChunk:
-    """Records that wait for the caller, and how far they reach.
+    """Buffer records for the caller, with the position after them.
 
     Attributes:
-        records: what is left of them.
-        end: the position of a caller that has taken all of it.
-        memory_bytes: what it takes in memory as long as anything of it is there.
-        wire_bytes: how much of the set it was made of.
-        frame: the answer that it lies in; None: it has bytes of its own.
+        records: the records not handed out yet.
+        end: the caller's position after all of them.
+        memory_bytes: memory held until the last record is handed out.
+        wire_bytes: size of the set that they come from.
+        frame: the response that holds them; None: the bytes are their own.
     """
 
     __slots__ = ("_count", "end", "frame", "memory_bytes", "records", "wire_bytes")
@@ -87,7 +87,7 @@ class BufferedChunk:
 
     @property
     def unread_bytes(self) -> int:
-        """How much of what came from the wire waits still, about."""
+        """Estimated wire bytes of the records not handed out yet."""
         if not self._count:
             return 0
         return self.wire_bytes * len(self.records) // self._count
@@ -95,16 +95,16 @@ class BufferedChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Unpacked:
-    """What a record set came to.
+    """Hold the result of unpacking a record set.
 
     Attributes:
-        chunk: what is to wait for the caller; None where nothing moved.
-        needed_bytes: what the next request must ask for at least; 0: nothing special.
-        corrupt: what can't be read, behind the chunk.
-        too_large: the message at the position is larger than may be fetched.
-        wire_bytes: how much came.
-        count: the records.
-        packed: what of the set is to be unpacked behind the chunk; None: nothing.
+        chunk: records to buffer; None if the position did not move.
+        needed_bytes: minimum size of the next request; 0: no minimum.
+        corrupt: the corruption after the chunk.
+        too_large: the message at the position exceeds the fetch limit.
+        wire_bytes: received bytes.
+        count: number of records.
+        packed: the rest of the set, still to be unpacked; None: nothing.
     """
 
     chunk: BufferedChunk | None = None
@@ -118,13 +118,13 @@ class Unpacked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedSet:
-    """A set of which a part is unpacked.
+    """Hold a set that is unpacked in part.
 
     Attributes:
-        requested: what it answers.
-        response: the answer.
-        records: the set, and how far it is unpacked.
-        frame: the answer that it lies in; None: it has bytes of its own.
+        requested: the request that it answers.
+        response: the response.
+        records: the set, with its read position.
+        frame: the response that holds it; None: the bytes are its own.
     """
 
     requested: PartitionRequest
@@ -139,21 +139,21 @@ def unpack(
     settings: PollFetchSettings,
     enough_bytes: int,
 ) -> Unpacked:
-    """Unpack the record set of a sound answer. Thread: any.
+    """Unpack the record set of a response without error. Thread: any.
 
     Args:
-        requested: what it answers.
-        response: the answer; no record lies at its high watermark or behind.
-        settings: sizes.
-        enough_bytes: about how much may be decompressed; a single entry is, whatever it takes.
+        requested: the request that it answers.
+        response: the response; no record lies at its high watermark or beyond.
+        settings: size limits.
+        enough_bytes: about how much to decompress; a single entry is, whatever its size.
     """
     data = response.records
     if not data:
-        # The end of the log. A message that seemed to need more is not there any more.
+        # The end of the log. A message that seemed to need more is gone.
         return Unpacked()
     frame = _frame_of(data)
     if frame is not None:
-        # Nobody writes to an answer that came: what is made of it may point into it.
+        # Nothing writes to a received response: the result may point into it.
         data = data.toreadonly()
     sound = judged(
         RecordSet(data, requested.start.offset, requested.max_bytes),
@@ -171,19 +171,19 @@ def unpack(
 def unpack_piece(
     packed: PackedSet, offset: int, settings: PollFetchSettings, enough_bytes: int
 ) -> Unpacked:
-    """Unpack the next piece of a set; what came of the wire is not counted again. Thread: any.
+    """Unpack the next piece of a set; its wire bytes are not counted again. Thread: any.
 
     Args:
         packed: the set.
-        offset: behind what was unpacked of it.
-        settings: see ``unpack``; so for the next.
-        enough_bytes: see there.
+        offset: the offset after the unpacked part.
+        settings: see ``unpack``.
+        enough_bytes: see ``unpack``.
     """
     one, requested, limit = packed.records, packed.requested, settings.growth_max_bytes
     front_bytes = 0
     if settings.isolation is IsolationLevel.READ_COMMITTED:
-        # What the answer says of aborted transactions holds from its start on. What lies below the
-        # offset is passed over there without decompressing it.
+        # The response's list of aborted transactions holds from its start on. What lies below the
+        # offset is skipped there without decompressing it.
         front_bytes, one = one.at_byte, replace(one, at_byte=0)
     fetched = decode_fetched(
         one.rest,
@@ -214,7 +214,7 @@ def unpack_piece(
 
 
 def _frame_of(data: memoryview) -> ResponseFrame | None:
-    """The answer that a set lies in, if it is a large part of it."""
+    """Return the response that holds a set, if the set is a large part of it."""
     frame = data.obj
     if isinstance(frame, bytearray) and len(frame) <= _MOST_SHARED * len(data):
         return ResponseFrame(id(frame), len(frame))
@@ -224,7 +224,7 @@ def _frame_of(data: memoryview) -> ResponseFrame | None:
 def _chunk(
     fetched: FetchedRecords, reading: Reading, frame: ResponseFrame | None, front_bytes: int
 ) -> BufferedChunk:
-    """What waits, up to where reading goes on; in front of damage nobody knows the epoch."""
+    """Make a chunk up to where reading goes on; in front of damage the epoch is unknown."""
     epoch = fetched.last_leader_epoch if reading.damage is None else NO_EPOCH
     end = PositionView(reading.next_offset, epoch)
     return BufferedChunk(fetched, end, frame, front_bytes=front_bytes)

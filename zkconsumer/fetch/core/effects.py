@@ -1,4 +1,4 @@
-"""What is to be done once a change of state is complete: values, for the shell to act on. Pure."""
+"""Follow-up actions of a state change: values that the shell acts on afterwards. Pure."""
 
 from dataclasses import dataclass, field
 
@@ -7,14 +7,14 @@ from zkconsumer.model import Broker
 
 @dataclass(slots=True)
 class Effects:
-    """Gathered while the state changes, acted on when it is whole again.
+    """Collect the follow-up actions of a state change.
 
     Attributes:
-        notify_caller: there is something to collect, or a position became known.
-        resolve_positions: the positions thread has something to ask.
-        refresh_metadata: a leader is not where it was.
-        wake: the brokers whose fetchers have something new to ask for.
-        notes: for the log.
+        notify_caller: records can be collected, or a position became known.
+        resolve_positions: the positions thread has lookups to send.
+        refresh_metadata: a partition's leader has moved.
+        wake: the brokers whose fetchers have new requests to send.
+        notes: log messages.
     """
 
     notify_caller: bool = False
@@ -24,7 +24,7 @@ class Effects:
     notes: list[str] = field(default_factory=list)
 
     def add(self, others: "Effects") -> None:
-        """These, too, but for what the log has perhaps heard already."""
+        """Add others' effects, except notes that the log may have already."""
         self.notify_caller |= others.notify_caller
         self.resolve_positions |= others.resolve_positions
         self.refresh_metadata |= others.refresh_metadata

@@ -1,8 +1,8 @@
-"""The line to one broker: asks for what may be asked, and hands over what comes, turn by turn.
+"""Fetch from one broker: send requests and hand over responses, turn by turn.
 
-It connects, keeps the session's book, unpacks, and says after each turn how long to rest. The
-thread around it is in ``broker_fetcher``. Where the headers of what came tell what to ask for next,
-that is sent before anything is unpacked, and its answer is the next turn's.
+A turn connects, tracks the fetch session, unpacks, and returns how long to wait before the next.
+``broker_fetcher`` has the thread. If the headers of a response tell the next fetch offsets, the
+next request is sent before unpacking, and its response belongs to the next turn.
 """
 
 import logging
@@ -62,11 +62,11 @@ _SESSION_ERRORS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """How long to wait before the next turn.
+    """Limit the wait before the next turn.
 
     Attributes:
-        duration_ms: at most so long; None: until woken.
-        can_wake: whether news end it sooner; a pause after a failure they don't.
+        duration_ms: the longest wait; None: until woken.
+        can_wake: whether a wakeup ends it sooner; not so for a pause after a failure.
     """
 
     duration_ms: int | None
@@ -78,14 +78,14 @@ AT_ONCE: Final = Rest(0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Asking:
-    """A request that was sent.
+    """Hold a request in flight.
 
     Attributes:
-        plan: what is asked.
+        plan: the planned request.
         step: its part of the session.
-        version: of Fetch.
-        sent_ms: when.
-        sent: it, under way.
+        version: version of Fetch.
+        sent_ms: time of sending.
+        sent: the pending response.
     """
 
     plan: FetchPlan
@@ -96,20 +96,20 @@ class _Asking:
 
 
 class FetchConnection:
-    """Thread: its fetcher's, but for ``stop``; a thread of its own it does not need.
+    """Fetch from one broker. Thread: its fetcher's, but for ``stop``; it needs none of its own.
 
     Args:
-        broker: whom to fetch from.
-        shared: all partitions.
-        dial: connects.
-        settings: how to fetch.
+        broker: the broker to fetch from.
+        shared: state of all partitions.
+        dial: opens connections.
+        settings: fetch settings.
         clock: for pauses.
-        paused_until_ms: nothing is asked before: the broker told that to whoever asked it last.
+        paused_until_ms: send nothing before: the broker throttled a former connection.
 
     Attributes:
-        broker: the same.
-        failure: what went wrong since the last answer that counted; None: nothing.
-        paused_until_ms: nothing is asked before.
+        broker: the broker.
+        failure: the failure since the last valid response; None: none.
+        paused_until_ms: send nothing before.
     """
 
     def __init__(
@@ -138,12 +138,12 @@ class FetchConnection:
         self._stopping = False
 
     def stop(self) -> None:
-        """Break off; closing the connection wakes who waits for an answer. Thread: any."""
+        """Stop; closing the connection wakes a thread that waits for a response. Thread: any."""
         self._stopping = True
         self._exchange.stop()
 
     def close(self) -> None:
-        """Let go of the connection, and of what is asked over it."""
+        """Close the connection and drop its requests in flight."""
         early, self._early = self._early, None
         if early is not None:
             self._unanswered(early.plan)
@@ -151,7 +151,7 @@ class FetchConnection:
             self._claims.lost()
 
     def ask_early(self) -> None:
-        """Ask for what may be asked now, if nothing is under way; its answer is the next turn's."""
+        """Send the next request if none is in flight; its response is the next turn's."""
         connection = self._exchange.connection
         if self._early is not None or connection is None or not connection.is_idle:
             return
@@ -162,7 +162,7 @@ class FetchConnection:
             self._early = self._begin(connection, plan)
 
     def turn(self) -> Rest:
-        """Connect, or ask once, if there is something to ask; or take what was asked for early."""
+        """Connect, or send a request if one is due; or receive the response to an early one."""
         early, self._early = self._early, None
         if early is not None:
             return self._received(early)
@@ -193,11 +193,11 @@ class FetchConnection:
         )
 
     def _give_back(self, requests: Iterable[PartitionRequest]) -> None:
-        """What was asked and is not answered may be asked again."""
+        """Release requests without a response, so that their partitions may be requested again."""
         self._shared.change(lambda states, _: states.unanswered(requests))
 
     def _unanswered(self, plan: FetchPlan) -> None:
-        """Nobody answers what was sent."""
+        """Release all partitions of a request that gets no response."""
         self._shared.count(_failed)
         self._claims.lost()
         self._give_back(plan.wanted.values())
@@ -212,9 +212,9 @@ class FetchConnection:
             self._refused(error)
 
     def _begin(self, connection: NegotiatedConnection, plan: FetchPlan) -> _Asking | None:
-        """Send a request; None where it can't be sent, which is seen to."""
+        """Send a request; return None after handling a failure to send."""
         version = self._version
-        if not all(one.topic_id for one in plan.wanted.values()):
+        if not all(request.topic_id for request in plan.wanted.values()):
             version = min(version, LAST_BY_NAME)
         step = self._claims.next(
             plan.wanted,
@@ -238,7 +238,7 @@ class FetchConnection:
         return Sent(connection, connection.begin(request, timeout_ms=timeout_ms, at_most=version))
 
     def _received(self, asking: _Asking) -> Rest:
-        """Wait for the answer, and hand over what came."""
+        """Wait for the response and hand it over."""
         try:
             step, response = self._respond(asking)
         except ZkConsumerError as error:
@@ -261,9 +261,9 @@ class FetchConnection:
             self._refused(error)
 
     def _respond(self, asking: _Asking) -> tuple[SessionStep, FetchResponse]:
-        """Wait; where the broker is silent, ask once more; what was answered first, and how."""
+        """Wait for the response, hedged if the broker is silent; return it and its session step."""
         max_wait_ms = asking.plan.max_wait_ms
-        # Of its session nobody knows how far the broker is.
+        # The broker's state of the session is unknown.
         again = without_session(asking.step.requests, asking.step.topic_ids)
         responder, is_second = self._exchange.respond(
             asking.sent,
@@ -277,7 +277,7 @@ class FetchConnection:
         return again if is_second else asking.step, responder.response()
 
     def _take(self, step: SessionStep, response: FetchResponse, duration_ms: int) -> bool:
-        """Hand over what came; whether anything did."""
+        """Hand over a response; return whether it brought anything."""
         responses = responses_of(response, step)
         if not self._claims.on_response(
             step, response.error_code, response.session_id, responses.keys()
@@ -288,11 +288,11 @@ class FetchConnection:
                 self.failure = BrokerError(code, "Fetch", error_name(code))
                 self._pause()
             return True
-        # Whoever is over its quota is told to wait, and gets nothing else (KIP-219).
+        # A client over its quota is told to wait, and gets nothing else (KIP-219).
         is_told_to_wait = response.throttle_time_ms > 0 and not responses
         is_whole = not step.is_full or step.requests.keys() <= responses.keys()
         if not is_whole and not is_told_to_wait:
-            # Asked again at once it would say the same.
+            # An immediate retry would get the same.
             about = f"{self.broker}: Fetch: the answer is about other partitions"
             self._lost(RemoteProtocolError(about), was_connected=True)
             return True
@@ -300,7 +300,7 @@ class FetchConnection:
         self.failure = None
         self._shared.repeats.works(self._about)
         parts = [(step.requests[tp], part) for tp, part in responses.items() if tp in step.requests]
-        sets = [one for one in parts if _has_set(one[1])]
+        sets = [item for item in parts if _has_set(item[1])]
         for requested, part in parts:
             if not _has_set(part):
                 self._transfer(requested, part, Unpacked())
@@ -312,14 +312,14 @@ class FetchConnection:
     def _send_early(
         self, step: SessionStep, sets: Sequence[tuple[PartitionRequest, FetchedPartition]]
     ) -> None:
-        """Ask for what follows, if headers tell what that is."""
+        """Send the next request, if headers tell what to request."""
         connection = self._exchange.connection
         if not sets or connection is None or not connection.is_idle:
             return
         arriving = [_arriving(requested, part) for requested, part in sets]
-        here = {one.requested.topic_partition for one in arriving}
-        # There is nothing new of these.
-        self._give_back(one for tp, one in step.requests.items() if tp not in here)
+        here = {arrival.requested.topic_partition for arrival in arriving}
+        # These have no news.
+        self._give_back(request for tp, request in step.requests.items() if tp not in here)
         plan = self._plan(arriving)
         if plan.wanted:
             self._early = self._begin(connection, plan)
@@ -349,7 +349,7 @@ class FetchConnection:
         return unpack(requested, part, self._settings, max(enough_bytes, least_bytes))
 
     def _least_unpacked_bytes(self) -> int:
-        """Of one partition, whatever the others took."""
+        """Minimum to unpack of one partition, whatever the others took."""
         return self._settings.unpacked_bytes or self._settings.max_partition_bytes
 
     def _transfer(
@@ -362,7 +362,7 @@ class FetchConnection:
         self._shared.change(take)
 
     def _lost(self, error: ZkConsumerError, *, was_connected: bool) -> None:
-        """Connect anew; at once, if this is the first failure: brokers close idle connections."""
+        """Reconnect; at once after the first failure: brokers close idle connections."""
         self.failure = error
         self.close()
         if self._stopping:
@@ -376,7 +376,7 @@ class FetchConnection:
             self._pause()
 
     def _notify(self, error: ZkConsumerError, *, is_first: bool) -> None:
-        """An outage is told once, not with every try; a connection that just ends is no outage."""
+        """Log an outage once, not with every retry; an idle connection that ends is no outage."""
         text = f"{self._about}: {error}"
         if is_first:
             log.info("%s", text)
@@ -384,7 +384,7 @@ class FetchConnection:
             self._shared.repeats.happened(self._about, text)
 
     def _refused(self, error: ZkConsumerError) -> None:
-        """Tell the caller, and don't try again before he has heard it."""
+        """Report a refusal to the caller, and retry only after that."""
         self.failure = error
         self.close()
         if self._stopping:
@@ -398,7 +398,7 @@ class FetchConnection:
         return states.failures.get(self.broker) is self._refusal
 
     def _pause(self) -> None:
-        """After a failure, longer with each one in a row."""
+        """Pause after a failure, longer with each in a row."""
         settings = self._settings
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0)
         self.paused_until_ms = self._clock.now_ms() + backoff.delay_ms(self._failures, 0)
@@ -408,8 +408,8 @@ class FetchConnection:
         throttle_ms = response.throttle_time_ms
         if throttle_ms > 0:
             self._shared.count(lambda counters: _throttled(counters, throttle_ms))
-            # Before that version brokers wait themselves; one that does not, and sends nothing
-            # either, must not be asked without end.
+            # Before that version brokers delay responses themselves; one that does not, and sends
+            # nothing either, must not be polled in a busy loop.
             if self._version >= FIRST_UNTHROTTLED or not response.topics:
                 self.paused_until_ms = self._clock.now_ms() + throttle_ms
 
@@ -419,10 +419,10 @@ def _has_set(part: FetchedPartition) -> bool:
 
 
 def _arriving(requested: PartitionRequest, part: FetchedPartition) -> Arriving:
-    """What came of a partition, as long as it is packed."""
+    """Describe a partition's set before it is unpacked."""
     ahead = look_ahead(part.records, requested.start.offset)
     if ahead is not None and ahead.next_offset > part.high_watermark:
-        ahead = None  # what lies behind that is not read yet, see ``offset_order``
+        ahead = None  # the rest of the set is not read yet, see ``offset_order``
     return Arriving(requested, len(part.records), ahead)
 
 

@@ -1,4 +1,4 @@
-"""The connection to one broker, and a second one where it is silent: the same for every fetcher."""
+"""Connect to one broker, with a second connection when it is silent; shared by all fetchers."""
 
 import logging
 from collections.abc import Callable
@@ -14,21 +14,21 @@ log = logging.getLogger(__name__)
 A = TypeVar("A", bound=PendingRequest)
 
 AskAgain = Callable[[NegotiatedConnection, int], A]
-"""Sends a request once more, over that connection, which should take no longer than so many ms."""
+"""Sends a request again over the given connection, with a time limit in ms."""
 
 
 class HedgedExchange:
-    """Thread: its fetcher's, but for ``stop``.
+    """Exchange requests with one broker. Thread: its fetcher's, but for ``stop``.
 
     Args:
-        broker: whom to ask.
-        dial: connects.
-        request_timeout_ms: how long a request may take.
+        broker: the broker.
+        dial: opens connections.
+        request_timeout_ms: time limit of a request.
         clock: for deadlines.
 
     Attributes:
-        connection: over which to ask next; None: there is none.
-        pace: how long the broker may be silent.
+        connection: the connection for the next request; None: there is none.
+        pace: how long the broker may be silent before a hedged request.
     """
 
     def __init__(self, broker: Broker, dial: Dial, request_timeout_ms: int, clock: Clock) -> None:
@@ -41,14 +41,14 @@ class HedgedExchange:
         self._stopping = False
 
     def stop(self) -> None:
-        """Break off; closing connections wakes who waits for an answer. Thread: any."""
+        """Stop; closing connections wakes a thread that waits for a response. Thread: any."""
         self._stopping = True
         for connection in (self.connection, self._second):
             if connection is not None:
                 connection.close()
 
     def close(self) -> bool:
-        """Let go of the connections; whether there were any."""
+        """Close the connections; return whether there were any."""
         closed = [one for one in (self.connection, self._second) if one is not None]
         self.connection = self._second = None
         for connection in closed:
@@ -68,17 +68,17 @@ class HedgedExchange:
     def respond(
         self, first: A, ask_again: AskAgain[A], *, what: str, quiet_ms: int, timeout_ms: int
     ) -> tuple[A, bool]:
-        """Wait for an answer; where the broker is silent, ask once more.
+        """Wait for a response, and send the request again if the broker is silent.
 
         Args:
-            first: what is under way on ``connection``.
+            first: the request in flight on ``connection``.
             ask_again: sends the same over a second connection.
-            what: is asked, for the log.
+            what: name of the request, for the log.
             quiet_ms: how long to wait for the first alone.
-            timeout_ms: for both together.
+            timeout_ms: time limit for both together.
 
         Returns:
-            What is answered, and whether that is the second; its connection is ``connection`` then.
+            The response, and whether the second connection got it, which then is ``connection``.
 
         Raises:
             ZkConsumerError: as ``first_response``.
@@ -104,7 +104,7 @@ class HedgedExchange:
         return responder, self._settle(is_second=responder is not first)
 
     def _settle(self, *, is_second: bool) -> bool:
-        """Go on with the connection that was answered first; the race closed the other one."""
+        """Keep the connection that responded first; the race closed the other one."""
         second, self._second = self._second, None
         if is_second:
             assert second is not None

@@ -1,8 +1,8 @@
-"""Incremental fetch sessions (KIP-227): what of a request the broker knows already. Pure.
+"""Incremental fetch sessions (KIP-227): omit from a request what the broker knows. Pure.
 
-The first fetch of a session names all partitions; each further one names what is new or changed,
-and what is no longer wanted. The broker answers for those with news. What it knows is only sure
-once it has answered: after a lost answer, or an error, everything is named again.
+The first fetch of a session names all partitions; each further one names those new or changed,
+and those no longer wanted. The broker responds for those with news. What it knows is only sure
+once it has responded: after a lost response, or an error, everything is named again.
 
 From version 13 on topics are named by their ids (KIP-516).
 
@@ -25,19 +25,19 @@ FIRST_VERSION: Final = 7
 """The first version of Fetch with sessions (Kafka 1.1)."""
 
 Terms = tuple[int, int, int, int]
-"""What a broker remembers of a partition: offset, size, both epochs."""
+"""What a broker stores of a partition: offset, size, both epochs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SessionStep:
-    """One request's part of the session.
+    """Hold one request's part of the session.
 
     Attributes:
-        session_id, epoch: to be sent.
+        session_id, epoch: the ids to send.
         send: the partitions to name.
         forget: those that leave the session.
         requests: every partition that is wanted, named or not.
-        topic_ids: of all these topics, where they are named by their ids; else nothing.
+        topic_ids: the ids of all these topics, if they are named by id; else empty.
     """
 
     session_id: int
@@ -49,16 +49,16 @@ class SessionStep:
 
     @property
     def by_id(self) -> bool:
-        """Whether the request names topics by their ids."""
+        """Whether the request names topics by id."""
         return bool(self.topic_ids)
 
     def topic_id(self, topic: str) -> bytes:
-        """The id under which a topic is named; zeros where it is not."""
+        """Return the id that names a topic; zeros if topics are named by name."""
         return self.topic_ids.get(topic, NO_TOPIC_ID)
 
     @property
     def is_full(self) -> bool:
-        """Whether the answer is about all partitions, not only about those with news."""
+        """Whether the response covers all partitions, not only those with news."""
         return self.epoch in (FIRST_EPOCH, SESSIONLESS_EPOCH)
 
 
@@ -75,7 +75,7 @@ def without_session(
 
 
 class FetchSessionState:
-    """What one broker knows of our wishes. Thread: one."""
+    """Track which of our partitions one broker has in its fetch session. Thread: one."""
 
     def __init__(self) -> None:
         self._session_id = NO_SESSION
@@ -85,7 +85,7 @@ class FetchSessionState:
 
     @property
     def session_id(self) -> int:
-        """The broker's name for the session; 0: there is none."""
+        """The broker's id of the session; 0: there is none."""
         return self._session_id
 
     def next(
@@ -95,15 +95,15 @@ class FetchSessionState:
         has_sessions: bool = True,
         by_id: bool = False,
     ) -> SessionStep:
-        """What to send so that the broker answers about all these partitions.
+        """Return the next request's part of the session, for all these partitions.
 
-        A session names its topics in one way, and by an id one topic: where that changes, another
-        one begins.
+        A session names its topics in one way, and by an id one topic: if that changes, a new one
+        begins.
 
         Args:
-            wanted: in the order in which they are to be served.
-            has_sessions: whether the broker knows them.
-            by_id: whether to name topics by their ids, all of which are known then.
+            wanted: the partitions, in the order in which they are to be served.
+            has_sessions: whether the broker supports sessions.
+            by_id: whether to name topics by id; all ids are known then.
         """
         ids = {tp.topic: one.topic_id for tp, one in wanted.items() if one.topic_id and by_id}
         if not has_sessions:
@@ -121,22 +121,22 @@ class FetchSessionState:
     def on_response(
         self, step: SessionStep, error_code: int, session_id: int, about: Collection[TopicPartition]
     ) -> bool:
-        """Take the head of an answer.
+        """Apply the head of a response.
 
         Args:
-            step: what was sent.
-            error_code: of the whole answer.
-            session_id: the one in it.
-            about: the partitions in it.
+            step: the session part of the request.
+            error_code: error code of the whole response.
+            session_id: session id in the response.
+            about: the partitions in the response.
 
         Returns:
-            Whether what it says of the partitions counts.
+            Whether its partition data counts.
         """
         if step.epoch == SESSIONLESS_EPOCH:
             return error_code == ErrorCode.NONE
         if error_code != ErrorCode.NONE:
-            # The broker forgot the session, to make room for others; or it has another idea of
-            # where in the session we are: then that one is closed by asking for a new one.
+            # The broker evicted the session, to make room for others; or it has another epoch of it
+            # than we do: then that one is closed by asking for a new one.
             lost = error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
             self._forget_session(NO_SESSION if lost else step.session_id)
             return False
@@ -153,11 +153,11 @@ class FetchSessionState:
         return True
 
     def lost(self) -> None:
-        """No answer came, so that nobody knows what the broker knows."""
+        """Forget the session after a lost response: the broker's state is unknown."""
         self._forget_session(self._session_id)
 
     def _begun(self, step: SessionStep, session_id: int, about: Collection[TopicPartition]) -> bool:
-        """A full fetch was answered; without a session id the next one is full again."""
+        """Start a session from the response to a full fetch; without an id the next is full."""
         self._forget_session(session_id)
         if session_id != NO_SESSION and set(about) == step.requests.keys():
             self._epoch = FIRST_EPOCH + 1
@@ -166,7 +166,7 @@ class FetchSessionState:
         return True
 
     def _goes_on_with(self, ids: Mapping[str, bytes]) -> bool:
-        """Whether the session's topics may be named like this from now on."""
+        """Return whether these topic ids agree with those of the session."""
         known = self._topic_ids
         return bool(ids) == bool(known) and all(
             known.get(topic, one) == one for topic, one in ids.items()

@@ -1,22 +1,22 @@
-"""Where fetching of one partition stands: pure state, and the ways from one phase to another. Pure.
+"""State of one partition's fetching, and the transitions between its phases. Pure.
 
-Two positions: ``position`` is the caller's, behind what was handed out; ``fetched`` is behind what
-waits for him. They never contradict: what waits begins at the one and ends at the other.
+Two positions: ``position`` is the caller's, after the last record handed out; ``fetched`` is after
+the last buffered one. What is buffered always begins at the one and ends at the other.
 
 | phase | what is going on | left by |
 |---|---|---|
 | LACKING | no position; nothing is fetched | a seek |
-| RESETTING | the positions thread asks where the policy points | its answer |
+| RESETTING | the positions thread looks up the policy's offset | its result |
 | FETCHING | requests go to ``source`` | trouble |
-| DOUBTFUL | the broker says "out of range"; the ends of the log are asked for | them |
-| OUTSIDE | so it is; what waits is handed out first | the policy, when that is done |
-| STUCK | the caller is to hear of an error, behind what waits | a seek; or his hearing it |
+| DOUBTFUL | the broker says "out of range"; the ends of the log are looked up | these |
+| OUTSIDE | it is out of range; buffered records are handed out first | then the policy |
+| STUCK | an error is reported, after what is buffered | a seek; or the report |
 
-A partition that FETCHES may be ``unproven``: the leader changed, and is asked whether its log is
-the one that was read (KIP-320); nothing is fetched before it says so.
+A FETCHING partition may be ``unproven``: the leader changed, and a lookup must show that its log is
+the one that was read (KIP-320); nothing is fetched before that.
 
 Whatever was under way when the caller seeks is forgotten with the ``requested`` and the ``lookup``
-that it belongs to: an answer counts as long as the state still holds the very object it answers.
+that it belongs to: a response counts while the state still holds the very object it answers.
 """
 
 from collections import deque
@@ -31,7 +31,7 @@ from zkconsumer.model import Broker, TopicPartition
 
 
 class Phase(Enum):
-    """See the module."""
+    """Phase of a partition's fetching; see the module."""
 
     LACKING = "no position"
     RESETTING = "the position is asked for"
@@ -43,12 +43,12 @@ class Phase(Enum):
 
 @dataclass(slots=True, eq=False)
 class Trouble:
-    """What the caller is to hear.
+    """Hold an error to report to the caller.
 
     Attributes:
-        error: it.
-        passes: whether to try again once he has heard it; else he has to seek.
-        is_reported: he has heard it.
+        error: the error.
+        passes: whether to retry once it is reported; else the caller has to seek.
+        is_reported: whether the caller has got it.
     """
 
     error: ZkConsumerError
@@ -58,12 +58,12 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PositionLookup:
-    """What the positions thread asks about a partition; an answer counts while it is held.
+    """Identify a lookup about a partition; its result counts while the state holds it.
 
     Attributes:
-        topic_partition: which.
-        fetched: how far was fetched when it was asked; None in a reset.
-        leader_epoch: the leader's, as it is to be named.
+        topic_partition: the partition.
+        fetched: the fetch position at the time of the lookup; None in a reset.
+        leader_epoch: the leader's epoch to send.
     """
 
     topic_partition: TopicPartition
@@ -72,53 +72,53 @@ class PositionLookup:
 
 
 class FetchBounds(Protocol):
-    """Says how much is wanted of a partition of which not all is; see ``fetch.ranges``."""
+    """Bounds how much to fetch of a partition; see ``fetch.ranges``."""
 
     def size_at(self, offset: int) -> int:
-        """Say how much to ask for from there on, in bytes; 0: nothing."""
+        """Return how many bytes to fetch from an offset on; 0: nothing."""
         ...
 
     def learn(self, start: int, stop: int, size_bytes: int) -> None:
-        """Hear how much these offsets take in the log."""
+        """Record how many bytes these offsets take in the log."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class PartitionState:
-    """One partition.
+    """Hold the fetch state of one partition.
 
     Attributes:
-        topic_partition: which.
+        topic_partition: the partition.
         phase: see the module.
-        position: the caller's; None where it is not known.
-        fetched: how far was fetched; None likewise.
-        waiting: what was fetched and not handed out.
-        policy: while RESETTING: by which.
-        trouble: while STUCK.
-        bounds: how much is wanted; None: all there is, in the usual size.
-        is_paused: by the caller.
-        leader: who leads it, as far as is known.
-        leader_epoch: its epoch; -1 if not known.
-        named_epoch: the same for requests; -1 also where it is not to be named, see
+        position: the caller's position; None if not known.
+        fetched: the offset after the last fetched record; None likewise.
+        waiting: chunks fetched and not handed out.
+        policy: the reset policy while RESETTING.
+        trouble: the error while STUCK.
+        bounds: how much to fetch; None: all there is, in the usual size.
+        is_paused: whether the caller paused it.
+        leader: its leader, as far as is known.
+        leader_epoch: the leader's epoch; -1 if not known.
+        named_epoch: the same for requests; -1 also if it is not to be sent, see
             ``ClusterView.has_exact_epochs``.
-        topic_ids: of its topic, as far as seen; more than one if it was made again.
-        replica: whom the leader told us to ask instead (KIP-392), by broker id.
-        replica_until_ms: until when.
-        source: whom to fetch from: the replica, else the leader.
-        unproven: the leader's log is to be compared with what was read.
-        requested: what is in flight, or came and is being unpacked.
-        early: what was asked for behind that, before it was unpacked.
-        packed: what came and is to be unpacked behind what waits; ``requested`` is what it answers.
-        lookup: what the positions thread is asking.
-        needed_bytes: what the next request must ask for at least.
-        suspect_offset: where the last answer was corrupt; a second time it is believed.
-        doubts: how often a broker said "out of range" of an offset that is in its log.
-        failures: errors in a row; tried again from ``retry_at_ms`` on.
-        retry_at_ms: see above.
-        responses: how many answers to fetches counted.
-        high_watermark: as of the last answer; -1 if not known. So for the next two.
-        last_stable: see there.
-        log_start: see there.
+        topic_ids: the topic's ids seen so far; more than one if it was created again.
+        replica: id of the broker that the leader prefers for our fetches (KIP-392).
+        replica_until_ms: when that preference expires.
+        source: the broker to fetch from: the replica, else the leader.
+        unproven: the leader's log is to be compared with what was fetched.
+        requested: the request in flight, or the one whose response is being unpacked.
+        early: the request after that one, sent before unpacking.
+        packed: the set to unpack after what is buffered; ``requested`` is its request.
+        lookup: the lookup under way.
+        needed_bytes: minimum size of the next request.
+        suspect_offset: offset of the last corruption; a second one there is believed.
+        doubts: count of "out of range" errors about an offset that is in the log.
+        failures: errors in a row; the next retry is at ``retry_at_ms``.
+        retry_at_ms: time of the next retry.
+        responses: count of valid fetch responses.
+        high_watermark: as of the last response; -1 if not known.
+        last_stable: last stable offset, likewise.
+        log_start: log start offset, likewise.
     """
 
     topic_partition: TopicPartition
@@ -154,35 +154,35 @@ class PartitionState:
 
     @property
     def topic_id(self) -> bytes | None:
-        """The id of the topic that is read; None if not known."""
+        """The id of the topic that is fetched; None if not known."""
         return self.topic_ids[-1] if self.topic_ids else None
 
     @property
     def unread_bytes(self) -> int:
-        """How much of what came from the wire waits for the caller, about."""
+        """Estimated wire bytes of what is buffered for the caller."""
         return sum(chunk.unread_bytes for chunk in self.waiting)
 
     @property
     def has_changes(self) -> bool:
-        """Whether the caller is to hear something."""
+        """Whether there is something to report to the caller."""
         if self.is_paused:
             return False
         return bool(self.waiting) or self.trouble is not None
 
     @property
     def may_fetch(self) -> bool:
-        """Whether a request may ask for it, as far as the partition itself goes."""
+        """Whether a request may include it, as far as the partition itself goes."""
         return self.phase is Phase.FETCHING and not self.unproven and not self.is_paused
 
     @property
     def is_asking(self) -> bool:
-        """Whether the positions thread has, or is to get, a question about it."""
+        """Whether a lookup about it is under way, or due."""
         return self.phase in (Phase.RESETTING, Phase.DOUBTFUL) or (
             self.phase is Phase.FETCHING and self.unproven
         )
 
     def seek(self, start: Start) -> None:
-        """Read on from somewhere else."""
+        """Continue reading at another start position."""
         if isinstance(start, AtOffset):
             self._stand(PositionView(start.offset, start.leader_epoch))
             self.prove()
@@ -190,48 +190,48 @@ class PartitionState:
             self.reset(start.policy)
 
     def reset(self, policy: ResetPolicy) -> None:
-        """Let a policy say where to read on."""
+        """Look up a reset policy's offset, and continue reading there."""
         self._forget()
         self.phase, self.policy = Phase.RESETTING, policy
         self.position = self.fetched = None
 
     def start_at(self, start: PositionView) -> None:
-        """Stand where the policy pointed."""
+        """Start at the offset that the policy found."""
         self._stand(start)
 
     def step_back(self, start: PositionView) -> None:
-        """Drop what waits, and fetch from where the leader's log may be the one that was read."""
+        """Drop what is buffered, and fetch from where the leader's log may agree with ours."""
         self._stand(start)
         self.prove()
 
     def refetch(self) -> None:
-        """Drop what waits, and fetch it once more."""
+        """Drop what is buffered, and fetch it again."""
         position = self.position
         assert position is not None
         self._stand(position)
-        # What was to be compared with a new leader's log still is.
+        # A comparison with a new leader's log is still due.
         self.prove()
 
     def get_stuck(self, trouble: Trouble) -> None:
-        """Tell the caller of an error, behind what waits."""
+        """Report an error to the caller, after what is buffered."""
         self.phase, self.trouble = Phase.STUCK, trouble
         self.drop_requests()
         self.lookup = None
 
     def received(self) -> None:
-        """The caller was told; what passes is tried again."""
+        """Record that the error was reported; retry unless it needs a seek."""
         if self.trouble is not None and self.trouble.passes:
             self.trouble = None
             self.phase = Phase.RESETTING if self.fetched is None else Phase.FETCHING
 
     def drop_requests(self) -> None:
-        """Let no answer that is on its way count."""
+        """Ignore the responses to all requests in flight."""
         self.requested = self.early = self.packed = None
 
     def on_response(self) -> None:
-        """What was asked has its answer, or gets none.
+        """Release the current request, answered or not.
 
-        What was asked for early counts from here on, if it is what would be asked for now.
+        An early request takes its place, if it is the one that would be sent now.
         """
         early = self.early
         self.drop_requests()
@@ -239,7 +239,7 @@ class PartitionState:
             self.requested = early
 
     def is_at(self, requested: PartitionRequest) -> bool:
-        """Whether this is what is to be asked for next."""
+        """Return whether this request starts at the next offset to fetch."""
         return (
             self.phase is Phase.FETCHING
             and not self.unproven
@@ -251,13 +251,13 @@ class PartitionState:
         )
 
     def prove(self) -> None:
-        """Ask the leader whether its log is the one that was read, where that can be asked."""
+        """Have the leader's log compared with what was fetched, if the leader supports that."""
         fetched = self.fetched
         self.unproven = fetched is not None and fetched.leader_epoch != NO_EPOCH
         self.lookup = None
 
     def lead_by(self, leader: Broker | None, leader_epoch: int) -> None:
-        """There is a new view of who leads it."""
+        """Apply a new leader and its epoch."""
         if leader_epoch not in (self.leader_epoch, NO_EPOCH):
             is_first = self.leader_epoch == NO_EPOCH
             self.leader_epoch = leader_epoch
@@ -268,20 +268,20 @@ class PartitionState:
         self.leader = leader
 
     def is_of(self, topic_id: bytes | None) -> bool:
-        """Note the topic's id; whether it may be the topic that was read so far."""
+        """Record a topic id; return whether it may be the topic that was read so far."""
         if topic_id is None or topic_id in self.topic_ids:
             return True
-        # One that was seen before comes from a broker that is behind.
+        # An id that was seen before comes from a broker that is behind.
         self.topic_ids = (*self.topic_ids, topic_id)
         return len(self.topic_ids) == 1
 
     def fail(self, now_ms: int, pause_ms: int) -> None:
-        """Try again later."""
+        """Count a failure and schedule the retry."""
         self.failures += 1
         self.retry_at_ms = now_ms + pause_ms
 
     def succeed(self) -> None:
-        """An answer came that is no error."""
+        """Reset the failure count after a response without error."""
         self.failures = 0
         self.retry_at_ms = 0
 
@@ -291,7 +291,7 @@ class PartitionState:
         self.position = self.fetched = at
 
     def _forget(self) -> None:
-        """Drop what waits, what is under way, and all that was found out about the old place."""
+        """Drop what is buffered, what is in flight, and all that is known of the old position."""
         self.waiting.clear()
         self.drop_requests()
         self.lookup = None

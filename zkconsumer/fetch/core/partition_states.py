@@ -1,6 +1,6 @@
-"""All partitions of one consumer: who fetches which, who has news, what is to be asked. Pure.
+"""All partitions of one consumer: their fetchers, news for the caller, due lookups. Pure.
 
-One at a time may use it: the shell holds a lock around each call, and acts on ``effects`` after.
+One thread at a time: the shell holds a lock around each call, and acts on ``effects`` after.
 """
 
 from collections import OrderedDict
@@ -22,22 +22,22 @@ from zkconsumer.offsets.topic_checked import former_topic_warnings
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
 Arrived = tuple[PartitionRequest, FetchedPartition, Unpacked]
-"""A partition's part of an answer: what was asked, what came, and what it was unpacked to."""
+"""A partition's part of a response: its request, the response, and what it was unpacked to."""
 
 
 class PartitionStates:
-    """Thread: one at a time.
+    """Hold all partitions of one consumer. Thread: one at a time.
 
     Args:
-        settings: how to fetch.
+        settings: fetch settings.
 
     Attributes:
         states: all partitions.
-        line: those with news for the caller, in the order of their turns.
-        failures: what brokers told all of us (``AuthenticationFailed``), to be raised once each.
-        fresh: those about which no broker has answered a fetch yet; see ``gathering``.
-        gathering_since_ms: since when what waits is held back for these; None: it is not.
-        effects: what the shell is to do; taken with ``take_effects``.
+        line: partitions with news for the caller, in the order of their turns.
+        failures: brokers' errors about the client (``AuthenticationFailed``), each raised once.
+        fresh: partitions without any fetch response so far; see ``gathering``.
+        gathering_since_ms: since when records are held back for these; None: they are not.
+        effects: follow-up actions for the shell; taken with ``take_effects``.
     """
 
     def __init__(self, settings: PollFetchSettings) -> None:
@@ -52,19 +52,19 @@ class PartitionStates:
         self._view: ClusterView | None = None
 
     def take_effects(self) -> Effects:
-        """What has gathered, once."""
+        """Return the collected effects, and clear them."""
         effects, self.effects = self.effects, Effects()
         return effects
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
-        """Take over partitions; those that are here stay as they are."""
+        """Add partitions; those already here stay as they are."""
         for tp in partitions:
             if tp not in self.states:
                 state = self.states[tp] = self.fresh[tp] = PartitionState(tp)
                 self._lead(state)
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
-        """Forget partitions, with all that waits."""
+        """Remove partitions, and drop what is buffered of them."""
         for tp in partitions:
             state = self.states.pop(tp, None)
             if state is not None:
@@ -81,7 +81,7 @@ class PartitionStates:
         self._changed(state)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """See ``PollEngine``; an answer that is on its way is kept."""
+        """See ``PollEngine``; the response to a request in flight is kept."""
         for state in self._here(partitions):
             state.is_paused = True
             self.touch(state)
@@ -93,13 +93,13 @@ class PartitionStates:
             self._changed(state)
 
     def see(self, view: ClusterView) -> None:
-        """Take a new view of the cluster."""
+        """Apply a new view of the cluster."""
         self._view = view
         former: dict[TopicPartition, int] = {}
         for tp, state in self.states.items():
             position = state.position
             if not state.is_of(view.topic_ids.get(tp.topic)):
-                # What is being asked about it may be answered about the former topic.
+                # A lookup under way may be about the former topic.
                 state.lookup = None
                 if position is not None:
                     former[tp] = position.offset
@@ -120,14 +120,14 @@ class PartitionStates:
         return self._sources.get(broker, OrderedDict())
 
     def expire_replicas(self, broker: Broker, now_ms: int) -> None:
-        """Ask leaders again which replica is the nearest, when the last answer has grown old."""
+        """Ask leaders again for the nearest replica, once their preference has expired."""
         for state in list(self.of(broker).values()):
             if state.replica is not None and state.replica_until_ms <= now_ms:
                 state.replica = None
                 self._place(state)
 
     def arrived(self, responses: Iterable[Arrived], now_ms: int) -> None:
-        """Take what a broker answered, as far as it still counts."""
+        """Apply a broker's responses, as far as they still count."""
         arrivals = self._arrivals(now_ms)
         for requested, response, unpacked in responses:
             state = self.states.get(requested.topic_partition)
@@ -143,23 +143,23 @@ class PartitionStates:
             self.touch(state)
 
     def unanswered(self, requests: Iterable[PartitionRequest]) -> None:
-        """No answer about these, or none with news: they may be asked again."""
+        """Release requests without a response, or without news: their partitions may be fetched."""
         for requested in requests:
             state = self.states.get(requested.topic_partition)
             if state is not None and state.requested is requested:
-                # What is packed still was answered.
+                # The packed rest still has its response.
                 if state.packed is None:
                     state.on_response()
             elif state is not None and state.early is requested:
                 state.early = None
 
     def counts(self, requested: PartitionRequest) -> bool:
-        """Whether an answer to it would still be taken."""
+        """Return whether a response to this request still counts."""
         state = self.states.get(requested.topic_partition)
         return state is not None and state.requested is requested
 
     def broker_lost(self, broker: Broker) -> None:
-        """A broker can't be reached: let leaders choose replicas anew, and look for leaders."""
+        """Handle the loss of a broker: let leaders choose replicas again, and refresh metadata."""
         for state in list(self.of(broker).values()):
             self._on_reply(state)
             if state.replica is not None:
@@ -168,40 +168,40 @@ class PartitionStates:
         self.effects.refresh_metadata = True
 
     def broker_refuses(self, broker: Broker, error: ZkConsumerError) -> None:
-        """A broker will have nothing to do with us; the caller is to hear it."""
+        """Record that a broker refuses this client, to be reported to the caller."""
         self.failures[broker] = without_frames(error)
         self.effects.notify_caller = True
 
     def on_reset(self, lookup: PositionLookup, found: TimedOffset | int, now_ms: int) -> None:
-        """Take where a policy points, or an error code."""
+        """Apply the position of a reset policy, or an error code."""
         state = self._asking(lookup)
         if state is not None:
             self._arrivals(now_ms).reset(state, found)
             self._changed(state)
 
     def on_edges(self, lookup: PositionLookup, start: int, end: int, now_ms: int) -> None:
-        """Take where a log begins and ends."""
+        """Apply the start and end offsets of a log."""
         state = self._asking(lookup)
         if state is not None:
             self._arrivals(now_ms).edges(state, lookup, start, end)
             self._changed(state)
 
     def on_epoch_end(self, lookup: PositionLookup, end: EpochEnd | int | None, now_ms: int) -> None:
-        """Take where an epoch ended."""
+        """Apply the end offset of an epoch."""
         state = self._asking(lookup)
         if state is not None:
             self._arrivals(now_ms).epoch_end(state, lookup, end)
             self._changed(state)
 
     def on_error_code(self, lookup: PositionLookup, code: int, now_ms: int) -> None:
-        """Take an error code instead of any of these."""
+        """Apply an error code from any lookup."""
         state = self._asking(lookup)
         if state is not None:
             self._arrivals(now_ms).refused(state, code)
             self._changed(state)
 
     def give_up_lookup(self, lookup: PositionLookup, error: ZkConsumerError, now_ms: int) -> None:
-        """Whoever was asked will not say it: the caller is to hear that, before the next try."""
+        """End a lookup that no retry helps: report the error to the caller before the next one."""
         state = self._asking(lookup)
         if state is not None:
             state.fail(now_ms, self.settings.retry_backoff_max_ms)
@@ -209,7 +209,7 @@ class PartitionStates:
             self.touch(state)
 
     def lacks_leaders(self) -> bool:
-        """Whether a partition waits for somebody to lead it."""
+        """Return whether a partition waits for a leader."""
         return any(
             state.leader is None and not state.is_paused
             for state in self.states.values()
@@ -217,7 +217,7 @@ class PartitionStates:
         )
 
     def touch(self, state: PartitionState) -> None:
-        """Put it in the caller's line, or take it out."""
+        """Update its place in the line of partitions with news."""
         tp = state.topic_partition
         if not state.has_changes:
             self.line.pop(tp, None)
@@ -226,7 +226,7 @@ class PartitionStates:
             self.effects.notify_caller = True
 
     def drained(self, state: PartitionState, now_ms: int) -> None:
-        """The caller took of it, or heard its trouble."""
+        """Update a partition after the caller took records of it, or its error."""
         self._arrivals(now_ms).leave(state)
         self._changed(state)
 
@@ -238,7 +238,7 @@ class PartitionStates:
         self.effects.refresh_metadata |= state.leader is None
 
     def _on_reply(self, state: PartitionState) -> None:
-        """Nobody is to wait for it: there is an answer, or no hope of one."""
+        """Stop gathering for a partition: it has a response, or no hope of one."""
         if self.fresh.pop(state.topic_partition, None) is not None:
             self.effects.notify_caller = True
 
@@ -256,7 +256,7 @@ class PartitionStates:
         return Arrivals(self.settings, now_ms, self.effects)
 
     def _lead(self, state: PartitionState) -> None:
-        """Note who leads it, by the view."""
+        """Set its leader from the view."""
         view, tp = self._view, state.topic_partition
         if view is None:
             self.effects.refresh_metadata = True
@@ -271,7 +271,7 @@ class PartitionStates:
         self._changed(state)
 
     def _place(self, state: PartitionState, now_ms: int | None = None) -> None:
-        """Let the right broker's fetcher have it."""
+        """Assign it to the fetcher of the right broker."""
         source = state.leader
         if state.replica is not None and self._view is not None:
             near = self._view.brokers.get(state.replica)
@@ -286,7 +286,7 @@ class PartitionStates:
             self._move(state, source)
 
     def _move(self, state: PartitionState, source: Broker | None) -> None:
-        """What the last fetcher has in flight counts no more: that broker may never answer."""
+        """Move it to another broker; ignore what is in flight, which may never be answered."""
         tp = state.topic_partition
         state.drop_requests()
         if state.source is not None:
@@ -300,6 +300,6 @@ class PartitionStates:
             self.effects.wake.add(source)
 
     def _end_turn(self, state: PartitionState) -> None:
-        """Put it at the end of its broker's line, so that each comes to its right."""
+        """Put it at the end of its broker's line, so that all get their turns."""
         if state.source is not None:
             self._sources[state.source].move_to_end(state.topic_partition)

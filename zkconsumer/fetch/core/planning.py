@@ -1,11 +1,11 @@
-"""What to ask next: of one broker for records, of whoever knows about positions. Pure.
+"""Plan requests: the next fetch from a broker, and lookups of positions. Pure.
 
-A partition is asked for ahead of the caller until ``max_partition_bytes`` of it wait, and all that
-waits is bounded, too; one with nothing waiting may always be asked for, so that what waits of
-paused or slow partitions never keeps others from coming.
+A partition is fetched ahead of the caller until ``max_partition_bytes`` of it are buffered, and the
+total is bounded, too; a partition with an empty buffer may always be fetched, so that records of
+paused or slow partitions never keep others from being fetched.
 
-What came and is not unpacked yet waits as well, and may be asked for behind where its headers say
-that it ends: early, so that the broker works while it is unpacked.
+Sets not unpacked yet count as buffered, and the offsets after them may be requested early, if their
+headers tell where they end, so that the broker works during unpacking.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -21,20 +21,20 @@ from zkconsumer.fetch.core.starts import PositionView, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
 
 _MIN_PART_BYTES: Final = 4096
-"""No partition is asked for less, however many there are."""
+"""Minimum request per partition, however many there are."""
 
 _SOON_MS: Final = 50
-"""How long a broker may wait for data while a partition of its is about to be fetched as well."""
+"""Longest wait of a broker for data while another of its partitions is about to be fetched."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arriving:
-    """A set that came and is not unpacked yet.
+    """Hold a received set that is not unpacked yet.
 
     Attributes:
-        requested: what it answers.
-        size_bytes: how much came.
-        ahead: what its headers tell; None: that it has to be unpacked first.
+        requested: the request that it answers.
+        size_bytes: its size as received.
+        ahead: summary of its headers; None: it has to be unpacked first.
     """
 
     requested: PartitionRequest
@@ -43,20 +43,20 @@ class Arriving:
 
     @property
     def memory_bytes(self) -> int:
-        """What it will take in memory, about."""
+        """Estimated size in memory once unpacked."""
         return self.size_bytes if self.ahead is None else self.ahead.memory_bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FetchPlan:
-    """A request to come.
+    """Describe a fetch request to send.
 
     Attributes:
-        wanted: what to ask, in order; nothing: no request now.
-        max_wait_ms: how long the broker may wait for data.
-        rest_ms: how long to wait here where the answer brings nothing: the broker was spared the
-            wait, since partitions that it is not asked for now may be asked for at any moment.
-        due_ms: when there is something to ask without anything happening; None: never.
+        wanted: the partitions to request, in order; empty: no request now.
+        max_wait_ms: longest wait of the broker for data.
+        rest_ms: how long to wait here if the response brings nothing: the broker was spared the
+            wait, since partitions outside this request may become fetchable at any moment.
+        due_ms: when a request falls due without any event; None: never.
     """
 
     wanted: dict[TopicPartition, PartitionRequest]
@@ -73,20 +73,24 @@ def plan_fetch(
     has_hard_bounds: bool = False,
     arriving: Collection[Arriving] = (),
 ) -> FetchPlan:
-    """Plan the next request to a broker; from here on its partitions count as asked.
+    """Plan the next request to a broker; its partitions count as requested from here on.
 
     Args:
         states: all partitions.
-        broker: whom to ask.
+        broker: the broker.
         now_ms: the time.
-        has_hard_bounds: whether the broker knows no bound for the whole answer, and cuts in the
+        has_hard_bounds: whether the broker has no limit for the whole response, and cuts in the
             middle of a batch (before Fetch version 3).
-        arriving: what came of the last one. Without anything to be asked behind these there is no
+        arriving: the last response's sets. With no partition to request after these there is no
             request: it is early for the others, too.
     """
     settings = states.settings
     states.expire_replicas(broker, now_ms)
-    came = {one.requested.topic_partition: one for one in arriving if states.counts(one.requested)}
+    came = {
+        arrival.requested.topic_partition: arrival
+        for arrival in arriving
+        if states.counts(arrival.requested)
+    }
     ready: list[PartitionState] = []
     due_ms: int | None = None
     is_held = is_soon = is_early = False
@@ -96,7 +100,7 @@ def plan_fetch(
         if not state.may_fetch or (state.requested is not None and front is None):
             is_soon = is_soon or state.is_asking
         elif _wanted_bytes(state, front, settings.max_partition_bytes) == 0:
-            continue  # all that is wanted of it came
+            continue  # all wanted records have arrived
         elif state.retry_at_ms > now_ms:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
         elif not _is_ready(states, state, front, has_capacity=has_capacity):
@@ -107,11 +111,11 @@ def plan_fetch(
     if arriving and not is_early:
         return FetchPlan({}, 0, 0, None)
     # Their turn is over.
-    ready.sort(key=lambda one: one.topic_partition in came)
+    ready.sort(key=lambda state: state.topic_partition in came)
     sizes = _sizes(states, ready, came, has_hard_bounds=has_hard_bounds)
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if is_soon else settings.max_wait_ms
-    if states.fresh.keys() & {one.topic_partition for one in ready} - came.keys():
-        # Others may be held back until it is known whether there is anything.
+    if states.fresh.keys() & {state.topic_partition for state in ready} - came.keys():
+        # Others may be held back until it is known whether these have records.
         max_wait_ms = 0
     if due_ms is not None:
         max_wait_ms = min(max_wait_ms, due_ms - now_ms)
@@ -127,21 +131,21 @@ def plan_fetch(
 
 
 def wants_more(states: PartitionStates, state: PartitionState, arriving_bytes: int = 0) -> bool:
-    """Whether so little of it waits that more may be fetched ahead."""
+    """Return whether so little of it is buffered that more may be fetched ahead."""
     return state.unread_bytes + arriving_bytes <= states.settings.max_partition_bytes
 
 
 def _is_ready(
     states: PartitionStates, state: PartitionState, front: Arriving | None, *, has_capacity: bool
 ) -> bool:
-    """Whether it may be asked for now, behind what waits and what came."""
+    """Return whether it may be fetched now, after what is buffered and arriving."""
     if front is None:
         return not state.waiting or (has_capacity and wants_more(states, state))
     return front.ahead is not None and has_capacity and wants_more(states, state, front.size_bytes)
 
 
 def _wanted_bytes(state: PartitionState, front: Arriving | None, usual_bytes: int) -> int:
-    """How much to ask for, if its next entry is not larger; 0: nothing more is wanted."""
+    """Return how much to request, if its next entry is not larger; 0: nothing."""
     bounds = state.bounds
     if bounds is None:
         return usual_bytes
@@ -154,8 +158,8 @@ def _wanted_bytes(state: PartitionState, front: Arriving | None, usual_bytes: in
 
 
 def _has_capacity(states: PartitionStates, arriving: Iterable[Arriving]) -> bool:
-    """Whether all that waits leaves room for fetching ahead."""
-    waiting_bytes = sum(one.memory_bytes for one in arriving)
+    """Return whether the buffers leave room for fetching ahead."""
+    waiting_bytes = sum(arrival.memory_bytes for arrival in arriving)
     by_frame: dict[ResponseFrame, int] = {}
     for state in states.states.values():
         for chunk in state.waiting:
@@ -163,7 +167,7 @@ def _has_capacity(states: PartitionStates, arriving: Iterable[Arriving]) -> bool
                 waiting_bytes += chunk.memory_bytes
             else:
                 by_frame[chunk.frame] = by_frame.get(chunk.frame, 0) + chunk.memory_bytes
-    # What is decompressed lies elsewhere, and may be larger.
+    # Decompressed records lie elsewhere, and may be larger.
     waiting_bytes += sum(max(frame.size_bytes, made) for frame, made in by_frame.items())
     return waiting_bytes < states.settings.max_bytes * max(1, len(list(states.sources())))
 
@@ -175,7 +179,7 @@ def _sizes(
     *,
     has_hard_bounds: bool,
 ) -> dict[TopicPartition, int]:
-    """How much to ask of each; where bounds are hard, larger entries take turns."""
+    """Return the size to request of each; with hard bounds, larger entries take turns."""
     settings = states.settings
     if not has_hard_bounds:
         part_bytes = settings.max_partition_bytes
@@ -204,7 +208,7 @@ def _sizes(
 def _needed_bytes(
     settings: PollFetchSettings, state: PartitionState, arriving: Mapping[TopicPartition, Arriving]
 ) -> int:
-    """What the request must ask for at least."""
+    """Return the minimum size that the request needs."""
     came = arriving.get(state.topic_partition)
     if came is None or came.ahead is None:
         return state.needed_bytes
@@ -238,13 +242,13 @@ def _request(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PositionLookups:
-    """What is to be asked about positions.
+    """Hold the lookups to send.
 
     Attributes:
-        resets: where policies point.
-        edges: where logs begin and end.
-        epochs: where the epochs of what was fetched last ended.
-        due_ms: when there is more to ask without anything happening; None: never.
+        resets: offsets of reset policies.
+        edges: log start and end offsets.
+        epochs: end offsets of the last fetched epochs.
+        due_ms: when more fall due without any event; None: never.
     """
 
     resets: tuple[tuple[PositionLookup, ResetPolicy], ...]
@@ -253,12 +257,12 @@ class PositionLookups:
     due_ms: int | None
 
     def all(self) -> list[PositionLookup]:
-        """Every question."""
+        """Return every lookup."""
         return [*(lookup for lookup, _ in self.resets), *self.edges, *self.epochs]
 
 
 def plan_lookups(states: PartitionStates, now_ms: int) -> PositionLookups:
-    """Plan what to ask about positions; from here on the partitions count as asked about."""
+    """Plan the lookups of positions; they count as under way from here on."""
     resets: list[tuple[PositionLookup, ResetPolicy]] = []
     edges: list[PositionLookup] = []
     epochs: list[PositionLookup] = []

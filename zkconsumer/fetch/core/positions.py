@@ -1,6 +1,6 @@
-"""The thread that asks about positions: where policies point, where logs and epochs end.
+"""The thread that looks up positions: offsets of reset policies, ends of logs and epochs.
 
-It also reminds the keeper of partitions that nobody leads: their leaders come when they come.
+It also requests new metadata for partitions without a leader.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,30 +25,30 @@ from zkconsumer.wire.offsets import is_offset
 
 _ABOUT = "asking about positions"
 _FIRST_PATIENCE_MS = 3_000
-"""How long the first try may take; each further one takes twice as long, up to a request's time.
+"""Time limit of the first try; each further one doubles it, up to a request's.
 
-One leader that does not answer holds up the answers of the others for so long.
+A leader that does not respond delays the results of the others by this.
 """
 
 Found = TimedOffset | int
 
 
 class MetadataUpdates(Protocol):
-    """Requests new metadata where a partition has no leader: a ``MetadataManager``."""
+    """Requests new metadata if a partition has no leader: a ``MetadataManager``."""
 
     def update(self) -> object:
-        """Look again, soon; it does not wait."""
+        """Request an update soon, without waiting for it."""
         ...
 
 
 class PositionResolver:
-    """Thread: its own, but for ``wake`` and ``stop``.
+    """Look up positions. Thread: its own, but for ``wake`` and ``stop``.
 
     Args:
-        shared: all partitions.
-        client: asks; its owner stops it, which ends a question that is under way.
-        metadata: to be reminded.
-        settings: times, and the isolation.
+        shared: state of all partitions.
+        client: sends the lookups; its owner stops it, which ends a lookup under way.
+        metadata: updated if leaders are missing.
+        settings: times and isolation level.
         clock: for pauses.
     """
 
@@ -70,7 +70,7 @@ class PositionResolver:
         self._stopping = False
 
     def wake(self) -> None:
-        """Look again for what is to be asked. Thread: any."""
+        """Check again for due lookups. Thread: any."""
         self._mailbox.put(None)
 
     def stop(self) -> None:
@@ -79,14 +79,14 @@ class PositionResolver:
         self._mailbox.put(None)
 
     def run(self) -> None:
-        """Ask until ``stop``."""
+        """Run lookups until ``stop``."""
         while not self._stopping:
-            # Before the turn: what comes from here on, the turn may not have seen.
+            # Before the turn: wakeups from here on may be about news that the turn misses.
             self._mailbox.drain()
             self._mailbox.get(self.turn())
 
     def turn(self) -> int | None:
-        """Ask what is to be asked; how long to rest then, if not woken. None: until woken."""
+        """Run the due lookups; return how long to wait after, in ms, or None: until woken."""
         lookups = self._shared.change(plan_lookups)
         if lookups.all():
             self._request(lookups)
@@ -101,8 +101,8 @@ class PositionResolver:
         return rest_ms
 
     def _request(self, lookups: PositionLookups) -> None:
-        by_time = [one for one in lookups.resets if isinstance(one[1], ByTime)]
-        by_edge = [one for one in lookups.resets if not isinstance(one[1], ByTime)]
+        by_time = [reset for reset in lookups.resets if isinstance(reset[1], ByTime)]
+        by_edge = [reset for reset in lookups.resets if not isinstance(reset[1], ByTime)]
         if by_edge:
             self._try([one for one, _ in by_edge], lambda: self._look_up_resets(by_edge))
         if by_time:
@@ -117,7 +117,7 @@ class PositionResolver:
         lookups: "list[PositionLookup] | tuple[PositionLookup, ...]",
         request: Callable[[], bool],
     ) -> None:
-        """Ask; what fails for all is tried again later, or told to the caller."""
+        """Send lookups; if all fail, schedule a retry, or report the error to the caller."""
         try:
             all_answered = request()
         except (TransportError, ProtocolError) as error:
@@ -171,11 +171,11 @@ class PositionResolver:
                 states.on_reset(lookup, found[lookup.topic_partition], now_ms)
 
         self._shared.change(take)
-        return not any(isinstance(one, int) for one in found.values())
+        return not any(isinstance(offset, int) for offset in found.values())
 
     def _look_up_edges(self, lookups: tuple[PositionLookup, ...]) -> bool:
-        """Ask where logs begin and end, whatever the isolation: that is what can be fetched."""
-        partitions = [one.topic_partition for one in lookups]
+        """Look up log start and end, whatever the isolation: these bound what can be fetched."""
+        partitions = [lookup.topic_partition for lookup in lookups]
         starts = self._list(dict.fromkeys(partitions, int(EARLIEST)))
         ends = self._list(dict.fromkeys(partitions, int(LATEST)))
         is_whole = True

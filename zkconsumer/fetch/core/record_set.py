@@ -1,8 +1,8 @@
-"""What one fetch brought of one partition: what of it can be read, and what to ask for next. Pure.
+"""Judge a fetched record set: what is readable, and what to request next. Pure.
 
-Growth, damage and the cut-off end of a set are decided here, for formats 0, 1 and 2, whoever reads:
-streams and ranges piece by piece, polls at once. Readers differ in what they make of a damage (pass
-over it, tell the caller, give up), never in where it is.
+Growth, damage and the cut-off end of a set are decided here, for formats 0, 1 and 2 and all
+readers: streams and ranges piece by piece, polls at once. Readers differ in how they handle damage
+(pass over it, tell the caller, give up), never in where it is.
 
 Source: Kafka 0.8.2.2 ``PartitionTopicInfo.enqueue``, 3.9 ``CompletedFetch``.
 """
@@ -17,18 +17,18 @@ from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry, offs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordSet:
-    """The bytes, as far as they are not read yet.
+    """Hold the bytes of a set that are not read yet.
 
     Attributes:
-        data: the set, or what of it can be believed; a view of the whole response until ``kept``.
-        fetch_offset: the offset that was asked for.
-        requested_bytes: how much was asked for.
-        at_byte: how far ``data`` is read.
-        passed_bytes: what lay in front of ``data`` and is passed over.
+        data: the set, or its credible part; a view of the whole response until ``kept``.
+        fetch_offset: the requested offset.
+        requested_bytes: the requested size.
+        at_byte: how many bytes of ``data`` are read.
+        passed_bytes: how many bytes in front of ``data`` are skipped.
         is_kept: whether ``data`` is a copy.
-        is_cut: whether there may be more behind ``data`` than came.
-        misplaced: what is wrong with the entry behind ``data``, if that claims an offset at which
-            it can't lie; None: nothing is known to be.
+        is_cut: whether the log may have more after ``data``.
+        misplaced: the error about the entry after ``data``, if that claims an offset at which it
+            can't lie; None: none is known.
     """
 
     data: memoryview
@@ -42,11 +42,11 @@ class RecordSet:
 
     @property
     def rest(self) -> memoryview:
-        """What is not read yet."""
+        """The bytes not read yet."""
         return self.data[self.at_byte :]
 
     def kept(self) -> "RecordSet":
-        """Copy what is not read yet, once, so that the response can be let go."""
+        """Copy the unread bytes, once, so that the response can be freed."""
         if self.is_kept:
             return self
         front_bytes = self.passed_bytes + self.at_byte
@@ -55,33 +55,33 @@ class RecordSet:
 
 
 class DecodedPiece(Protocol):
-    """What any decoder gives; see ``records.decode.DecodedRows``."""
+    """Result of any decoder; see ``records.decode.DecodedRows``."""
 
     @property
     def next_offset(self) -> int:
-        """Behind the last whole entry that was read; never below the offset to begin at."""
+        """The offset after the last whole entry read; never below the offset to begin at."""
 
     @property
     def valid_bytes(self) -> int:
-        """The size of the whole entries that were read."""
+        """The size of the whole entries read."""
 
     @property
     def error(self) -> CorruptRecord | None:
-        """What is wrong with the entry at which reading stopped; None: nothing."""
+        """The error of the entry at which reading stopped; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What reading a piece of a set came to.
+    """Hold the result of reading a piece of a set.
 
     Attributes:
-        next_offset: where to read on, behind everything sound.
-        rest: the set, where more of it can be read; None: the broker is to be asked.
-        needed_bytes: what the next request must ask for at least; 0: nothing special. With an
+        next_offset: where to read on, after everything sound.
+        rest: the set, if more of it can be read; None: fetch again.
+        needed_bytes: minimum size of the next request; 0: no minimum. With an
             unchanged ``next_offset`` the first entry did not fit.
-        damage: what is wrong with the entry at ``next_offset``; None: nothing.
-        too_large: the entry at ``next_offset`` is larger than may be asked for; its size is -1
-            where that can't be told. None: it is not.
+        damage: the error of the entry at ``next_offset``; None: there is none.
+        too_large: the entry at ``next_offset`` exceeds the fetch limit; its size is -1
+            if it can't be told. None: it does not.
     """
 
     next_offset: int
@@ -94,16 +94,16 @@ class Reading:
 def judged(
     arrived: RecordSet, *, high_watermark: int, is_again: bool, max_decompressed_bytes: int
 ) -> RecordSet | None:
-    """Cut a set off in front of the first entry that can't lie where it says.
+    """Cut a set off before the first entry that can't lie at the offset that it claims.
 
     Args:
-        arrived: a set of which nothing is read yet.
-        high_watermark: as of the same answer.
-        is_again: whether the last answer from there was damaged, so that this one is believed.
-        max_decompressed_bytes: how much may be decompressed to find out.
+        arrived: a set with nothing read yet.
+        high_watermark: as of the same response.
+        is_again: whether the last response at this offset was damaged, so that this is believed.
+        max_decompressed_bytes: limit of decompression for this check.
 
     Returns:
-        What can be read; None where all of it lies below the offset, as far as the log goes.
+        The readable set; None if all of it lies below the offset, as far as the log goes.
     """
     data = arrived.data
     found = believed(
@@ -128,14 +128,14 @@ def judged(
 def after_piece(
     one: RecordSet, piece: DecodedPiece, *, last_offset: int | None, growth_max_bytes: int
 ) -> Reading:
-    """Conclude from what was decoded of the rest of a set.
+    """Conclude from decoding a piece of a set.
 
     Args:
-        one: the set, in front of the piece.
-        piece: what came of it.
-        last_offset: of the last record in it; None: it had none. (Of a damaged compressed set there
-            may be records in front of the damage.)
-        growth_max_bytes: the most that a request may ask for.
+        one: the set, before the piece.
+        piece: the decoded piece.
+        last_offset: offset of its last record; None: it had none. (A damaged compressed set may
+            have records in front of the damage.)
+        growth_max_bytes: the largest size that a request may have.
     """
     at_byte = one.at_byte + piece.valid_bytes
     if piece.error is not None:
@@ -150,7 +150,7 @@ def after_piece(
         return Reading(next_offset=piece.next_offset, rest=replace(one, at_byte=at_byte))
     if piece.next_offset <= one.fetch_offset:
         return _unfit(one, cut_off, one.passed_bytes + at_byte, growth_max_bytes)
-    # The next fetch brings at least the entry that this one ended in the middle of.
+    # The next fetch brings at least the entry at which this one was cut off.
     size = 0 if cut_off is None else cut_off.size_bytes
     needed_bytes = size if size <= growth_max_bytes else 0
     return Reading(next_offset=piece.next_offset, needed_bytes=needed_bytes)
@@ -159,9 +159,9 @@ def after_piece(
 def _unfit(
     one: RecordSet, cut_off: CutOff | None, front_bytes: int, growth_max_bytes: int
 ) -> Reading:
-    """Ask for more where the first entry did not fit; give up where it never will.
+    """Request more if the first entry did not fit; give up if it never will.
 
-    What lies in front of it is passed over, and comes again. Brokers before 0.10.1 cut a set off in
+    Entries in front of it are skipped, and fetched again. Brokers before 0.10.1 cut a set off in
     the middle of an entry.
     """
     size, offset = -1 if cut_off is None else cut_off.size_bytes, one.fetch_offset
@@ -172,7 +172,7 @@ def _unfit(
         needed_bytes = front_bytes + size
         if needed_bytes > one.requested_bytes:
             return Reading(next_offset=offset, needed_bytes=needed_bytes)
-        # It was asked for and did not come: that it never does must not go on for ever.
+        # It was requested and did not arrive: that must not repeat without end.
         if one.requested_bytes < growth_max_bytes:
             needed_bytes = min(one.requested_bytes * 2, growth_max_bytes)
             return Reading(next_offset=offset, needed_bytes=needed_bytes)
@@ -180,9 +180,9 @@ def _unfit(
 
 
 def _placed(error: CorruptRecord, behind: memoryview) -> CorruptRecord:
-    """Doubt where a damaged entry says that reading could go on.
+    """Distrust the offset at which a damaged entry says that reading could go on.
 
-    No checksum covers an entry's offset: what lies behind it must not say otherwise, or to go on
+    No checksum covers an entry's offset: if the bytes after it contradict it, to go on
     there could pass over sound messages.
     """
     following, claimed = offset_at(behind), error.next_offset

@@ -1,4 +1,4 @@
-"""Fetch requests, and what their answers say of each partition. Pure."""
+"""Build fetch requests, and split their responses by partition. Pure."""
 
 from zkconsumer.fetch.core.incremental import SessionStep
 from zkconsumer.fetch.core.settings import PollFetchSettings
@@ -16,7 +16,7 @@ from zkconsumer.wire.messages.fetch import (
 def fetch_request(
     step: SessionStep, settings: PollFetchSettings, *, max_wait_ms: int
 ) -> FetchRequest:
-    """One step of a session as a request; what a version lacks, the codec leaves out."""
+    """Build the request of a session step; the codec omits what a version lacks."""
     return FetchRequest(
         max_wait_ms=max_wait_ms,
         min_bytes=settings.min_bytes,
@@ -33,7 +33,7 @@ def fetch_request(
 def responses_of(
     response: FetchResponse, step: SessionStep
 ) -> dict[TopicPartition, FetchedPartition]:
-    """Each partition's part of an answer; a topic whose id nobody asked for gets no name."""
+    """Return each partition's part of a response; drop topics whose id was not requested."""
     names = {one.topic_id: tp.topic for tp, one in step.requests.items() if step.by_id}
     return {
         TopicPartition(names.get(topic.topic_id, topic.topic), one.partition): one
@@ -43,7 +43,7 @@ def responses_of(
 
 
 def _topics(step: SessionStep) -> tuple[FetchTopic, ...]:
-    """By topic; topics, and partitions within one, in the order of their turns."""
+    """Group by topic; topics, and partitions in each, in the order of their turns."""
     by_topic: dict[str, list[FetchPartition]] = {}
     for tp, one in step.send.items():
         entry = FetchPartition(

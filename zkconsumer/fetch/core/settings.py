@@ -1,4 +1,4 @@
-"""The settings of fetching for a poll, taken out of the configuration once. Pure."""
+"""Settings of fetching for a poll, taken from the configuration once. Pure."""
 
 from dataclasses import dataclass
 
@@ -8,20 +8,20 @@ from zkconsumer.records.fetched import IsolationLevel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollFetchSettings:
-    """How to fetch (all sizes in bytes, all times in milliseconds).
+    """Configure fetching for a poll (sizes in bytes, times in milliseconds).
 
     Attributes:
-        min_bytes: a broker that has less than this waits, ``fetch.min.bytes``.
+        min_bytes: a broker waits until it has this much, ``fetch.min.bytes``.
         max_wait_ms: but not longer than this, ``fetch.max.wait.ms``.
-        max_bytes: of one answer, ``fetch.max.bytes``; its first batch comes whatever its size.
-            So much may wait for the caller, of each broker, before fetching ahead pauses.
-        max_partition_bytes: of one partition in one answer, ``max.partition.fetch.bytes``.
-        growth_max_bytes: how far that grows for a partition whose next message is larger; only
+        max_bytes: limit of a response, ``fetch.max.bytes``; its first batch may be larger.
+            Per broker this much may be buffered before fetching ahead pauses.
+        max_partition_bytes: per partition and response, ``max.partition.fetch.bytes``.
+        growth_max_bytes: limit of its growth for a partition whose next message is larger; only
             brokers before 0.10.1 need it, newer ones send a whole batch whatever its size.
-        max_decompressed_bytes: the most that one answer of one partition may unpack to.
-        unpacked_bytes: about how much of one answer is unpacked at a time; what is behind that
-            stays packed. None: twice ``max_bytes``, and what is behind that is fetched again.
-        request_timeout_ms: without an answer for so long the broker counts as gone.
+        max_decompressed_bytes: the most that one response may unpack to, per partition.
+        unpacked_bytes: about how much of a response is unpacked at a time; the rest stays
+            packed. None: twice ``max_bytes``, and the rest is fetched again.
+        request_timeout_ms: a broker without a response for this long counts as lost.
         retry_backoff_ms: the first pause after a failure; each further one doubles it.
         retry_backoff_max_ms: the longest of these pauses.
         isolation: whether records of open and aborted transactions are left out.
@@ -30,7 +30,7 @@ class PollFetchSettings:
         client_rack: where the caller is, to be served by the nearest replica (KIP-392).
         sessions: whether to tell brokers only what changed since the last fetch (KIP-227).
         check_crcs: accepted as other clients have it; checksums are always verified.
-        owner: whose positions they are, for messages: the group, or the client.
+        owner: the group or client that has the positions, for messages.
     """
 
     min_bytes: int = 1

@@ -1,6 +1,6 @@
-"""Where the engine's threads meet: one lock around one board, and what follows from each change.
+"""State shared by the engine's threads: one lock around it, and the effects of each change.
 
-Nobody waits for anything while he holds the lock, and nothing is unpacked under it.
+No thread waits or unpacks while it holds the lock.
 """
 
 import logging
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Counters:
-    """What ``EngineStats`` counts; written under the desk's lock."""
+    """Counters behind ``EngineStats``; written under the state's lock."""
 
     fetches: int = 0
     failed_fetches: int = 0
@@ -35,22 +35,22 @@ class Counters:
 
 
 Follow = Callable[[Effects], None]
-"""Acts on what a change leads to: wakes whom it concerns. Thread: any, without the lock."""
+"""Acts on effects: wakes the threads concerned. Thread: any, without the lock."""
 
 
 class SharedFetchState:
-    """Thread: any.
+    """Guard the state of all partitions by a lock. Thread: any.
 
     Args:
-        settings: how to fetch.
-        clock: the time.
+        settings: fetch settings.
+        clock: source of the time.
         follow: acts on effects.
 
     Attributes:
-        counters: see there.
-        repeats: what goes wrong is told by this.
-        fetched: hears what each answer brought: bytes, records, and how long it took in ms.
-            Thread: a fetcher's; it may not wait.
+        counters: the engine's counters.
+        repeats: logs repeated failures.
+        fetched: observes each response: its bytes, records and duration in ms.
+            Thread: a fetcher's; it must not wait.
     """
 
     def __init__(self, settings: PollFetchSettings, clock: Clock, follow: Follow) -> None:
@@ -64,7 +64,7 @@ class SharedFetchState:
         self._lock = threading.RLock()
 
     def change(self, do: Callable[[PartitionStates, int], R]) -> R:
-        """Run something on the board, at the present time, and act on what follows."""
+        """Change the state at the present time, and act on the effects."""
         try:
             with self._lock:
                 return do(self._states, self._clock.now_ms())
@@ -80,17 +80,17 @@ class SharedFetchState:
                 self.repeats.happened(note, note)
             self._follow(effects)
         except BaseException:
-            # A signal handler's: nobody may wait for ever to be woken. The next change does it.
+            # In a signal handler: no thread may wait for ever for a wakeup; the next change acts.
             with self._lock:
                 self._states.effects.add(effects)
             raise
 
     def look(self, at: Callable[[PartitionStates], R]) -> R:
-        """Look at the board, without changing it."""
+        """Read from the state, without changing it."""
         with self._lock:
             return at(self._states)
 
     def count(self, add: Callable[[Counters], None]) -> None:
-        """Add to the counters."""
+        """Update the counters."""
         with self._lock:
             add(self.counters)

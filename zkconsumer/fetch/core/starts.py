@@ -1,4 +1,4 @@
-"""Where reading of a partition begins: at an offset that the caller names, or by a policy. Pure."""
+"""Start position of a partition: an offset that the caller names, or a policy. Pure."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -19,7 +19,7 @@ class LogEdge(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ByTime:
-    """The first record that is not older than a time; the end of the log where all are.
+    """Start at the first record not older than a time; at the log's end if all are older.
 
     Attributes:
         timestamp_ms: since the epoch.
@@ -36,12 +36,12 @@ LATEST: Final = LogEdge.LATEST
 
 @dataclass(frozen=True, slots=True)
 class AtOffset:
-    """At an offset.
+    """Start at an offset.
 
     Attributes:
         offset: the next one to read.
-        leader_epoch: of the record in front of it, -1 if not known. With it a log that was
-            truncated below the offset is found out (KIP-320).
+        leader_epoch: epoch of the record in front of it, -1 if not known. With it a log that was
+            truncated below the offset is detected (KIP-320).
     """
 
     offset: int
@@ -50,7 +50,7 @@ class AtOffset:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Where the policy says; the position is not known until the broker has answered."""
+    """Start where the policy says; the position is unknown until the broker responds."""
 
     policy: ResetPolicy
 
@@ -60,11 +60,11 @@ Start: TypeAlias = AtOffset | Reset
 
 @dataclass(frozen=True, slots=True)
 class PositionView:
-    """Where a caller stands.
+    """Hold a position.
 
     Attributes:
         offset: the next record to hand out.
-        leader_epoch: of the leader that wrote what lies in front of it; -1 if not known.
+        leader_epoch: epoch of the leader that wrote the record before; -1 if not known.
     """
 
     offset: int
@@ -72,5 +72,5 @@ class PositionView:
 
 
 def timestamp_of(policy: ResetPolicy) -> int:
-    """What ListOffsets is asked for."""
+    """Return the timestamp to send in ListOffsets."""
     return policy.timestamp_ms if isinstance(policy, ByTime) else int(policy)

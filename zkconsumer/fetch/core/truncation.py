@@ -1,9 +1,9 @@
-"""What it means where a leader's epoch ended: was something truncated that was read? Pure.
+"""Detect from the end of a leader's epoch whether records that were read are truncated. Pure.
 
-An unclean election may make a replica lead whose log is shorter than what was read of the last
-leader's. The epoch of the last record that was read, and where the new leader's log has the end of
-that epoch, tell it (KIP-320). What was fetched ahead and is gone is dropped without a word; what
-the caller has already is an error, or a step back where a reset policy is set.
+An unclean election may elect a replica whose log is shorter than what was read from the last
+leader. The last fetched record's epoch, and its end offset in the new leader's log, show that
+(KIP-320). Lost records that were fetched ahead are dropped silently; lost ones that
+the caller has are an error, or a step back if a reset policy is set.
 
 Source: Kafka 3.9 ``SubscriptionState.maybeCompleteValidation``.
 """
@@ -15,15 +15,15 @@ from zkconsumer.fetch.core.starts import PositionView
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """All that was fetched is in the leader's log."""
+    """Report that the leader's log has all that was fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class AheadGone:
-    """What the caller has is there; what was fetched ahead is to be fetched anew.
+    """Report that only records fetched ahead are lost, and fetched again.
 
     Attributes:
-        start: from where.
+        start: the offset to fetch from.
     """
 
     start: PositionView
@@ -31,10 +31,10 @@ class AheadGone:
 
 @dataclass(frozen=True, slots=True)
 class Truncated:
-    """The caller has records that are no longer in the log.
+    """Report that the caller has records that are no longer in the log.
 
     Attributes:
-        common_end: behind the last record that both share.
+        common_end: the offset after the last record that both share.
     """
 
     common_end: PositionView
@@ -44,12 +44,12 @@ Verdict = Sound | AheadGone | Truncated
 
 
 def judge(*, position: PositionView, fetched: PositionView, end: PositionView) -> Verdict:
-    """Compare what was read with where the leader's log has the end of its epoch.
+    """Compare what was fetched with the end of its epoch in the leader's log.
 
     Args:
-        position: where the caller stands.
-        fetched: how far was fetched; not below the position. The question was about its epoch.
-        end: the largest epoch of the leader's that is not above that, and where it ended.
+        position: the caller's position.
+        fetched: the fetch position; not below ``position``. Its epoch was looked up.
+        end: the leader's largest epoch not above that, and its end offset.
     """
     if end.offset >= fetched.offset:
         return Sound()

@@ -1,1 +1,1 @@
-"""Fetching for a caller that polls: the partitions' positions are his, and move as he takes."""
+"""Fetching for a caller that polls: positions move as records are handed to the caller."""

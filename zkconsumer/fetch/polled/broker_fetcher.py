@@ -1,6 +1,6 @@
-"""The thread that fetches from one broker: one request in flight, what came before unpacked here.
+"""The thread that fetches from one broker: one request in flight during unpacking.
 
-It asks for whatever may be asked while the caller works with what came before.
+It sends requests while the caller processes the records of earlier responses.
 """
 
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from zkconsumer.scope import Mailbox
 _WAKE = "look again"
 
 _IDLE_MS = 60_000
-"""A fetcher without anything to ask looks around so often."""
+"""Maximum wait of a fetcher that has nothing to request, ms."""
 
 
 class BrokerFetcher:
-    """Thread: its own, but for ``wake`` and ``stop``.
+    """Fetch from one broker. Thread: its own, but for ``wake`` and ``stop``.
 
     Args:
-        line: does the work.
+        line: sends requests and receives responses.
         clock: for rests.
-        retire: asked after a long rest; whether to end, and nobody will wake it any more.
+        retire: called after a long wait; returns whether to end, with no wakeup to come.
 
     Attributes:
         line: the same.
@@ -35,7 +35,7 @@ class BrokerFetcher:
         self._stopping = False
 
     def wake(self) -> None:
-        """Look again for what may be asked. Thread: any."""
+        """Check again for partitions to fetch. Thread: any."""
         self._mailbox.put(_WAKE)
 
     def stop(self) -> None:
@@ -45,10 +45,10 @@ class BrokerFetcher:
         self._mailbox.put(_WAKE)
 
     def run(self) -> None:
-        """Fetch until ``stop``, or until there is nothing to fetch any more."""
+        """Fetch until ``stop``, or until no partition is left."""
         try:
             while not self._stopping:
-                # Before the turn: what comes from here on, the turn may not have seen.
+                # Before the turn: wakeups from here on may be about news that the turn misses.
                 self._mailbox.drain()
                 rest = self.line.turn()
                 if not self._rested(rest):
@@ -57,7 +57,7 @@ class BrokerFetcher:
             self.line.close()
 
     def _rested(self, rest: Rest) -> bool:
-        """Wait; False: to end."""
+        """Wait for the next turn; return False to end."""
         if rest.duration_ms is None:
             return self._mailbox.get(_IDLE_MS) is not None or not self._retire()
         until_ms = self._clock.now_ms() + rest.duration_ms

@@ -1,7 +1,7 @@
-"""Handing out: partitions in turns, each from the front of what waits. Pure.
+"""Hand out buffered records: partitions in turns, each in log order. Pure.
 
-A position moves when its records are taken, and not before. What an exception interrupts is put
-back by fetching it once more: neither lost nor handed out twice.
+A position moves when its records are taken, and not before. Records of an interrupted call are
+fetched again: neither lost nor handed out twice.
 """
 
 from collections.abc import Collection
@@ -17,7 +17,7 @@ from zkconsumer.records.slices import RecordSlice
 
 Taken = dict[TopicPartition, RecordSlice]
 Before = list[tuple[PartitionState, PositionView]]
-"""Partitions of which something was taken, and where they stood."""
+"""Partitions of which records were taken, and their positions before."""
 
 
 def collect(
@@ -33,8 +33,8 @@ def collect(
         states: all partitions.
         max_records: the most to take.
         now_ms: the time.
-        among: only from these.
-        before: gets the positions that were moved, for ``put_back``.
+        among: only from these; None: from all.
+        before: gets the former positions, for ``put_back``.
     """
     taken: Taken = {}
     before = [] if before is None else before
@@ -47,7 +47,7 @@ def collect(
 
 
 def put_back(states: PartitionStates, before: Before, now_ms: int) -> None:
-    """Undo a ``collect`` whose records came to nobody: they are fetched once more."""
+    """Undo a ``collect`` whose records did not reach the caller: fetch them again."""
     while before:
         state, position = before.pop()
         if states.states.get(state.topic_partition) is state:
@@ -96,7 +96,7 @@ def _collect(
 def is_ready(
     states: PartitionStates, now_ms: int, among: Collection[TopicPartition] | None
 ) -> bool:
-    """See ``PollEngine.ready``; passes over what holds no records on the way."""
+    """See ``PollEngine.ready``; skips batches without records on the way."""
     if states.failures:
         return True
     for tp, state in list(states.line.items()):
@@ -109,7 +109,7 @@ def is_ready(
 
 
 def pass_over(states: PartitionStates, state: PartitionState, now_ms: int) -> None:
-    """Move the position over what holds no records for the caller: markers, aborted batches."""
+    """Move the position over batches without records for the caller: markers, aborted ones."""
     if state.waiting and not len(state.waiting[0].records):
         while state.waiting and not len(state.waiting[0].records):
             state.position = state.waiting.popleft().end
@@ -117,7 +117,7 @@ def pass_over(states: PartitionStates, state: PartitionState, now_ms: int) -> No
 
 
 def _take(states: PartitionStates, state: PartitionState, count: int, now_ms: int) -> RecordSlice:
-    """Take up to so many records, of as many answers as it takes."""
+    """Take at most ``count`` records, of as many responses as needed."""
     pieces: list[RecordSlice] = []
     had_enough = not wants_more(states, state)
     is_drained = False

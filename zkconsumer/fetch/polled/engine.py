@@ -1,7 +1,7 @@
-"""Fetches ahead for a caller that polls, one thread for each broker; the door of this package.
+"""Fetch ahead for a caller that polls, with one thread per broker; the package's entry point.
 
-Everything the caller hears comes out of ``collect``: records, and what stands in their way.
-Positions move there and nowhere else, so that what was fetched ahead is never taken for handed out.
+The caller gets everything from ``collect``: records, and the errors in their way.
+Positions move there only, so that records fetched ahead are never taken for handed out.
 """
 
 import threading
@@ -36,21 +36,21 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStats:
-    """What fetching came to so far; every number but the last four only grows.
+    """Report what was fetched so far; all but the last four are counters that only grow.
 
     Attributes:
-        fetches: answers that came.
-        failed_fetches: requests without an answer.
-        fetched_bytes: of record sets, as they came.
-        fetched_records: as they were unpacked; what was dropped later counts, too.
-        fetch_time_ms: from request to answer, all waiting at brokers included.
+        fetches: responses received.
+        failed_fetches: requests without a response.
+        fetched_bytes: record sets' bytes, as received.
+        fetched_records: records unpacked, those dropped later included.
+        fetch_time_ms: from request to response, waits at brokers included.
         throttle_time_ms: how long brokers asked to pause (quotas).
         collected_records: handed to the caller.
         collected_bytes: keys and values of these.
-        buffered_bytes: what waits for the caller takes in memory.
-        buffered_records: what waits for the caller.
-        brokers: threads that fetch.
-        in_flight: requests that wait for their answers.
+        buffered_bytes: memory that buffered records take.
+        buffered_records: records buffered for the caller.
+        brokers: fetcher threads.
+        in_flight: requests that wait for a response.
     """
 
     fetches: int = 0
@@ -68,14 +68,14 @@ class EngineStats:
 
 
 class PollEngine:
-    """Thread: the caller's, but for ``cluster_changed``; no method waits for the network.
+    """Fetch for a consumer's polls; no method waits for the network.
 
-    Args:
+    Thread: the caller's, but for ``cluster_changed`` and ``stop``.
         dialer: connects to brokers; its owner stops it before joining the scope.
         client: asks for ends of logs and of epochs; stopped by its owner likewise.
         metadata: who leads what. Which topics it watches is its owner's choice.
         settings: how to fetch.
-        scope: owns the threads.
+        settings: fetch settings.
         wake: called from the engine's threads when ``ready`` may have become true; must only set
             a flag or put into a mailbox.
         clock: for pauses and time-outs.
@@ -113,16 +113,16 @@ class PollEngine:
         self._death: BaseException | None = None
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
-        """Take over partitions; nothing is fetched of one before its ``seek``."""
+        """Add partitions; none is fetched before its ``seek``."""
         self._look_around()
         self._shared.change(lambda states, _: states.add(partitions))
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
-        """Give partitions up, at once: what waits of them is dropped."""
+        """Remove partitions, at once: records buffered of them are dropped."""
         self._shared.change(lambda states, _: states.remove(partitions))
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Read on from somewhere else; drops what waits of the partition, errors too.
+        """Continue at another position; drop what is buffered of the partition, errors too.
 
         Raises:
             KeyError: the partition is not here.
@@ -130,37 +130,37 @@ class PollEngine:
         self._shared.change(lambda states, _: states.seek(tp, start))
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Hand out nothing of these and fetch nothing more; what waits is kept."""
+        """Hand out no records of these and fetch none; keep what is buffered."""
         self._shared.change(lambda states, _: states.pause(partitions))
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """Undo ``pause``."""
+        """Resume partitions after ``pause``."""
         self._shared.change(lambda states, _: states.resume(partitions))
 
     def paused(self) -> frozenset[TopicPartition]:
-        """The partitions that are paused."""
+        """Return the paused partitions."""
         return self._shared.look(
             lambda states: frozenset(tp for tp, one in states.states.items() if one.is_paused)
         )
 
     def partitions(self) -> frozenset[TopicPartition]:
-        """The partitions that are here."""
+        """Return all partitions."""
         return self._shared.look(lambda states: frozenset(states.states))
 
     def collect(
         self, max_records: int, among: Collection[TopicPartition] | None = None
     ) -> dict[TopicPartition, RecordSlice]:
-        """Take what came, partitions in turns, and move their positions behind it.
+        """Take buffered records, partitions in turns, and move their positions past these.
 
         Args:
             max_records: the most to take, all partitions together; at least 1.
-            among: only from these; None: from all. Of others what waits is kept.
+            among: only from these; None: from all. Other partitions' records stay buffered.
 
         Returns:
             A slice with at least one record for each partition that gave some.
 
         Raises:
-            OffsetOutOfRange: and there is no policy; so for LogTruncated. The partition waits for
+            OffsetOutOfRange: without a reset policy; so for LogTruncated. The partition waits for
                 a ``seek``, as with the next two.
             PartitionFailed: what lies at the position can't be read.
             MessageTooLarge: the record at the position is larger than may be fetched.
@@ -178,10 +178,10 @@ class PollEngine:
         make: Callable[[dict[TopicPartition, RecordSlice]], R],
         among: Collection[TopicPartition] | None = None,
     ) -> R:
-        """``collect``, and make something of what it gave.
+        """``collect``, and pass its result to ``make``.
 
-        What raises on the way, ``make`` or a signal handler, leaves the positions where they were,
-        so that nobody takes for handed out what never arrived.
+        If ``make`` or a signal handler raises, the positions stay where they were, so that records
+        that never arrived do not count as handed out.
         """
         self._look_around()
         if self._death is not None:
@@ -203,7 +203,7 @@ class PollEngine:
             raise
 
     def ready(self, among: Collection[TopicPartition] | None = None) -> bool:
-        """Whether ``collect`` would give or raise something."""
+        """Return whether ``collect`` would return or raise something."""
         self._look_around()
         if self._death is not None:
             return True
@@ -212,23 +212,23 @@ class PollEngine:
         )
 
     def gather_ms(self, enough: int) -> int:
-        """How long a poll with time left is to wait for first answers; see ``gathering``.
+        """Return how long a poll is to wait for first responses, in ms; see ``gathering``.
 
         Args:
-            enough: so many records are worth no wait.
+            enough: number of buffered records that end the wait.
         """
         if not self._shared.look(lambda states: bool(states.fresh)):
             return 0
         return self._shared.change(lambda states, now_ms: gather_ms(states, now_ms, enough=enough))
 
     def position(self, tp: TopicPartition) -> PositionView | None:
-        """Where the caller stands; None while that is not known, or the partition not here."""
+        """Return the caller's position; None if unknown, or the partition is not here."""
         return self._shared.look(lambda states: _state(states, tp, lambda one: one.position))
 
     def without_position(self) -> frozenset[TopicPartition]:
-        """The partitions that need a ``seek`` before anything is fetched of them.
+        """Return the partitions that need a ``seek`` before they are fetched.
 
-        Not those whose position a policy is about to give.
+        Partitions that wait for a reset policy's offset are not among them.
         """
         return self._shared.look(
             lambda states: frozenset(
@@ -237,19 +237,19 @@ class PollEngine:
         )
 
     def high_watermark(self, tp: TopicPartition) -> int | None:
-        """The end of what is replicated, as of the last answer; None if not known."""
+        """Return the high watermark of the last response; None if not known."""
         return self._offset(tp, lambda one: one.high_watermark)
 
     def last_stable(self, tp: TopicPartition) -> int | None:
-        """The offset in front of which no transaction is open; None if not known."""
+        """Return the offset in front of which no transaction is open; None if not known."""
         return self._offset(tp, lambda one: one.last_stable)
 
     def log_start(self, tp: TopicPartition) -> int | None:
-        """The first offset that is still there; None if not known (brokers before 1.0)."""
+        """Return the log start offset; None if not known (brokers before 1.0)."""
         return self._offset(tp, lambda one: one.log_start)
 
     def lag(self, tp: TopicPartition) -> int | None:
-        """How far the position is from the end that the caller may read; None if not known."""
+        """Return the records between the position and the readable end; None if not known."""
 
         def lag_of(state: PartitionState) -> int | None:
             end = readable_end(
@@ -264,7 +264,7 @@ class PollEngine:
         return self._shared.look(lambda states: _state(states, tp, lag_of))
 
     def stats(self) -> EngineStats:
-        """Counters."""
+        """Return the engine's counters and gauges."""
 
         def numbers(states: PartitionStates) -> EngineStats:
             waiting = [chunk for one in states.states.values() for chunk in one.waiting]
@@ -278,9 +278,9 @@ class PollEngine:
         return self._shared.look(numbers)
 
     def cluster_changed(self, view: ClusterView) -> None:
-        """There is a new view of the cluster: to be called by the keeper's ``on_change``.
+        """Apply a new view of the cluster; for the metadata manager's ``on_change``.
 
-        Thread: any. What is forgotten here, the next ``collect`` finds out.
+        Thread: any. A change not reported here is found by the next ``collect``.
         """
         self._view = view
         self._shared.change(lambda states, _: states.see(view))
@@ -291,13 +291,13 @@ class PollEngine:
         Their scope joins them. Afterwards nothing is fetched any more; positions can still be read.
         """
         self._stopped = True
-        # Without the lock: this may be a signal handler. Who comes later sees that it is over.
+        # Without the lock: this may be a signal handler. Later callers see that it is over.
         for fetcher in list(self._fetchers.values()):
             fetcher.stop()
         self._resolver.stop()
 
     def _look_around(self) -> None:
-        """Take the keeper's view, in case nobody told of it."""
+        """Apply the metadata manager's view, in case a change was not reported."""
         view = self._metadata.view
         if view is not self._view:
             self.cluster_changed(view)
@@ -307,7 +307,7 @@ class PollEngine:
         return None if found is None or found < 0 else found
 
     def _follow(self, effects: Effects) -> None:
-        """Act on a change. Thread: any."""
+        """Act on effects. Thread: any."""
         if self._stopped:
             return
         for broker in effects.wake:
@@ -334,17 +334,17 @@ class PollEngine:
                 fetcher = BrokerFetcher(line, self._clock, lambda: self._retire(broker, line))
                 role = f"fetcher-{broker.id}"
                 self._scope.spawn(role, fetcher.run, stop=fetcher.stop, on_error=self._die)
-                # Now only: an interrupt may cost a thread too many, but not one too few.
+                # Not earlier: an interrupt may cost a thread too many, but not one too few.
                 self._fetchers[broker] = fetcher
             if fetcher is not None:
                 fetcher.wake()
 
     def _retire(self, broker: Broker, line: FetchConnection) -> bool:
-        """Whether a fetcher without partitions may end."""
+        """Return whether a fetcher without partitions may end."""
 
         def drop(states: PartitionStates) -> bool:
-            # No partition can come now; and who is to wake the fetcher for one waits for the lock.
-            # (In this order only: a signal handler may interrupt who holds the desk's.)
+            # No partition can be added now: waking the fetcher for one needs this lock, too.
+            # (In this order only: a signal handler may interrupt a holder of the state's lock.)
             with self._lock:
                 if states.of(broker):
                     return False
@@ -365,7 +365,7 @@ class PollEngine:
         self._resolver.wake()
 
     def _die(self, error: BaseException) -> None:
-        """A thread died, which is an error of this program: the caller is to hear it."""
+        """Report a thread's death, an error of this program, to the caller."""
         self._death = error
         self._wake()
 

@@ -1,9 +1,9 @@
-"""Whether a poll waits a little for the first answers about what was just assigned. Pure.
+"""Decide whether a poll waits a little for first responses after an assignment. Pure.
 
-Answers come one by one, and a caller who takes the first gets one partition's records where all
-have some. So a poll that has time left waits until each partition has been heard of once that can
-be: not those which are paused, without a leader, or of a broker that can't be reached. One that is
-merely slow holds up the others for ``MOST_MS``, once; later polls wait for nobody.
+Responses arrive one by one, and a caller that takes the first gets one partition's records where
+all have some. So a poll with time left waits until each partition has had one response, except
+those paused, without a leader, or of a broker that can't be reached. A partition that is
+merely slow holds up the others for ``MOST_MS``, once; later polls don't wait.
 """
 
 from typing import Final
@@ -12,16 +12,16 @@ from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 
 MOST_MS: Final = 250
-"""How long records wait for the first answers about other partitions, counted from the first."""
+"""Longest wait of records for first responses about others, counted from the first."""
 
 
 def gather_ms(states: PartitionStates, now_ms: int, *, enough: int) -> int:
-    """How much longer to wait before handing out what is there; 0: no longer.
+    """Return how much longer to hold records back, in ms; 0: no longer.
 
     Args:
         states: all partitions.
         now_ms: the time.
-        enough: so many records are worth no wait.
+        enough: number of records that end the wait.
     """
     if not states.fresh:
         states.gathering_since_ms = None

@@ -1,4 +1,4 @@
-"""Slices of several answers as one: what trickled in need not be handed out bit by bit. Pure."""
+"""Join the slices of several responses: small responses need not be handed out singly. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class JoinedSlice:
-    """A ``RecordSlice`` of one partition, made of several that follow each other.
+    """Join consecutive slices of one partition to a ``RecordSlice``.
 
     Args:
         pieces: at least one; none of them empty.
@@ -29,34 +29,34 @@ class JoinedSlice:
 
     @property
     def first_offset(self) -> int:
-        """See ``RecordSlice``; so for the others."""
+        """See ``RecordSlice``."""
         return self._pieces[0].first_offset
 
     @property
     def next_offset(self) -> int:
-        """See there."""
+        """See ``RecordSlice``."""
         return self._pieces[-1].next_offset
 
     @property
     def leader_epoch(self) -> int:
-        """See there."""
+        """See ``RecordSlice``."""
         return self._pieces[-1].leader_epoch
 
     @property
     def size_bytes(self) -> int:
-        """See there."""
+        """See ``RecordSlice``."""
         return sum(piece.size_bytes for piece in self._pieces)
 
     def records(self, origin: RecordOrigin) -> list[ConsumerRecord]:
-        """See there."""
+        """See ``RecordSlice``."""
         return list(chain.from_iterable(piece.records(origin) for piece in self._pieces))
 
     def parts(self) -> "list[_core.Run | Sequence[Row]]":
-        """See there."""
+        """See ``RecordSlice``."""
         return list(chain.from_iterable(piece.parts() for piece in self._pieces))
 
     def headers(self) -> Mapping[int, Headers]:
-        """See there."""
+        """See ``RecordSlice``."""
         return {
             start + index: found
             for start, piece in self._placed()
@@ -64,7 +64,7 @@ class JoinedSlice:
         }
 
     def leader_epochs(self) -> tuple[tuple[int, int], ...]:
-        """See there."""
+        """See ``RecordSlice``."""
         return tuple(
             (start + index, epoch)
             for start, piece in self._placed()
@@ -72,7 +72,7 @@ class JoinedSlice:
         )
 
     def _placed(self) -> Iterator[tuple[int, RecordSlice]]:
-        """Each piece, and the index of its first record."""
+        """Iterate over the pieces, each with the index of its first record."""
         start = 0
         for piece in self._pieces:
             yield start, piece
@@ -83,5 +83,5 @@ class JoinedSlice:
 
 
 def joined(pieces: Sequence[RecordSlice]) -> RecordSlice:
-    """These as one."""
+    """Join slices to one."""
     return pieces[0] if len(pieces) == 1 else JoinedSlice(pieces)
