@@ -1,4 +1,4 @@
-"""One partition for as long as we own it: the meeting point of fetcher, stream and control thread.
+"""One partition for as long as we own it, shared by fetcher, stream and control thread.
 
 Every field has one writer, so there is no lock:
 
@@ -13,13 +13,13 @@ Every field has one writer, so there is no lock:
 ``halted``           the fetcher; only ever goes from False to True
 ==================  =================================================================
 
-Revoking is one store: a fetcher drops what it holds for an inactive claim, a stream drops the
-chunks of one, and nobody waits for anybody. A partition that comes back is a *new* claim, so what
-is left of an old one can never move the new one's offsets (Kafka's ``PartitionTopicInfo`` is shared
+Revoking is one store: a fetcher drops its records of an inactive claim, a stream drops the
+chunks of one, and no thread waits for another. A partition owned again is a *new* claim, so
+the old one's chunks can never move the new one's offsets (Kafka's ``PartitionTopicInfo`` is shared
 between both and had to guard against that).
 
-Everything from building a request to a queued chunk may be taken over by a native loop; what it
-must hand over is a ``Chunk``, and what it must ask is ``ChunkSink``: for room before it unpacks
+Everything from building a request to a queued chunk may be delegated to a native loop; it
+hands over ``Chunk`` objects, and asks ``ChunkSink`` for room before it unpacks
 anything, and whether it takes the chunk.
 """
 
@@ -33,25 +33,25 @@ from zkconsumer.model import Record, TopicPartition
 
 
 class PartitionClaim(Progress):
-    """A partition that this member owns, with the offsets of its progress.
+    """Own a partition, with the offsets of its progress.
 
     Attributes:
         topic_partition: the partition.
-        sink: where its chunks go: the queue of the stream that owns it.
-        active: False from the moment it is given up; nothing is delivered from then on.
-        consumed_offset: every record below it is done with: the caller asked for a later one.
+        sink: the queue of the stream that owns it, which gets its chunks.
+        active: False once it is given up; no chunk is delivered from then on.
+        consumed_offset: every record below it is processed: the caller asked for a later one.
             None until a start position is known.
         delivered_offset: one past the last record handed to the caller; None before the first.
-        committed_offset: what the offset store holds, as far as we know; None if nothing.
-        committed_metadata: the text that the store holds with it, where it keeps one.
-        explicit_floor: automatic commits write nothing up to here: the caller named an offset
-            itself, and has consumed no more than this since. None: it has named none.
+        committed_offset: the offset in the store, as far as we know; None if there is none.
+        committed_metadata: the text stored with it, if the store keeps one.
+        explicit_floor: automatic commits write nothing up to here: the caller committed an offset
+            itself, and has consumed no more than this since. None: it has committed none.
         high_watermark: the end of the log at the last fetch, -1 before the first.
-        topic_czxid: the ZooKeeper transaction that created the topic's node, as of the start: with
-            another one the topic is another, and no offset of this claim means anything in it.
-            None where it is not known.
-        halted: nobody fetches it any more: what can't be read there has been handed to the
-            stream, and nothing follows under this claim. A new claim of the partition tries anew.
+        topic_czxid: the ZooKeeper transaction that created the topic's node, as of the start: a
+            different one means another topic, to which no offset of this claim applies.
+            None if not known.
+        halted: no longer fetched: the unreadable entry has been handed to the
+            stream, and nothing follows under this claim. A new claim of the partition tries again.
     """
 
     __slots__ = (
@@ -79,7 +79,7 @@ class PartitionClaim(Progress):
 
     @property
     def progress(self) -> Progress:
-        """Its fields that change with every message: what the native core knows of it."""
+        """Return the fields that change with every message, as the native core has them."""
         return self
 
     def __repr__(self) -> str:
@@ -91,17 +91,17 @@ class PartitionClaim(Progress):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Poison:
-    """A place in the log that can't be read.
+    """Describe a place in the log that can't be read.
 
     Attributes:
         topic_partition: the partition.
-        offset: the first offset that can't be read.
-        next_offset: where reading goes on: all from ``offset`` up to here is lost with it, which
-            is more than one message where a whole compressed set can't be read. None where that
-            can't be known; then no policy gets past it.
-        error: what to raise: ``MessageTooLarge``, or ``PartitionFailed`` with its cause.
-        raw: the entry's own bytes, as the log has them (offset, size, message).
-        raw_is_whole: False where only the front of the entry was fetched.
+        offset: the first unreadable offset.
+        next_offset: where reading goes on: all from ``offset`` up to here is lost, which
+            is more than one message if a whole compressed set can't be read. None if not
+            known; then no policy gets past it.
+        error: the error to raise: ``MessageTooLarge``, or ``PartitionFailed`` with its cause.
+        raw: the entry's bytes as in the log (offset, size, message).
+        raw_is_whole: False if only the front of the entry was fetched.
     """
 
     topic_partition: TopicPartition
@@ -114,18 +114,18 @@ class Poison:
 
 @dataclass(slots=True, eq=False)
 class Chunk:
-    """What one fetch of one partition brought: checked, decompressed, in log order.
+    """Hold records of one partition from one fetch: checked, decompressed, in log order.
 
     Attributes:
         claim: the ownership under which it was fetched.
-        fetch_offset: the offset that was asked for; a larger one than the stream stands at means
+        fetch_offset: the requested offset; a larger one than the stream's position means
             that the position was reset in between.
-        next_offset: where the log goes on behind this chunk, records and poison or not. Where
+        next_offset: where the log goes on after this chunk, records and poison included. If
             the poison stops the partition, its offset.
         records: none of them below ``fetch_offset``; emptied when the claim is given up.
-        size_bytes: the memory that the records take (``fetch.sizes``); 0 once it was given back.
-        poison: what can't be read behind the records. By the policy the stream raises it, and
-            nothing follows from this claim; or it is passed over. Gone where the claim is.
+        size_bytes: the memory that the records take (``fetch.sizes``); 0 once it was released.
+        poison: the unreadable entry after the records. By the policy the stream raises it, and
+            nothing follows from this claim; or it is passed over. Dropped with the claim.
     """
 
     claim: PartitionClaim
@@ -137,21 +137,21 @@ class Chunk:
 
 
 class ChunkSink(Protocol):
-    """A bounded queue of chunks, as its producers see it."""
+    """Bounded queue of chunks, as its producers see it."""
 
     def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
-        """Queue the chunk, or return False at once where the queue is full.
+        """Queue the chunk, or return False at once if the queue is full.
 
         A chunk that is large for the queue is cut: the front goes in, and after False ``chunk`` is
-        what is left of it. After False ``on_room`` is called once as soon as there may be room. It
+        the rest. After False ``on_room`` is called once as soon as there may be room. It
         may be called from any thread and must only put into a mailbox. Thread: any.
         """
         ...
 
     def room_bytes(self, on_room: Callable[[], None]) -> int:
-        """How large a chunk it could take now; after 0 as after False of ``offer``. Thread: any."""
+        """Return the free bytes for a chunk; 0 has the effect of ``offer``'s False. Thread: any."""
         ...
 
     def fail(self, error: ZkConsumerError) -> None:
-        """Have the stream raise this, behind what is queued. Thread: any."""
+        """Have the stream raise this after what is queued. Thread: any."""
         ...

@@ -1,9 +1,9 @@
-"""Which partitions a native loop may take over, and what it gives back: pure, as the session is.
+"""Select the partitions for a native loop, and take them back: pure, like the session.
 
-A partition is lent while it is *plain*: owned, its offset known, nothing of it in Python's hands,
-its queue a native one. What is not plain is the session's, with all that it has always done:
-errors, what can't be read, entries that need more than a part of a response, unknown offsets. A
-queue that something odd waits for is the session's as a whole: nothing may pass what waits. Pure.
+A partition is delegated while it is *plain*: owned, its offset known, nothing of it held in Python,
+its queue a native one. The session keeps the others, with all that it has always handled:
+errors, unreadable entries, entries larger than their part of a response, unknown offsets. If
+an unsupported chunk waits for a queue, the session keeps the queue: nothing may pass it. Pure.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,14 +25,14 @@ from zkconsumer.wire.messages.fetch import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Delegation:
-    """What a native loop is to read.
+    """Describe what a native loop is to fetch.
 
     Attributes:
-        positions: those that are lent, those of a topic together: so they lie in a request, and in
-            this order they come back.
-        part_bytes: how much each of them is to be asked for.
-        grown_bytes: the same for one that is far behind, at most.
-        others_wait: partitions that are not lent wait for room: no broker is to wait for data.
+        positions: the delegated ones, those of a topic together: in this order they are
+            requested and come back.
+        part_bytes: size to request of each.
+        grown_bytes: the largest size for one that is far behind.
+        others_wait: other partitions wait for room: the broker must not wait for data.
     """
 
     positions: list[FetchPosition]
@@ -43,17 +43,17 @@ class Delegation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
-    """How a lent partition comes back.
+    """Hold the state of a delegated partition on its return.
 
     Attributes:
-        fetch_offset: behind what queues took.
+        fetch_offset: the offset after the last queued record.
         needed_bytes: see ``FetchPosition``.
-        packed: what came and is not in a queue.
-        turn: when it last had its turn; 0: not since it was lent.
-        error_code: what the broker answered to the question at ``fetch_offset``; 0: nothing odd.
-        requested_bytes: how much was asked for with that.
+        packed: received bytes that are not in a queue.
+        turn: number of its last turn; 0: none since it was delegated.
+        error_code: the broker's error for the request at ``fetch_offset``; 0: none.
+        requested_bytes: the size of that request.
         grown_bytes: see ``FetchPosition``.
-        is_odd: what is packed is for the session to unpack.
+        is_odd: whether the session has to unpack what is packed.
     """
 
     fetch_offset: int
@@ -68,14 +68,14 @@ class Returned:
 
 @dataclass(slots=True, eq=False)
 class NativeDelegate:
-    """Lends the partitions of a session.
+    """Delegate the partitions of a session.
 
     Args:
-        session: whose they are; nobody else touches it while a loan is out.
+        session: the session; nothing else touches it during a delegation.
         can_fill: whether a native loop can put chunks into a queue.
 
     Attributes:
-        unsupported: claims whose packed sets are for the session to unpack.
+        unsupported: claims whose packed sets the session has to unpack.
     """
 
     session: FetchSession
@@ -83,36 +83,46 @@ class NativeDelegate:
     unsupported: set[PartitionClaim] = field(default_factory=set)
 
     def delegate(self, has_capacity: Callable[[ChunkSink], bool]) -> Delegation | None:
-        """What can be lent now; None where the session must ask itself first.
+        """Return the partitions to delegate now; None if the session must send requests first.
 
         Args:
             has_capacity: as of ``FetchSession.fetch_request``.
         """
-        positions = [one for one in self.session.positions() if one.claim.active]
-        self.unsupported |= {one.claim for one in positions if one.packed and one.packed.misplaced}
-        if not all(self.can_fill(one.claim.sink) for one in positions):
+        positions = [position for position in self.session.positions() if position.claim.active]
+        self.unsupported |= {
+            position.claim
+            for position in positions
+            if position.packed and position.packed.misplaced
+        }
+        if not all(self.can_fill(position.claim.sink) for position in positions):
             return None
         large = self.session.large_sinks()
         if any(has_capacity(sink) for sink in large):
             return None
-        kept = {one.claim.sink for one in positions if self._holds_up(one)} | large
-        lent = [one for one in positions if one.claim.sink not in kept and _is_plain(one)]
+        kept = {position.claim.sink for position in positions if self._holds_up(position)} | large
+        lent = [
+            position
+            for position in positions
+            if position.claim.sink not in kept and _is_plain(position)
+        ]
         if not lent:
             return None
-        others_wait = len(lent) < sum(one.ready or one.is_waiting for one in positions)
+        others_wait = len(lent) < sum(
+            position.ready or position.is_waiting for position in positions
+        )
         part_bytes = self.session.part_bytes(has_large=bool(large))
         grown_bytes = self.session.grown_bytes(has_large=bool(large))
         return Delegation(_by_topic(lent), part_bytes, others_wait, grown_bytes)
 
     def keeps(self, claims: Iterable[PartitionClaim]) -> list[PartitionClaim]:
-        """Those whose packed sets are for the session to unpack."""
+        """Return the claims whose packed sets the session has to unpack."""
         large = self.session.large_sinks()
         return [claim for claim in claims if claim in self.unsupported or claim.sink in large]
 
     def take_back(
         self, delegation: Delegation, returned: Iterable[Returned]
     ) -> tuple[Outcome, ...]:
-        """Give the positions back to the session, as if it had done itself what was done."""
+        """Return the positions to the session, as if it had fetched itself."""
         turns: list[tuple[int, FetchPosition]] = []
         refused: list[tuple[FetchPosition, Returned]] = []
         self.unsupported = {claim for claim in self.unsupported if claim.active}
@@ -136,17 +146,17 @@ class NativeDelegate:
         return tuple(outcome for one in refused for outcome in self._refuse(*one))
 
     def forget_unpacked(self) -> None:
-        """What was odd and is unpacked is odd no more."""
+        """Forget the unsupported sets once the session has unpacked them."""
         if self.unsupported:
             self.unsupported &= set(self.session.packed())
 
     def _holds_up(self, position: FetchPosition) -> bool:
-        """Whether something of it waits for its queue that can't be lent."""
+        """Return whether a chunk that can't be delegated waits for its queue."""
         is_odd = position.packed is not None and position.claim in self.unsupported
         return position.pending is not None or is_odd
 
     def _refuse(self, position: FetchPosition, state: Returned) -> tuple[Outcome, ...]:
-        """Have the session hear an error code as if it had asked."""
+        """Have the session handle an error code as if it had sent the request."""
         topic, partition = position.claim.topic_partition
         requested = FetchPartition(
             partition=partition, fetch_offset=state.fetch_offset, max_bytes=state.requested_bytes
@@ -172,7 +182,7 @@ def _is_plain(position: FetchPosition) -> bool:
 
 
 def _by_topic(positions: Iterable[FetchPosition]) -> list[FetchPosition]:
-    """Topics in the order of their first partitions' turns, the turns of each as they are."""
+    """Group by topic, in the order of the topics' first turns; keep the order in each topic."""
     topics: dict[str, list[FetchPosition]] = {}
     for position in positions:
         topics.setdefault(position.claim.topic_partition.topic, []).append(position)

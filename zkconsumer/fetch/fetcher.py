@@ -1,10 +1,10 @@
 """The Python fetch loop: a thread that runs a ``FetchSession`` against one broker.
 
-It asks in the newest version of Fetch that the broker serves, outside of any fetch session, for all
-that lies in the log; one that can't say what it serves is sent what 0.8 knows.
+It sends the newest version of Fetch that the broker supports, outside of any fetch session, for
+all that is in the log; a broker that can't list its versions gets those of 0.8.
 
-Source: Kafka 0.8.2.2 ``ConsumerFetcherThread``. It never blocks on a full queue: it asks for the
-other partitions meanwhile, and waits in its mailbox when there is nothing to ask for.
+Source: Kafka 0.8.2.2 ``ConsumerFetcherThread``. It never blocks on a full queue: it fetches the
+other partitions meanwhile, and waits in its mailbox if nothing can be fetched.
 """
 
 import logging
@@ -48,10 +48,10 @@ R = TypeVar("R")
 
 _OLD_FETCH = version_for(ApiKey.FETCH, OLDEST)
 _OLD_LIST_OFFSETS = version_for(ApiKey.LIST_OFFSETS, OLDEST)
-"""Later versions tell one offset as this does, in another shape."""
+"""Later versions return one offset as this does, in another format."""
 
 _LOOK_AROUND_MS = 1_000
-"""A wait for room ends at least so often: a signal handler that raises may swallow the call."""
+"""Maximum wait for room, ms: a signal handler that raises may swallow the wakeup."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,31 +69,31 @@ _WAKE = _Wake()
 
 
 def _last_fetch(connection: NegotiatedConnection) -> int:
-    """Return the last version of Fetch in which a broker is asked, whatever else it serves."""
+    """Return the newest version of Fetch to send to a broker, whatever else it supports."""
     return LAST_BY_NAME if connection.versions.generation is None else _OLD_FETCH
 
 
 def sent(
     connection: NegotiatedConnection, request: Request[R], timeout_ms: int
 ) -> Sent[NegotiatedConnection, R]:
-    """Send a request, in the version that streams ask in."""
+    """Send a request in the version that streams use."""
     is_fetch = isinstance(request, FetchRequest)
     last = _last_fetch(connection) if is_fetch else _OLD_LIST_OFFSETS
     return Sent(connection, connection.begin(request, timeout_ms=timeout_ms, at_most=last))
 
 
 def deserves_another(error: ZkConsumerError) -> bool:
-    """Whether to ask once more, anew: brokers close idle connections, and a restart looks the same.
+    """Return whether to reconnect and retry: idle connections and restarts end alike.
 
-    What took too long was asked anew already, over a second connection; and a broker that does not
-    believe who we are, or lacks what we need, is one for the leader finder to judge.
+    A request that timed out was already hedged over a second connection; and authentication
+    failures and missing versions are for the leader finder to judge.
     """
     passing = isinstance(error, TransportError | ProtocolError)
     return passing and not isinstance(error, RequestTimedOut)
 
 
 class PythonFetchLoop:
-    """One broker's fetch loop in Python: the definition of what every loop does."""
+    """Fetch from one broker in Python: the reference behaviour for every loop."""
 
     def __init__(  # noqa: PLR0913 - each is another part of the connector
         self,
@@ -130,7 +130,7 @@ class PythonFetchLoop:
         self._added += 1
         self._mailbox.put(_Add(claim, fetch_offset))
         if self._ended:
-            # Its death is not known to everybody yet: nobody else would ever take this out.
+            # Not all threads know of its end yet: no other code would ever take this out.
             self._return_late()
 
     def wake(self) -> None:
@@ -138,7 +138,7 @@ class PythonFetchLoop:
         self._mailbox.put(_WAKE)
 
     def stop(self) -> None:
-        """See ``FetchLoop``. Closing the socket wakes a thread that waits for an answer."""
+        """See ``FetchLoop``. Closing the socket wakes a thread that waits for a response."""
         self._stopping = True
         self._line.stop()
         self._mailbox.put(_WAKE)
@@ -164,7 +164,7 @@ class PythonFetchLoop:
             self._fetch_once()
 
     def _prepare(self) -> bool:
-        """Do all that comes before fetching; False where that was a turn by itself."""
+        """Do all that precedes fetching; return False if that was a turn by itself."""
         self._accept()
         had_partitions = len(self._session) > 0
         self._session.drop_inactive()
@@ -184,18 +184,18 @@ class PythonFetchLoop:
         return request is None
 
     def _fetch_once(self) -> None:
-        """Fetch what can be fetched now, or wait where nothing can."""
+        """Fetch the partitions that are ready, or wait if none is."""
         fetch = self._session.fetch_request(self._has_capacity)
         if fetch is None:
             self._take(self._mailbox.get(_LOOK_AROUND_MS if len(self._session) else None))
             return
         received = self._fetch(fetch)
         if not fetch.max_wait_ms and not received:
-            # The wait that the broker was spared, where room in a queue ends it.
+            # Wait in place of the broker: here room in a queue ends it.
             self._take(self._mailbox.get(self._settings.max_wait_ms))
 
     def _fetch(self, fetch: FetchRequest) -> bool:
-        """Fetch, and hand over what there is room for; whether the answer brought anything."""
+        """Fetch, and queue chunks while there is room; return whether any data came."""
         started_ms = self._clock.now_ms()
         response = self._exchange(fetch)
         if response is None:
@@ -203,7 +203,7 @@ class PythonFetchLoop:
         return self._take_fetched(fetch, response, self._clock.now_ms() - started_ms)
 
     def _take_fetched(self, fetch: FetchRequest, response: FetchResponse, duration_ms: int) -> bool:
-        """Hand over what a fetch brought; see ``_fetch``."""
+        """Handle a fetch response; see ``_fetch``."""
         if response.error_code:
             code = response.error_code
             self._give_all_back(BrokerError(code, "Fetch", error_name(code)))
@@ -213,7 +213,7 @@ class PythonFetchLoop:
         outcomes = self._session.receive_fetch(fetch, response)
         self._act(outcomes)
         self._unpack()
-        # From here on nothing may hold on to the answer: it lives as long as a view of it does.
+        # From here on nothing may refer to the response: any view of it keeps it in memory.
         self._session.let_go()
         sizes = [len(part.records) for topic in response.topics for part in topic.partitions]
         self._observation.report(
@@ -229,8 +229,8 @@ class PythonFetchLoop:
         return bool(outcomes) or any(sizes)
 
     def _unpack(self) -> None:
-        """Make chunks of what came, as far as there is room; a piece of each partition in turn."""
-        # Where a chunk waits, nothing may pass it: a large one would never find its room.
+        """Make chunks of packed sets while there is room; a piece of each partition in turn."""
+        # If a chunk waits, nothing may pass it: a large one would never find its room.
         full = {chunk.claim.sink for chunk in self._session.pending()}
         moved = True
         while moved and not self._stopping:
@@ -256,7 +256,7 @@ class PythonFetchLoop:
         return sink.room_bytes(self.wake) > 0
 
     def _return_late(self) -> None:
-        """Give back what came after the end; the session is the dying thread's until it is gone."""
+        """Give back claims added after the end; the session is the dying thread's until then."""
         for command in self._mailbox.drain():
             if isinstance(command, _Add):
                 self._taken += 1
@@ -273,7 +273,7 @@ class PythonFetchLoop:
             self._taken += 1
 
     def _be_quiet_for(self, throttle_ms: int) -> None:
-        """Ask the broker nothing for so long: that is its quota."""
+        """Send the broker nothing for this long: its quota throttles us."""
         if throttle_ms > 0:
             self._quiet_until_ms = self._clock.now_ms() + throttle_ms
 
@@ -281,7 +281,7 @@ class PythonFetchLoop:
         return self._quiet_until_ms - self._clock.now_ms() if self._quiet_until_ms else 0
 
     def _exchange(self, request: Request[R]) -> R | None:
-        """Ask; a second failure in a row gives all partitions back."""
+        """Send a request; on a second failure in a row give all partitions back."""
         try:
             return self._request(request)
         except ZkConsumerError as error:
@@ -313,7 +313,7 @@ class PythonFetchLoop:
         return connection
 
     def _go_on_with(self, connection: NegotiatedConnection) -> None:
-        """From here on this is the connection."""
+        """Use this connection from here on."""
         self._set_fetch_version(
             connection.version_of(FetchRequest, at_most=_last_fetch(connection))
         )
@@ -345,7 +345,7 @@ class PythonFetchLoop:
 
     def _close_connection(self) -> None:
         self._line.close()
-        # Until it is known what the next one serves: bounds that hold in any version.
+        # Until the next broker's versions are known: bounds that hold in any version.
         self._set_fetch_version(_OLD_FETCH)
 
     def _act(self, outcomes: tuple[Outcome, ...]) -> None:
@@ -370,7 +370,7 @@ class PythonFetchLoop:
         self._observation.report(PositionReset(tp, offset))
 
     def _offer(self, chunk: Chunk) -> bool:
-        """Queue it, or keep it until there is room; False: it waits."""
+        """Queue a chunk, or keep it until there is room; return False if it waits."""
         if not chunk.claim.active:
             return True
         if chunk.claim.sink.offer(chunk, self.wake):

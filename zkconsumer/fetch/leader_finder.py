@@ -32,11 +32,11 @@ _FINDING = "finding leaders"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderLookup:
-    """What the leader finder asks others for.
+    """Functions by which the leader finder reaches the cluster.
 
     Attributes:
-        list_brokers: the live brokers; may be a stale answer while ZooKeeper is away.
-        read_metadata: asks one of these brokers about these topics.
+        list_brokers: the live brokers; may be stale while ZooKeeper is away.
+        read_metadata: reads the metadata of topics from one of these brokers.
         dial: connects to a broker.
         stop: ends ``read_metadata`` and ``dial`` under way, in whatever thread: a broker that hangs
             must not hold up a shutdown.
@@ -61,14 +61,14 @@ class _LoopEnded:
 
 
 class _Rescan:
-    """Look around: claims were given up, or it is time to stop."""
+    """Check again: claims were given up, or it is time to stop."""
 
 
 _LOOK = _Rescan()
 
 
 class LeaderFinder:
-    """Finds leaders and hands partitions to the fetch loop of each."""
+    """Find leaders and hand partitions to the fetch loop of each."""
 
     def __init__(  # noqa: PLR0913 - each is another part of the connector
         self,
@@ -103,7 +103,7 @@ class LeaderFinder:
             self._mailbox.put(_Find(claim, fetch_offset))
 
     def wake(self) -> None:
-        """Look for claims that were given up. Thread: any."""
+        """Check for claims that were given up. Thread: any."""
         self._mailbox.put(_LOOK)
 
     def stop(self) -> None:
@@ -113,7 +113,7 @@ class LeaderFinder:
         self._mailbox.put(_LOOK)
 
     def brokers(self) -> tuple[Broker, ...]:
-        """Those that have a fetch loop, each once. Thread: any."""
+        """Return the brokers that have a fetch loop, each once. Thread: any."""
         return tuple(dict.fromkeys(key.broker for key in list(self._loops)))
 
     def run(self) -> None:
@@ -130,7 +130,7 @@ class LeaderFinder:
             self._take(message)
         self._drop_inactive()
         if not self._missing:
-            # A fetcher whose partition is looked for may get it back.
+            # A fetcher of a partition whose leader is looked up may get it back.
             self._close_idle()
         if self._missing and self._wait_ms() == 0:
             pause_ms = self._find_leaders()
@@ -160,7 +160,7 @@ class LeaderFinder:
             loop.wake()
 
     def _find_leaders(self) -> int:
-        """Ask, and hand over; how long to wait until the next question."""
+        """Look up leaders and hand over partitions; return the wait until the next lookup."""
         topics = sorted({tp.topic for tp in self._missing})
         try:
             view = self._access.read_metadata(self._access.list_brokers(), topics)
@@ -182,10 +182,10 @@ class LeaderFinder:
         return self._backoff_ms
 
     def _report_refused(self, error: AuthenticationFailed) -> None:
-        """Have streams raise that brokers do not believe who we are; once, and the log goes on.
+        """Have streams raise that brokers reject our credentials; once, and the log goes on.
 
-        Not after one ever did: a broker that has just started may know no users yet, and what other
-        brokers lead is read meanwhile.
+        Not after any broker accepted them: one that has just started may know no users yet, and
+        partitions of other brokers are read meanwhile.
         """
         if self._was_believed:
             return
@@ -216,7 +216,7 @@ class LeaderFinder:
         return entry[0]
 
     def _loop_lost(self, _key: LoopKey, lost: tuple[LeaderUnusable, ...]) -> None:
-        """A loop's report; runs on its thread."""
+        """Handle a loop's report; runs on its thread."""
         if not lost:
             self._mailbox.put(_LOOK)
         for one in lost:

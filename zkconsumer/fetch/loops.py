@@ -1,18 +1,18 @@
-"""Which fetch loop runs: the native one with the native engine, else the one in Python."""
+"""Choose the fetch loop: the native one with the native engine, else the Python one."""
 
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.records.engine import ENGINE, Engine
 
 
 def loop_class(engine: Engine = ENGINE) -> type[PythonFetchLoop]:
-    """The loop for an engine.
+    """Return the loop class of an engine.
 
-    The native one is a Python loop as well: it works like that where a connection has no descriptor
+    The native one is a Python loop as well: it runs as such if a connection has no descriptor
     or a queue is not a native one.
     """
     if engine is Engine.PURE:
         return PythonFetchLoop
-    # It may be missing, or not be wanted.
+    # It may not be installed, or not be wanted.
     from zkconsumer.fetch.native_loop import NativeFetchLoop  # noqa: PLC0415
 
     return NativeFetchLoop

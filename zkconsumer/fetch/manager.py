@@ -1,7 +1,7 @@
-"""Starts and ends fetching: one leader finder, and the fetch loops that it starts.
+"""Start and end fetching: one leader finder, and the fetch loops that it starts.
 
 Source: Kafka 0.8.2.2 ``ConsumerFetcherManager``. There a rebalance stops every fetcher and waits
-for each; here it marks claims as given up, which takes no waiting, and the fetchers live on.
+for each; here it marks claims as given up, without a wait, and the fetchers live on.
 """
 
 import logging
@@ -25,13 +25,13 @@ class FetchManager:
     """Fetches the claimed partitions into their queues until they are given up.
 
     Args:
-        access: whom to ask for brokers and leaders.
-        settings: how to fetch.
+        access: looks up brokers and leaders.
+        settings: fetch settings.
         scope: owns the threads.
         clock: for pauses.
-        on_death: told, on its thread, what the leader finder died of: nothing more is fetched. (A
+        on_death: called on the leader finder's thread with what ended it: fetching stops. (A
             fetcher that dies gives its partitions back, and is replaced.)
-        observation: told of answers, lost leaders and resets.
+        observation: observes responses, lost leaders and resets.
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class FetchManager:
         self._finder.find(claims)
 
     def brokers(self) -> tuple[Broker, ...]:
-        """Those that are being fetched from, each once. Thread: any."""
+        """Return the brokers that are fetched from, each once. Thread: any."""
         return self._finder.brokers()
 
     def wake(self) -> None:
-        """Let go of claims that were given up. Never waits. Thread: any."""
+        """Release claims that were given up. Never waits. Thread: any."""
         self._finder.wake()

@@ -1,8 +1,8 @@
 """The native fetch loop: ``PythonFetchLoop``, with a pump in C for its steady state.
 
 Partitions in a plain state are delegated to the pump (``delegation``), which works without the GIL
-until something is unsupported or somebody calls; then all of them come back, and the inherited code
-has its turn. So there is one definition of what a fetch loop does; the pump does the larger part.
+until something is unsupported or the loop is called; then all come back, and the inherited code
+has its turn. So one definition says what a fetch loop does; the pump does the larger part.
 See ``native/csrc/pump.h`` for the pump's side of it, and docs/decisions/0012.
 """
 
@@ -39,12 +39,12 @@ from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 log = logging.getLogger(__name__)
 
 _REPORT_MS = 1_000
-"""Observers hear of answers at least so often, of several at once."""
+"""Maximum interval between reports of responses to observers, several at once."""
 _MOST_BYTES = 1 << 62
 
 
 class _End(NamedTuple):
-    """Why the pump came back; see ``_core.Pump.run``."""
+    """Say why the pump returned; see ``_core.Pump.run``."""
 
     kind: int
     correlation_id: int
@@ -59,7 +59,7 @@ class _DelegatedRequest:
     """The pump's request in flight, as a ``PendingRequest``; the pump returns on its response.
 
     Attributes:
-        end: how it came back, once it is for good.
+        end: how the pump returned, once the response is complete or failed.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class _NativeSink(ChunkSink, Protocol):
     native: _core.Queue
 
     def adopt(self, claim: PartitionClaim) -> None:
-        """Know a claim whose chunks come from C."""
+        """Register a claim whose chunks come from C."""
         ...
 
 
@@ -154,14 +154,14 @@ class NativeFetchLoop(PythonFetchLoop):
         self._pump.stop()
 
     def run(self) -> None:
-        """See ``FetchLoop``. Whoever still holds this afterwards holds no descriptor by it."""
+        """See ``FetchLoop``. A reference to the loop holds no descriptor afterwards."""
         try:
             super().run()
         finally:
             self._pump.close()
 
     def _turn(self) -> None:
-        # In this order: who calls has put something into the mailbox before.
+        # In this order: callers put their command into the mailbox first.
         self._pump.hear()
         connection = self._line.connection
         is_lendable = connection is None or connection.has_descriptor
@@ -188,7 +188,7 @@ class NativeFetchLoop(PythonFetchLoop):
         try:
             had_hard_bounds = self._session.has_hard_bounds
             connection = self._connected()
-            # What it serves may change what is to be asked for.
+            # The broker's versions may change what is to be requested.
             is_as_lent = self._session.has_hard_bounds == had_hard_bounds
             if connection.has_descriptor and is_as_lent:
                 self._pump_over(connection, delegation)
@@ -201,7 +201,7 @@ class NativeFetchLoop(PythonFetchLoop):
                 self._give_all_back(error)
 
     def _pump_over(self, connection: NegotiatedConnection, delegation: Delegation) -> None:
-        """Have the pump work on a loan until it must come back, and take it back."""
+        """Run the pump on a delegation until it must return, and take the partitions back."""
         with connection.delegate() as line:
             self._load(delegation)
             second: _Second | None = None
@@ -227,7 +227,7 @@ class NativeFetchLoop(PythonFetchLoop):
         return self._line.pace.quiet_ms + self._settings.max_wait_ms
 
     def _run_until_called(self, line: RawStream) -> "_End":
-        """Run; only to tell observers what was fetched, it comes back and goes in again."""
+        """Run the pump until called; it returns in between only to report to observers."""
         while True:
             end = self._run(line, self._quiet_ms)
             if end.kind != _core.PUMP_CALLED:
@@ -253,14 +253,14 @@ class NativeFetchLoop(PythonFetchLoop):
         return end
 
     def run_silently(self, line: RawStream, quiet_ms: int) -> "_End":
-        """Have the pump wait for the answer under way, and come back behind it. Thread: its own."""
+        """Have the pump wait for the response under way, and return after it. Thread: its own."""
         self._pump.call()
         return self._run(line, quiet_ms)
 
     def _run_hedged(
         self, connection: NegotiatedConnection, line: RawStream, end: "_End"
     ) -> "tuple[_End, _Second | None]":
-        """Ask a second time what the pump has no answer to; how the pump ended, or who answered."""
+        """Hedge the pump's request; return how the pump ended, or the second request's response."""
         requested = decode_request(self._pump.asked()[LENGTH_BYTES:])
         request = cast("FetchRequest", requested.request)
         lent: PendingRequest = _DelegatedRequest(self, connection, line)
@@ -296,7 +296,7 @@ class NativeFetchLoop(PythonFetchLoop):
             )
 
     def failure_of(self, end: "_End") -> TransportError | ProtocolError:
-        """Return what broke the connection in the pump's hands."""
+        """Return the error that ended the connection in the pump."""
         broker = self._key.broker
         if end.failure == _core.IO_NONSENSE:
             return DecodeError("FetchResponse", end.detail, 0, "it makes no sense")
@@ -329,7 +329,7 @@ class NativeFetchLoop(PythonFetchLoop):
 
 
 def _slot(position: FetchPosition, queue_index: int) -> tuple[object, ...]:
-    """A position as the pump takes it."""
+    """Convert a position to the pump's arguments."""
     packed = position.packed
     return (
         queue_index,
@@ -343,7 +343,7 @@ def _slot(position: FetchPosition, queue_index: int) -> tuple[object, ...]:
 
 
 def _returned(slot: tuple[Any, ...]) -> Returned:
-    """What the pump gives back of a position."""
+    """Convert the pump's state of a position."""
     (
         fetch_offset,
         needed_bytes,

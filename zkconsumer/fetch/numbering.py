@@ -1,4 +1,4 @@
-"""Which of a broker's fetchers reads a partition: arithmetic of the original, kept.
+"""Assign a partition to one of a broker's fetchers by the original's arithmetic.
 
 Source: Kafka 0.8.2.2 ``AbstractFetcherManager.getFetcherId``.
 """
@@ -10,7 +10,7 @@ _MIN_INT = -(2**31)
 
 
 def fetcher_number(tp: TopicPartition, fetcher_count: int) -> int:
-    """The fetcher of this partition, from 0 to ``fetcher_count`` - 1."""
+    """Return the number of this partition's fetcher, from 0 to ``fetcher_count`` - 1."""
     mixed = (31 * string_hash(tp.topic) + tp.partition) & 0xFFFFFFFF
     signed = mixed - 2**32 if mixed >= 2**31 else mixed
     return (0 if signed == _MIN_INT else abs(signed)) % fetcher_count

@@ -1,7 +1,7 @@
-"""Where fetching of one partition stands: pure state, and what an answer does to it. Pure.
+"""State of one partition's fetching, and the effects of responses on it. Pure.
 
-An answer is kept as it came and unpacked piece by piece, when the stream's queue has room for a
-piece: what waits for a slow stream waits packed.
+A response is kept packed and unpacked piece by piece, as the stream's queue has room: what
+waits for a slow stream waits packed.
 """
 
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ from zkconsumer.records.entries import CutOff
 
 _MIN_PIECE_BYTES = 4096
 _EXPANSION = 8
-"""How much larger than in the log a record may be in memory (the smallest ones are)."""
+"""Maximum ratio of a record's size in memory to that in the log (the smallest records')."""
 
 
 @dataclass(slots=True, eq=False)
 class FetchPosition:
-    """One partition in one fetcher.
+    """Hold the state of one partition in one fetcher.
 
     Attributes:
-        claim: the ownership it is fetched under.
-        fetch_offset: the offset behind what was unpacked; None until ListOffsets has answered.
-        needed_bytes: what the next entry is known to need; 0 where nothing is known.
-        grown_bytes: what it may be asked for, since it filled all that it was asked for last; 0:
-            its part.
-        packed: what came and is not unpacked yet.
+        claim: the claim that it is fetched under.
+        fetch_offset: the offset after the last unpacked record; None until it is looked up.
+        needed_bytes: size that the next entry is known to need; 0 if not known.
+        grown_bytes: size that it may request, since the last response filled the request; 0:
+            its equal part.
+        packed: received bytes not unpacked yet.
         pending: a chunk that the full queue did not take.
         halted: the partition can't be read on; its error has been handed to the stream.
-        suspect_offset: where the last answer was corrupt; a second time it is believed.
+        suspect_offset: offset of the last corruption; a second one there is believed.
     """
 
     claim: PartitionClaim
@@ -46,12 +46,12 @@ class FetchPosition:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something has to be delivered before the next request."""
+        """Whether a chunk or packed set has to be delivered before the next request."""
         return self.pending is not None or self.packed is not None
 
     @property
     def ready(self) -> bool:
-        """Whether the next Fetch request should ask for it."""
+        """Whether the next Fetch request should include it."""
         return self.fetch_offset is not None and not self.is_waiting and not self.halted
 
     @property
@@ -61,17 +61,17 @@ class FetchPosition:
 
     @property
     def resume_offset(self) -> int | None:
-        """Where another fetcher must go on so that nothing undelivered is lost.
+        """The offset from which another fetcher loses no undelivered record.
 
-        A jump that waits for room is dropped with it: the stream hears of it with the next records.
-        To ask for the start anew instead could pass over what was written in between.
+        A jump that waits for room is dropped with it: the stream gets it with the next records.
+        To look up the start again instead could pass over what was written in between.
         """
         return self.pending.fetch_offset if self.pending is not None else self.fetch_offset
 
 
 @dataclass(frozen=True, slots=True)
 class _Foul:
-    """What is known of an entry that can't be read; see ``Poison``."""
+    """Describe an unreadable entry; see ``Poison``."""
 
     error: ZkConsumerError
     next_offset: int | None
@@ -80,11 +80,11 @@ class _Foul:
 
 
 def start_at(position: FetchPosition, offset: int) -> Chunk | None:
-    """Take the offset that ListOffsets named as the new position.
+    """Set the offset that ListOffsets returned as the new position.
 
     Returns:
         For a partition that was already being read, a chunk without records that carries the jump
-        to the stream *behind* what is still queued, so that nothing queued is skipped.
+        to the stream *after* what is still queued, so that nothing queued is skipped.
     """
     claim = position.claim
     position.fetch_offset = offset
@@ -97,9 +97,9 @@ def start_at(position: FetchPosition, offset: int) -> Chunk | None:
 
 
 def grown(requested_bytes: int, came_bytes: int, most_bytes: int) -> int:
-    """How much a partition may be asked for next: twice as much as it filled, or just its part (0).
+    """Return a partition's next request size: twice what it filled, or 0 for its equal part.
 
-    Who is far behind fills what it is asked for, and large sets cost less; at the end of the log
+    A partition far behind fills its requests, and large sets cost less; at the end of the log
     there is less, and its part is enough.
     """
     if came_bytes < requested_bytes - requested_bytes // 8:
@@ -115,14 +115,14 @@ def take_response(
     *,
     is_passed_over: bool = False,
 ) -> None:
-    """Keep what a fetch from ``position.fetch_offset`` brought, to be unpacked.
+    """Keep the record set of a fetch from ``position.fetch_offset``, to be unpacked.
 
     Args:
-        position: that was asked for.
+        position: the position that was fetched.
         data: the record set.
-        requested_bytes: how much of it was asked for.
-        settings: what may be unpacked.
-        is_passed_over: where nothing came: the answer had no room for what there is.
+        requested_bytes: its requested size.
+        settings: limits of unpacking.
+        is_passed_over: whether an empty set only means that the response had no room left.
     """
     offset = position.fetch_offset
     assert offset is not None
@@ -130,12 +130,12 @@ def take_response(
         position.packed = RecordSet(data, offset, requested_bytes)
         judge_offsets(position, settings)
     if position.packed is None and (data or not is_passed_over):
-        # The end of the log. A message that seemed to need more is not there any more.
+        # The end of the log. A message that seemed to need more is gone.
         position.needed_bytes = 0
 
 
 def judge_offsets(position: FetchPosition, settings: FetchSettings) -> None:
-    """Cut off what came, and is not begun, in front of the first entry that can't lie there."""
+    """Cut off an unread set before the first entry that can't lie at the offset that it claims."""
     packed = position.packed
     assert packed is not None
     position.packed = judged(
@@ -147,16 +147,16 @@ def judge_offsets(position: FetchPosition, settings: FetchSettings) -> None:
 
 
 def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) -> Chunk | None:
-    """Unpack the next piece of what came, and advance over it.
+    """Unpack the next piece of what is packed, and advance over it.
 
     Args:
-        position: one that has something packed.
-        room_bytes: about how much memory the records may take. A single entry is unpacked whatever
-            it takes.
-        settings: the sizes to grow within.
+        position: a position with a packed set.
+        room_bytes: about how much memory the records may take. A single entry is unpacked
+            whatever its size.
+        settings: limits of growth.
 
     Returns:
-        The chunk to deliver, or None where the piece brought nothing to hand on.
+        The chunk to deliver, or None if the piece has nothing to deliver.
     """
     packed, fetch_offset = position.packed, position.fetch_offset
     assert packed is not None
@@ -188,7 +188,7 @@ def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) ->
 def _needs_a_look_behind(
     position: FetchPosition, packed: RecordSet, decoded: DecodedRows, settings: FetchSettings
 ) -> bool:
-    """Whether only what lies behind an entry can tell how to pass over it, and did not come."""
+    """Return whether only bytes not fetched yet can tell how to pass over an entry."""
     is_in_front = decoded.next_offset == packed.fetch_offset == position.suspect_offset
     is_lonely = (
         decoded.error is None
@@ -224,9 +224,9 @@ def _take_damage(
     resume: int,
     settings: FetchSettings,
 ) -> Chunk | None:
-    """Hand on what is sound; ask once more before believing that the rest is not.
+    """Deliver what is sound; fetch again before believing that the rest is not.
 
-    The next fetch starts behind the last sound *record*: the corrupt entry's own offset may be
+    The next fetch starts after the last sound *record*: the corrupt entry's own offset may be
     that of a wrapper, which is the offset of its last message.
     """
     fetch_offset = position.fetch_offset
@@ -265,7 +265,7 @@ def _take_too_large(
 
 
 def refused(position: FetchPosition, reason: str) -> Chunk:
-    """Halt a partition that the broker will not serve, with an error for its stream."""
+    """Halt a partition that the broker refuses to serve, with an error for its stream."""
     offset = position.fetch_offset
     assert offset is not None
     tp = position.claim.topic_partition
@@ -275,9 +275,9 @@ def refused(position: FetchPosition, reason: str) -> Chunk:
 
 
 def _poison(position: FetchPosition, chunk: Chunk, settings: FetchSettings, foul: _Foul) -> None:
-    """End the chunk with what can't be read; go on behind it, or halt the partition in front."""
+    """End the chunk with the unreadable entry; go on after it, or halt the partition there."""
     claim, offset, next_offset = position.claim, chunk.next_offset, foul.next_offset
-    # A damaged entry's own word for its place. What is not in the log now is not believed: to go
+    # A damaged entry's own offsets. Beyond the end of the log they are not believed: to go
     # on there could pass over sound messages.
     if next_offset is not None and not offset < next_offset <= claim.high_watermark:
         next_offset = None
@@ -294,7 +294,7 @@ def _poison(position: FetchPosition, chunk: Chunk, settings: FetchSettings, foul
 
 
 def _chunk(position: FetchPosition, decoded: DecodedRows, fetch_offset: int) -> Chunk:
-    """The records of a piece, up to where the position stands now."""
+    """Make a chunk of a piece's records, up to the present position."""
     next_offset = position.fetch_offset
     assert next_offset is not None
     size_bytes = decoded.memory_bytes

@@ -1,7 +1,7 @@
-"""What reading a range comes to: parts with records, and stretches that are lost. Pure.
+"""Results of reading a range: parts with records, and lost offset ranges. Pure.
 
-Records stay as the engine found them, as runs (native) or as plain rows, so that Arrow columns can
-be made of them without a Python object for each. That is so for sets of any magic.
+Records stay as the engine decoded them, as runs (native) or as plain rows, so that Arrow columns
+can be made of them without a Python object for each, for sets of any magic.
 """
 
 import sys
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from zkconsumer.native import _core
 
 _ENTRY_BYTES = 26
-"""What a record of magic 0 takes in the log besides key and value."""
+"""Size of a magic 0 record in the log besides key and value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RangePart:
-    """Records of a range, in log order; it has runs or rows, never both, and never nothing.
+    """Hold records of a range, in log order: runs or rows, never both, and at least one.
 
     Attributes:
         runs: the records, of the native engine.
         rows: the records, of the engine in Python.
-        next_offset: where the part behind it goes on; at most the end of the range.
-        row_headers: those of rows, by offset; perhaps of rows of other parts, too.
+        next_offset: where the next part starts; at most the end of the range.
+        row_headers: headers of rows, by offset; may include rows of other parts.
     """
 
     runs: "Sequence[_core.Run]" = ()
@@ -41,14 +41,14 @@ class RangePart:
         return sum(map(len, self.runs)) + len(self.rows)
 
     def records(self) -> list[Record]:
-        """Make all its records."""
+        """Build all records."""
         records = made(self.rows)
         for run in self.runs:
             records += run.records()
         return records
 
     def headers(self) -> Mapping[int, Headers]:
-        """Make the headers of the records that have some, by offset."""
+        """Build the headers of the records that have some, by offset."""
         if not self.runs:
             return self.row_headers
         return {offset: one for run in self.runs for offset, one in run.headers().items()}
@@ -56,14 +56,14 @@ class RangePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostRange:
-    """Offsets that were asked for and are not in the log (any more, or after all).
+    """Describe requested offsets that are not in the log (no longer, or unexpectedly not).
 
     Attributes:
         topic_partition: the partition.
         from_offset: the first of them.
         until_offset: one past the last of them.
-        log_start_offset: where the log begins, or -1 where that was not asked.
-        reason: for people.
+        log_start_offset: the log start offset, or -1 if it was not looked up.
+        reason: the reason, as text.
     """
 
     topic_partition: TopicPartition
@@ -74,7 +74,7 @@ class LostRange:
 
     @property
     def range_(self) -> OffsetRange:
-        """The same as a range."""
+        """Return these offsets as a range."""
         return OffsetRange(
             topic_partition=self.topic_partition,
             from_offset=self.from_offset,
@@ -86,10 +86,10 @@ def parts_of(fetched: FetchedRecords, end_offset: int, part_bytes: int) -> Itera
     """Take all records, and cut those below an offset into parts.
 
     Args:
-        fetched: what was unpacked; nothing is left of it.
-        end_offset: how far the parts go: what lies above is dropped.
-        part_bytes: about how much the records of a part may take, as they would lie in the log
-            uncompressed. A single record is never parted.
+        fetched: the unpacked records; none are left in it.
+        end_offset: exclusive end of the parts: records from there on are dropped.
+        part_bytes: about how much the records of a part may take, uncompressed as in the
+            log. A single record is never split.
     """
     taken = fetched.take(len(fetched))
     all_runs, all_rows, row_headers = _parted(taken)
@@ -105,7 +105,7 @@ def parts_of(fetched: FetchedRecords, end_offset: int, part_bytes: int) -> Itera
 
 
 def _parted(taken: RecordSlice) -> "tuple[list[_core.Run], list[Row], Mapping[int, Headers]]":
-    """Runs, the rows behind them, and the headers of these by offset."""
+    """Return runs, the rows after them, and the headers of these by offset."""
     runs: list[Any] = []
     rows: list[Row] = []
     for part in taken.parts():
@@ -121,7 +121,7 @@ def _parted(taken: RecordSlice) -> "tuple[list[_core.Run], list[Row], Mapping[in
 
 
 def _no_larger(runs: "list[_core.Run]", most_bytes: int) -> "list[_core.Run]":
-    """The same, none of them larger than that, if it has more than one record."""
+    """Split runs to at most ``most_bytes``, or to one record."""
     cut: list[_core.Run] = []
     for run in runs:
         while run.size_bytes > most_bytes and len(run) > 1:
@@ -131,7 +131,7 @@ def _no_larger(runs: "list[_core.Run]", most_bytes: int) -> "list[_core.Run]":
 
 
 def _groups(sizes: list[int], most_bytes: int) -> Iterator[tuple[int, int]]:
-    """Neighbours that together take at most so much, one at least."""
+    """Group neighbours that together take at most ``most_bytes``, one at least."""
     start, total = 0, 0
     for at, size in enumerate(sizes):
         if at > start and total + size > most_bytes:
@@ -148,7 +148,7 @@ def _runs_below(runs: "Sequence[_core.Run]", end_offset: int) -> "list[_core.Run
     if rest is not None:
         count = end_offset - rest.first_offset
         if rest.last_offset - rest.first_offset + 1 != len(rest):
-            # Compacted: how many there are below, only they can tell.
+            # Compacted: only the records tell how many there are below.
             count = bisect_left(rest.records(), end_offset, key=_offset_of)
         kept.append(rest.split(sys.maxsize, count))
     return kept

@@ -1,8 +1,8 @@
-"""Reads fixed ranges of offsets from the leaders: for whoever knows what he wants.
+"""Read fixed ranges of offsets from the leaders, without a group, ZooKeeper or threads.
 
-Spark's tasks do, and ``replay``. There is no group, no ZooKeeper, and no thread in this: the caller
-turns what polls fetch with, a step at a time. The next request leaves before the last answer is
-handed out, so that the broker works while the caller does.
+For Spark's tasks and ``replay``. The caller drives the core of polled fetching a step at a time.
+The next request is sent before the last response is handed out, so that the broker works while
+the caller does.
 
 Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``KafkaDataConsumer``.
 """
@@ -55,13 +55,13 @@ _Yielded = Iterator[RangePart | LostRange]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Way:
-    """How all ranges of one reader are read.
+    """Hold what all ranges of one reader share.
 
     Attributes:
-        client: knows who leads, and keeps the connections.
-        settings: sizes, times and tries.
-        clock: for how long something is tried, or looked for.
-        pause: waits so many milliseconds.
+        client: finds leaders, and keeps the connections.
+        settings: sizes, times and retries.
+        clock: for time limits of retries and lookups.
+        pause: waits for a number of milliseconds.
     """
 
     client: ClusterClient
@@ -71,7 +71,7 @@ class Way:
 
 
 class RangeReader:
-    """Thread: one for each range that is being read; several may be.
+    """Read ranges of offsets. Thread: one per range; several ranges may be read at once.
 
     Example::
 
@@ -80,11 +80,11 @@ class RangeReader:
             ...
 
     Args:
-        client: knows who leads, and keeps the connections; it stays the caller's. A client without
+        client: finds leaders, and keeps the connections; it stays the caller's. A client without
             time for a second round leaves all tries to the settings.
         settings: sizes, times, and what to do about losses.
-        clock: for how long something is tried, or looked for.
-        pause: waits so many milliseconds.
+        clock: for time limits of retries and lookups.
+        pause: waits for a number of milliseconds.
     """
 
     def __init__(
@@ -102,38 +102,38 @@ class RangeReader:
     ) -> Generator[RangePart | LostRange, None, None]:
         """Read a range: every record of it that the log holds, once, in order.
 
-        Whoever stops early closes the iterator (a generator), which lets go of the connection.
+        To stop early, close the iterator (a generator), which releases the connection.
 
         Args:
             wanted: the range.
-            leader: who led the partition last; asked first. Without it the brokers are asked.
+            leader: the last known leader, tried first. None: the brokers are asked.
 
         Yields:
-            Parts with records, and what is lost in between (without ``fail_on_data_loss``). Where
-            compaction took records out there are gaps, of which nothing is said.
+            Parts with records, and lost ranges between them (without ``fail_on_data_loss``). Gaps
+            that compaction left are not reported.
 
         Raises:
             DataLost: offsets are not there, with ``fail_on_data_loss``.
             PartitionFailed: an entry can't be read; the broker refuses to serve the partition; or
                 nobody served it for as long as the settings say.
             MessageTooLarge: an entry is larger than the largest fetch allowed.
-            AuthenticationFailed: a broker and we don't agree on who we are.
-            UnsupportedVersion: a broker is none that can be spoken with.
+            AuthenticationFailed: broker and client don't authenticate each other.
+            UnsupportedVersion: a broker shares no protocol version with the client.
         """
         reading = _RangeReading(wanted, self._way, leader)
         with contextlib.closing(reading):
             while not reading.is_done:
-                for one in reading.turn():
-                    if isinstance(one, LostRange):
-                        log.warning("%s is lost: %s", one.range_, one.reason)
-                    yield one
+                for part in reading.turn():
+                    if isinstance(part, LostRange):
+                        log.warning("%s is lost: %s", part.range_, part.reason)
+                    yield part
 
 
 class _PooledConnections:
-    """Takes connections out of a client's pool, until they are given back.
+    """Take connections out of a client's pool, until they are given back.
 
     Attributes:
-        is_reused: the one to ask over was kept, and nothing was answered over it yet.
+        is_reused: the current one is from the pool, and has had no response yet.
     """
 
     def __init__(self, way: Way) -> None:
@@ -143,7 +143,7 @@ class _PooledConnections:
         self.is_reused = False
 
     def dial(self, broker: Broker, /, *, timeout_ms: int | None = None) -> NegotiatedConnection:
-        # Who can't be reached closed nothing that was kept; and a hedge's is not the connection
+        # A failed dial closed no pooled connection; and a hedged request's is not the connection
         # that a failure is about.
         self.is_reused = False
         connection, is_reused = self._pool.take_or_dial(
@@ -155,24 +155,24 @@ class _PooledConnections:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nobody can be asked any more."""
+        """Whether the client is stopped, so that no more requests are possible."""
         return self._pool.stopped
 
     def give_back(self) -> None:
-        """Let go of all; what an answer is still to come on, the pool closes."""
+        """Return all connections; the pool closes those with a response outstanding."""
         while self._taken:
             self._pool.give_back(self._taken.pop())
 
 
 class _NoFinder:
-    """Nobody is to be reminded: who reads looks for the leader himself, before the next step."""
+    """Ignore requests for metadata: the reader finds the leader itself, before its next step."""
 
     def update(self) -> None:
         pass
 
 
 class _RangeReading:
-    """One range that is being read."""
+    """Read one range."""
 
     def __init__(self, wanted: OffsetRange, way: Way, leader: Broker | None) -> None:
         self._wanted = wanted
@@ -182,14 +182,14 @@ class _RangeReading:
         self._tries = Tries(wanted.topic_partition, way.settings, way.clock, way.pause)
         self._connections = _PooledConnections(way)
         self._fetching = way.settings.of_engine()
-        # Waits for brokers are as long as they are, whatever clock counts the tries.
+        # Brokers' waits take real time, whatever clock counts the tries.
         self._clock = SystemClock()
         self._shared = SharedFetchState(self._fetching, self._clock, self._follow)
         self._resolver = PositionResolver(
             self._shared, way.client, _NoFinder(), self._fetching, self._clock
         )
         self._line: FetchConnection | None = None
-        # What brokers said of their quotas holds for the next connection to them as well.
+        # Brokers' throttle times hold for the next connection to them as well.
         self._paused_until_ms: dict[Broker, int] = {}
         self._note = ""
         self._state = self._shared.change(self._begin)
@@ -222,7 +222,7 @@ class _RangeReading:
 
     @property
     def _offset(self) -> int:
-        """Behind what was handed out, or passed over."""
+        """The offset after the last record handed out, or skipped."""
         position = self._state.position
         assert position is not None
         return position.offset
@@ -236,7 +236,7 @@ class _RangeReading:
         return state
 
     def _led_by(self, leader: Broker) -> ClusterView:
-        """What is known where somebody else says who leads."""
+        """Return a view of the cluster with a leader that was found otherwise."""
         return ClusterView(
             brokers={leader.id: leader},
             leaders={self._wanted.topic_partition: leader},
@@ -248,7 +248,7 @@ class _RangeReading:
         self._shared.change(lambda states, _: states.see(view))
 
     def _go_to(self, offset: int) -> None:
-        """Read on there, and compare no epochs with what lies in front of it."""
+        """Read on at an offset, without comparing the epochs in front of it."""
         tp = self._wanted.topic_partition
         self._shared.change(lambda states, _: states.seek(tp, AtOffset(offset)))
 
@@ -257,7 +257,7 @@ class _RangeReading:
             self._note = effects.notes[-1]
 
     def _line_to(self, broker: Broker) -> FetchConnection:
-        """What fetches from a broker; not what fetched from another one before."""
+        """Return the connection to a broker, after closing one to another broker."""
         if self._line is not None and self._line.broker != broker:
             self._let_go()
         if self._line is None:
@@ -281,13 +281,13 @@ class _RangeReading:
             self._connections.is_reused = False
             yield from self._after_response(source, suspect_offset)
         elif rest.duration_ms is None:
-            # A range always has something to ask for: this must not go on for ever either.
+            # A range always has something to request: this must not repeat without end either.
             yield from self._failed("there is nothing to ask for")
         elif rest.duration_ms:
             self._way.pause(rest.duration_ms)
 
     def _unpack(self, packed: PackedSet) -> _Yielded:
-        """Unpack the next piece of what came."""
+        """Unpack the next piece of a set."""
         state = self._state
         source, suspect_offset = packed.requested.broker, state.suspect_offset
         unpacked = unpack_piece(
@@ -298,16 +298,16 @@ class _RangeReading:
         yield from self._after_response(source, suspect_offset)
 
     def _after_response(self, source: Broker, suspect_offset: int | None) -> _Yielded:
-        """Conclude from what that broker answered, or from a piece of it."""
+        """Conclude from a broker's response, or from a piece of it."""
         state = self._state
-        # It is asked for once more, at once: that is no failure, nor a gap.
+        # It is requested again, at once: that is no failure, nor a gap.
         is_damaged = state.suspect_offset not in (None, suspect_offset)
         yield from self._after_refusal(is_damaged=is_damaged)
         if not is_damaged and state.source == source:
             yield from self._after_nothing()
 
     def _hand_out(self) -> Iterator[RangePart]:
-        """Hand out what came; what follows is asked for first."""
+        """Hand out the records; the request for the next ones is sent first."""
         before = self._offset
         chunk = self._state.waiting[0]
         self._bounds.learn(before, chunk.end.offset, chunk.wire_bytes)
@@ -325,7 +325,7 @@ class _RangeReading:
         states.touch(state)
 
     def _after_refusal(self, *, is_damaged: bool) -> _Yielded:
-        """Try again what the core would try again, if something was refused."""
+        """Retry a refused request if the core would."""
         state = self._state
         is_refused = bool(state.failures) and state.trouble is None and not is_damaged
         state.succeed()
@@ -333,7 +333,7 @@ class _RangeReading:
             yield from self._failed(self._note)
 
     def _after_lookup(self) -> _Yielded:
-        """Try again whatever code the answer was: it says nothing of what can be fetched."""
+        """Retry after any error code of a lookup: it says nothing of what can be fetched."""
         trouble = self._state.trouble
         if trouble is not None and isinstance(trouble.error, PartitionFailed):
             self._go_to(self._offset)
@@ -342,7 +342,7 @@ class _RangeReading:
             yield from self._after_refusal(is_damaged=False)
 
     def _after_nothing(self) -> _Yielded:
-        """Conclude from an answer with nothing in it, if it was one."""
+        """Conclude from an empty response, if it was one."""
         state, offset = self._state, self._offset
         if state.has_changes or state.is_asking or state.packed is not None:
             return
@@ -355,7 +355,7 @@ class _RangeReading:
         yield from self._give_up_absent(self._losses.give_up_absent(next_offset, now_ms))
 
     def _log_end(self) -> int:
-        """How far the log could be read when the last answer was given."""
+        """Return the readable end of the log, as of the last response."""
         state = self._state
         end = readable_end(
             high_watermark=state.high_watermark,
@@ -369,12 +369,12 @@ class _RangeReading:
             self._go_to(lost.until_offset)
             yield lost
         elif self._losses.is_absent:
-            # What the next leader has may be more, or this one did not hear of its end yet.
+            # The next leader may have more, or this one has yet to learn its end.
             self._forget_leader()
             self._tries.rest()
 
     def _on_error(self, error: ZkConsumerError) -> _Yielded:
-        """Go on where a range can, though a poll would leave that to its caller."""
+        """Go on after an error where a range can, though a poll would report it."""
         offset = self._offset
         self._go_to(offset)
         match error:
@@ -385,7 +385,7 @@ class _RangeReading:
                 self._go_to(lost.until_offset)
                 yield lost
             case LogTruncated():
-                # What was read is read: a range is what its offsets held.
+                # Records already read stand: a range is what its offsets held.
                 log.warning("%s", error)
             case PartitionFailed() if _is_only_said(error):
                 yield from self._failed(str(error), error)
@@ -414,7 +414,7 @@ class _RangeReading:
         yield from self._failed(str(error), error)
 
     def _failed(self, reason: str, error: ZkConsumerError | None = None) -> _Yielded:
-        """A try failed: look for the leader anew, after a pause, unless it was the last one."""
+        """Record a failed try: find the leader again after a pause, unless it was the last."""
         self._forget_leader()
         if self._connections.is_stopped:
             raise PartitionFailed(self._wanted.topic_partition, self._offset, reason) from error
@@ -454,7 +454,7 @@ class _RangeReading:
         self._see(NOTHING_KNOWN)
 
     def _let_go(self) -> None:
-        """Give the connection back; one that an answer is still to come on is closed."""
+        """Return the connection; close it if a response is outstanding."""
         line, self._line = self._line, None
         if line is not None:
             self._paused_until_ms[line.broker] = line.paused_until_ms
@@ -462,7 +462,7 @@ class _RangeReading:
 
 
 def _is_only_said(error: PartitionFailed) -> bool:
-    """Whether a log is damaged by what its broker says: it, or another one, may read it later."""
+    """Return whether only the broker says that the log is damaged: a retry may read it."""
     return error.code == ErrorCode.CORRUPT_MESSAGE and not isinstance(
         error.__cause__, CorruptRecord
     )

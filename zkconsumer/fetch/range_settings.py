@@ -1,4 +1,4 @@
-"""The settings of reading fixed ranges: plain values that can be sent to another machine. Pure."""
+"""Settings of reading fixed ranges: plain values that can be sent to another machine. Pure."""
 
 from dataclasses import dataclass
 
@@ -7,31 +7,31 @@ from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.transactions import IsolationLevel
 
 _PURE_EXPANSION = 4
-"""How much larger than in the log small records are as Python objects."""
+"""Ratio of small records' size as Python objects to their size in the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeSettings:
-    """How ranges are read (all sizes in bytes, all times in milliseconds).
+    """Configure how ranges are read (sizes in bytes, times in milliseconds).
 
     Attributes:
         client_id: sent with every request.
-        fetch_bytes: the most to ask for at once; less where less is left of a range.
-        growth_max_bytes: how far that grows for an entry that is larger.
-        timeout_ms: how long connecting, or one answer, may take; and for how long what is not in
-            the log is looked for before it counts as lost.
-        max_wait_ms: how long the broker waits where there is nothing to answer with.
-        retries: the least number of further tries after a failure that may pass.
+        fetch_bytes: the largest request; smaller if less is left of a range.
+        growth_max_bytes: limit of its growth for a larger entry.
+        timeout_ms: limit for connecting, and for a response; also how long offsets missing from
+            the log are retried before they count as lost.
+        max_wait_ms: how long the broker waits if it has no data.
+        retries: the least number of retries after a failure that may pass.
         retry_interval_ms: the pause before each of them; it doubles up to a second.
-        poll_timeout_ms: reading goes on trying for so long without progress, whatever ``retries``
+        poll_timeout_ms: reading is retried for this long without progress, whatever ``retries``
             says (Spark's ``kafkaConsumer.pollTimeoutMs``, of the same default): a new leader may
             take as long as its predecessor's ZooKeeper session.
         max_decompressed_bytes: the most that one compressed set may unpack to.
-        part_bytes: about how much the records of a part may take, as they would lie in the log
-            uncompressed, whatever what was fetched unpacks to; a single record always fits.
-        fail_on_data_loss: whether offsets that are not there are an error, or passed over.
-        isolation: with ``READ_COMMITTED`` records of aborted transactions do not come, and the log
-            ends in front of the first transaction that is open.
+        part_bytes: about how much the records of a part may take, uncompressed as in the log,
+            whatever a fetched set unpacks to; a single record always fits.
+        fail_on_data_loss: whether missing offsets are an error, or passed over.
+        isolation: with ``READ_COMMITTED`` records of aborted transactions are left out, and the
+            log ends in front of the first open transaction.
     """
 
     client_id: str = "zkconsumer"
@@ -49,16 +49,16 @@ class RangeSettings:
 
     @property
     def unpacked_bytes(self) -> int:
-        """About how much of one answer is unpacked at a time."""
+        """About how much of one response is unpacked at a time."""
         if ENGINE is Engine.NATIVE:
             return self.part_bytes
         return max(1, self.part_bytes // _PURE_EXPANSION)
 
     def of_engine(self) -> PollFetchSettings:
-        """Make the settings of what fetches.
+        """Return the settings for the fetching core.
 
-        One partition is asked for, so no answer is bounded but by what is asked of it; and whoever
-        reads a range counts its tries and pauses between them itself.
+        One partition is fetched, so only its own size bounds a response; and the reader counts
+        retries and pauses between them itself.
         """
         return PollFetchSettings(
             max_wait_ms=self.max_wait_ms,

@@ -1,10 +1,10 @@
-"""What makes a range of a partition: how much of it to ask for, and what of it is lost. Pure.
+"""Bound what to request of a range, and find its lost offsets. Pure.
 
-The rule: every record of the range that the log holds comes once, in order, and what the log does
-not hold is either a gap (compaction) or is said to be lost; nothing is passed over in silence.
+The rule: every record of the range that the log holds is read once, in order, and what the log
+lacks is either a gap (compaction) or reported as lost; nothing is passed over in silence.
 
 Source: Spark 4 ``KafkaDataConsumer`` for what counts as lost. Unlike there, a gap is told from a
-loss by what the leader says of its log, never by a time-out.
+loss by the leader's log offsets, never by a time-out.
 """
 
 from zkconsumer.errors import DataLost
@@ -16,11 +16,11 @@ from zkconsumer.records.transactions import IsolationLevel
 _MOST_BYTES = 2**31 - 1
 _LEAST_BYTES = 64 * 1024
 _FIRST_GUESS_BYTES = 1024
-"""What an offset may take in the log, before anything of the range was seen."""
+"""Assumed size of an offset in the log, before any record of the range was seen."""
 
 
 class RangeBounds:
-    """How much of a range to ask for: a small one is not fetched with all that follows it.
+    """Bound the requests of a range: a small one is not fetched with all that follows it.
 
     Args:
         wanted: the range.
@@ -33,7 +33,7 @@ class RangeBounds:
         self._bytes_per_offset: float = _FIRST_GUESS_BYTES
 
     def size_at(self, offset: int) -> int:
-        """See ``FetchBounds``; so for the next."""
+        """See ``FetchBounds``."""
         left = self._wanted.until_offset - offset
         if left <= 0:
             return 0
@@ -41,12 +41,12 @@ class RangeBounds:
         return min(self._settings.fetch_bytes, expected_bytes)
 
     def learn(self, start: int, stop: int, size_bytes: int) -> None:
-        """See there."""
+        """See ``FetchBounds``."""
         self._bytes_per_offset = size_bytes / (stop - start)
 
 
 class RangeLosses:
-    """What of a range is not in the log, and how that is known.
+    """Find the offsets of a range that are not in the log.
 
     Args:
         wanted: the range.
@@ -56,34 +56,34 @@ class RangeLosses:
     def __init__(self, wanted: OffsetRange, settings: RangeSettings) -> None:
         self._wanted = wanted
         self._settings = settings
-        # Of the last answer, if that was empty.
+        # As of the last response, if that was empty.
         self._log_end = -1
         self._absent_since_ms: int | None = None
 
     @property
     def is_absent(self) -> bool:
-        """Whether the leader's log ends in front of what was there when the range was planned."""
+        """Whether the leader's log ends before an offset that existed at planning time."""
         return self._absent_since_ms is not None
 
     def forget_end(self) -> None:
-        """Something came, or no answer did for a while: what was said of the log's end is old.
+        """Forget the log end of an empty response: records came, or no response for a while.
 
-        Its leader may be another one now, which has as much time as that one had.
+        The leader may be another one now, which has as much time as the last one had.
         """
         self._log_end = -1
         self._absent_since_ms = None
 
     def pass_gap(self, offset: int, log_end: int, now_ms: int) -> int:
-        """Conclude from an empty answer, and say where to read on.
+        """Conclude from an empty response; return the offset where to read on.
 
-        A broker may read the log first and its end later, so one such answer tells little. But what
-        the last one saw below its end, and this one does not bring, is not in the log: compaction
-        took it out. (Not so what this one does not see below its end: another leader has it yet to
-        learn how far consumers may read.)
+        A broker may read the log first and its end later, so one such response tells little. But
+        offsets below the end of the previous response that this one does not bring are not in the
+        log: compaction took them out. (Not so offsets above this response's own end: a new leader
+        may have yet to learn how far consumers may read.)
 
         Args:
-            offset: what was asked for.
-            log_end: how far the log could be read when this was answered.
+            offset: the requested offset.
+            log_end: the readable end of the log, as of this response.
             now_ms: the time.
         """
         behind = min(self._log_end, log_end, self._wanted.until_offset)
@@ -95,10 +95,10 @@ class RangeLosses:
         return offset
 
     def on_edges(self, offset: int, start: int, end: int, now_ms: int) -> LostRange | None:
-        """Hear where the log begins and ends, which does not have the offset.
+        """Apply the start and end of a log that does not have the offset.
 
         Returns:
-            What is lost; None: it is to be asked for again.
+            The lost range; None: request the offset again.
 
         Raises:
             DataLost: instead, with ``fail_on_data_loss``.
@@ -112,7 +112,7 @@ class RangeLosses:
         return self.give_up_absent(offset, now_ms)
 
     def give_up_absent(self, offset: int, now_ms: int) -> LostRange | None:
-        """What did not come within ``timeout_ms`` though it was in the log once.
+        """Give up offsets that did not arrive within ``timeout_ms`` though the log had them once.
 
         Returns:
             As ``on_edges``.
@@ -132,7 +132,7 @@ class RangeLosses:
         return self.rest(offset, reason)
 
     def rest(self, offset: int, reason: str) -> LostRange:
-        """Give up all that is left of the range.
+        """Give up the rest of the range.
 
         Raises:
             DataLost: instead, with ``fail_on_data_loss``.

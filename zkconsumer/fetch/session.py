@@ -1,15 +1,15 @@
-"""What one fetcher asks its broker, and what the answers mean: no socket, no thread, no clock.
+"""Requests of one fetcher, and the effects of their responses: no socket, thread or clock.
 
-The rule: an answer counts only for a partition that is still here, still active, and still stands
-at the offset that was asked for. Whatever needs somebody else (a new leader, a stream that has
-room again) comes back as a value.
+The rule: a response counts only for a partition that is still here, still active, and still
+at the requested offset. Whatever others must do (find a new leader, make room in a
+queue) is returned as a value.
 
 Source: Kafka 0.8.2.2 ``AbstractFetcherThread`` and ``ConsumerFetcherThread``. Unlike there, a full
 queue holds up its own partition only, an unreadable message stops its own partition only, and a
 message larger than the fetch size makes the fetch grow.
 
-Partitions take turns: the one that had its turn goes to the end of the line, so that of several
-that share a full queue each comes to its right. Pure.
+Partitions take turns: after its turn a partition goes to the end of the line, so that all
+that share a full queue get their turns. Pure.
 """
 
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ from zkconsumer.wire.offsets import is_offset
 _MOST_BYTES = (1 << 31) - 1
 
 _MIN_FETCH_BYTES = 4096
-"""No partition is asked for less, however many there are (unless ``fetch_bytes`` is)."""
+"""Minimum request per partition, however many there are (unless ``fetch_bytes`` is less)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,11 +59,11 @@ class Deliver:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeaderUnusable:
-    """This fetcher can't go on with the partition: its leader must be found again.
+    """Return a partition that this fetcher can't go on with: its leader must be found again.
 
     Attributes:
-        claim: the partition's ownership.
-        fetch_offset: where its next fetcher must go on; None where the start is still unknown.
+        claim: the partition's claim.
+        fetch_offset: where its next fetcher must go on; None if the start is still unknown.
         reason: for the log.
     """
 
@@ -74,7 +74,7 @@ class LeaderUnusable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OffsetReset:
-    """The log no longer (or not yet) has the offset asked for; ``auto.offset.reset`` decides."""
+    """Report that the log lacks the requested offset, so that ``auto.offset.reset`` applies."""
 
     claim: PartitionClaim
     out_of_range: int
@@ -84,12 +84,12 @@ Outcome = Deliver | LeaderUnusable | OffsetReset
 
 
 class FetchSession:
-    """The partitions that one fetcher reads from one broker.
+    """Hold the partitions that one fetcher reads from one broker.
 
     Attributes:
-        has_hard_bounds: whether the broker knows no bound for the whole answer, and cuts every
+        has_hard_bounds: whether the broker has no limit for the whole response, and cuts every
             partition's part where its bytes end (before version 3 of Fetch). Else it fills its
-            answer in the order of the request, and gives the first entry whole.
+            response in the order of the request, and gives the first entry whole.
     """
 
     def __init__(self, settings: FetchSettings) -> None:
@@ -101,17 +101,17 @@ class FetchSession:
         return len(self._positions)
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
-        """Take over a partition; one that stands here under an older claim is replaced."""
+        """Add a partition; it replaces one that is here under an older claim."""
         self._positions[claim.topic_partition] = FetchPosition(claim, fetch_offset)
 
     def drop_inactive(self) -> None:
-        """Forget partitions that were given up, with what waited for room in their queues."""
+        """Remove partitions that were given up, with their chunks that waited for room."""
         gone = [tp for tp, position in self._positions.items() if not position.claim.active]
         for tp in gone:
             del self._positions[tp]
 
     def positions(self) -> list[FetchPosition]:
-        """All of them, in the order of their turns: for who takes some over (``delegation``)."""
+        """Return all positions, in the order of their turns (for ``delegation``)."""
         return list(self._positions.values())
 
     def release_all(self, reason: str) -> tuple[LeaderUnusable, ...]:
@@ -125,7 +125,7 @@ class FetchSession:
         return lost
 
     def pending(self) -> Iterator[Chunk]:
-        """The chunks that wait for room."""
+        """Iterate over the chunks that wait for room."""
         for position in self._positions.values():
             if position.pending is not None and position.claim.active:
                 yield position.pending
@@ -137,7 +137,7 @@ class FetchSession:
             position.pending = chunk
 
     def delivered(self, chunk: Chunk) -> None:
-        """The queue took the chunk."""
+        """Record that the queue took the chunk."""
         position = self._position_of(chunk.claim)
         if position is None:
             return
@@ -147,7 +147,7 @@ class FetchSession:
             chunk.claim.halted = True
 
     def packed(self) -> list[PartitionClaim]:
-        """The partitions of which something can be unpacked, in the order of their turns."""
+        """Return the partitions with packed sets to unpack, in the order of their turns."""
         return [
             position.claim
             for position in self._positions.values()
@@ -163,13 +163,13 @@ class FetchSession:
         return unpack(position, room_bytes, self._settings)
 
     def let_go(self) -> None:
-        """Keep what waits to be unpacked on its own, so that the response can be forgotten."""
+        """Copy what waits to be unpacked, so that the response can be freed."""
         for position in self._positions.values():
             if position.packed is not None:
                 position.packed = position.packed.kept()
 
     def offsets_request(self) -> ListOffsetsRequest | None:
-        """What to ask to find the start of partitions that have none, or None."""
+        """Return the request for the start of partitions that have none, or None."""
         time = int(self._settings.reset)
         by_topic: dict[str, list[ListOffsetsPartition]] = {}
         for (topic, partition), position in self._positions.items():
@@ -188,14 +188,14 @@ class FetchSession:
     def fetch_request(
         self, has_capacity: Callable[[ChunkSink], bool] = lambda _sink: True
     ) -> FetchRequest | None:
-        """What to fetch next, or None where nothing may be asked for now.
+        """Return the next fetch request, or None if nothing may be requested now.
 
-        While something waits for room the broker is not to wait for data: its answer would be all
-        that the fetcher hears, and the stream may make room at any moment.
+        While a chunk waits for room the broker must not wait for data: the fetcher can't react to
+        the stream during the request, and the stream may make room at any moment.
 
         Args:
-            has_capacity: asked for the queues of partitions whose next entry is larger than their
-                part of a response: such an entry is not fetched to wait here.
+            has_capacity: called for the queues of partitions whose next entry is larger than their
+                part of a response: such an entry is not fetched only to wait here.
         """
         sizes = self._sizes(has_capacity)
         by_topic: dict[str, list[FetchPartition]] = {}
@@ -224,10 +224,10 @@ class FetchSession:
     def _in_order(
         self, sizes: dict[TopicPartition, int]
     ) -> list[tuple[TopicPartition, FetchPosition]]:
-        """The order of a request; where that of the answer follows it, what is large comes first.
+        """Order a request; if the response follows that order, large entries come first.
 
-        Who got nothing for lack of room stays in front of those who got something: whoever brings
-        something goes to the end of the line.
+        A partition that got nothing for lack of room stays in front: one that got data
+        goes to the end of the line.
         """
         positions = list(self._positions.items())
         if not self.has_hard_bounds:
@@ -235,16 +235,16 @@ class FetchSession:
         return positions
 
     def _sizes(self, has_capacity: Callable[[ChunkSink], bool]) -> dict[TopicPartition, int]:
-        """How much to ask of each partition that is asked now.
+        """Return the size to request of each partition in the next request.
 
-        Every partition here has an equal part, asked or not: answers that wait count against it.
+        Each partition here has an equal part, requested or not: waiting responses count against it.
         Entries that are larger than that share one half of the response, one for each queue, in
         turns; the first of them comes whatever its size.
 
-        Where something waits for a queue, no more is asked for it: its stream has work, and each
-        chunk that it takes would cost a request about all of its partitions.
+        If something waits for a queue, no more is requested for it: its stream has work, and each
+        chunk that it takes would cost a request for all of its partitions.
         """
-        busy = {one.claim.sink for one in self._positions.values() if one.is_waiting}
+        busy = {position.claim.sink for position in self._positions.values() if position.is_waiting}
         ready = {
             tp: one
             for tp, one in self._positions.items()
@@ -252,7 +252,7 @@ class FetchSession:
         }
         whole_bytes = self._settings.response_max_bytes
         part_bytes = self.part_bytes(has_large=False)
-        if any(one.needed_bytes > part_bytes for one in ready.values()):
+        if any(position.needed_bytes > part_bytes for position in ready.values()):
             part_bytes = self.part_bytes(has_large=True)
         large = [tp for tp, one in ready.items() if one.needed_bytes > part_bytes]
         grown_bytes = self.grown_bytes(has_large=bool(large))
@@ -274,7 +274,7 @@ class FetchSession:
         return sizes
 
     def judge_offsets(self, position: FetchPosition) -> None:
-        """Judge the offsets of what somebody else fetched for a position (``delegation``)."""
+        """Judge the offsets of a set that the native loop fetched (``delegation``)."""
         judge_offsets(position, self._settings)
 
     def large_sinks(self) -> set[ChunkSink]:
@@ -282,25 +282,27 @@ class FetchSession:
         large: set[ChunkSink] = set()
         for has_large in (False, True):
             part_bytes = self.part_bytes(has_large=has_large)
-            ready = (one for one in self._positions.values() if one.ready)
-            large = {one.claim.sink for one in ready if one.needed_bytes > part_bytes}
+            ready = (position for position in self._positions.values() if position.ready)
+            large = {
+                position.claim.sink for position in ready if position.needed_bytes > part_bytes
+            }
             if not large:
                 break
         return large
 
     def part_bytes(self, *, has_large: bool) -> int:
-        """How much every partition is asked for, which is less where larger entries are, too.
+        """Return the size to request of every partition; less if there are larger entries, too.
 
-        Unless the broker bounds the answer itself.
+        Not less if the broker bounds the response itself.
         """
         return min(self._settings.fetch_bytes, self._share_bytes(has_large=has_large))
 
     def grown_bytes(self, *, has_large: bool) -> int:
-        """How much one may be asked for that is far behind; 0: no more than its part."""
+        """Return the size limit for a partition far behind; 0: no more than its part."""
         return min(self._settings.grown_bytes, self._share_bytes(has_large=has_large))
 
     def _share_bytes(self, *, has_large: bool) -> int:
-        """The share of a response that a partition may fill."""
+        """Return the share of a response that a partition may fill."""
         response_bytes = self._settings.response_max_bytes
         if self.has_hard_bounds:
             whole_bytes = response_bytes // (2 if has_large else 1)
@@ -308,7 +310,7 @@ class FetchSession:
         return max(_MIN_FETCH_BYTES, response_bytes)
 
     def receive_offsets(self, response: ListOffsetsResponse) -> tuple[Outcome, ...]:
-        """Set the start of the partitions that asked for one."""
+        """Set the start of the partitions that requested one."""
         outcomes: list[Outcome] = []
         for topic in response.topics:
             for fetched in topic.partitions:
@@ -319,7 +321,7 @@ class FetchSession:
         return tuple(outcomes)
 
     def receive_fetch(self, request: FetchRequest, response: FetchResponse) -> tuple[Outcome, ...]:
-        """Take an answer; what it brought is to be unpacked."""
+        """Take a response; keep its record sets to be unpacked."""
         requested = {
             TopicPartition(topic.topic, part.partition): part
             for topic in request.topics
@@ -373,7 +375,7 @@ class FetchSession:
             position.grown_bytes = grown(wanted.max_bytes, len(fetched.records), most_bytes)
 
     def _take_error(self, position: FetchPosition, error: ErrorCode, code: int) -> Outcome:
-        """Ask again where that may help, maybe another broker; else tell the stream."""
+        """Retry if that may help, maybe at another broker; else report the error to the stream."""
         passes = error.retriable or error.refresh_metadata or error is ErrorCode.UNKNOWN
         if passes:
             tp = position.claim.topic_partition

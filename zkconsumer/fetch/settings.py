@@ -1,4 +1,4 @@
-"""The settings of fetching, taken out of the configuration once."""
+"""Settings of fetching, taken from the configuration once."""
 
 from dataclasses import dataclass
 
@@ -7,22 +7,22 @@ from zkconsumer.fetch.core.starts import LATEST, LogEdge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchSettings:
-    """How a fetcher asks (all sizes in bytes, all times in milliseconds).
+    """Configure a fetcher (sizes in bytes, times in milliseconds).
 
     Attributes:
         fetch_bytes: per partition and request, ``fetch.message.max.bytes``.
-        grown_bytes: how far that grows for a partition that is far behind; 0: it does not.
-        growth_max_bytes: how far that grows for a partition whose next message is larger.
-        response_max_bytes: the most to ask for in one request, ``fetch.max.bytes``; a single entry
-            that is larger comes all the same, and no partition is asked for less than 4 KiB.
-        skip_poison: go on behind what can't be read, where that is possible; what the stream does
-            with it then is ``poison.policy``.
-        max_decompressed_bytes: the most that one answer of one partition may unpack to.
+        grown_bytes: limit of its growth for a partition that is far behind; 0: no growth.
+        growth_max_bytes: limit of its growth for a partition whose next message is larger.
+        response_max_bytes: limit of one request, ``fetch.max.bytes``; a single larger entry
+            is returned all the same, and no partition is requested with less than 4 KiB.
+        skip_poison: whether to go on after unreadable entries, if possible; the stream handles
+            them by ``poison.policy``.
+        max_decompressed_bytes: the most that one response may unpack to, per partition.
         min_bytes: the broker waits for this much, ``fetch.min.bytes``.
         max_wait_ms: but not longer than this, ``fetch.wait.max.ms``.
-        request_timeout_ms: without an answer for this long the broker counts as gone.
+        request_timeout_ms: a broker without a response for this long counts as lost.
         reset: ``auto.offset.reset``.
-        leader_backoff_ms: the pause between looks for leaders, ``refresh.leader.backoff.ms``.
+        leader_backoff_ms: the pause between leader lookups, ``refresh.leader.backoff.ms``.
         fetcher_count: fetchers for each broker, ``num.consumer.fetchers``.
     """
 

@@ -1,4 +1,4 @@
-"""Chunks cut to a size; what their records take is counted by ``records.memory``. Pure."""
+"""Cut chunks to a size; ``records.memory`` counts the memory of their records. Pure."""
 
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.memory import records_bytes
@@ -7,17 +7,17 @@ __all__ = ["can_cut", "cut_head", "records_bytes"]
 
 
 def can_cut(chunk: Chunk, max_bytes: int) -> bool:
-    """Whether it is larger than ``max_bytes``, and of more than one part."""
+    """Return whether it is larger than ``max_bytes``, and has more than one part."""
     parts = len(chunk.records) + (chunk.poison is not None)
     return parts > 1 and chunk.size_bytes > max_bytes
 
 
 def cut_head(chunk: Chunk, max_bytes: int) -> Chunk:
-    """Take the front out of a chunk that can be cut.
+    """Cut the front off a chunk that can be cut.
 
     Returns:
-        A chunk of at most ``max_bytes``, but of one record at least; ``chunk`` then is what
-        follows, with the poison at its end.
+        A chunk of at most ``max_bytes``, but of at least one record; ``chunk`` then is the
+        rest, with the poison at its end.
     """
     count, size_bytes = 0, 0
     for record in chunk.records:

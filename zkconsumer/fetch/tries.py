@@ -1,4 +1,4 @@
-"""How often, and for how long, something is tried again before reading a range is given up."""
+"""Count tries, and limit the time of retries, before reading a range is given up."""
 
 import logging
 from collections.abc import Callable
@@ -14,13 +14,13 @@ LONGEST_PAUSE_MS = 1_000
 
 
 class Tries:
-    """The tries of one partition's reader. Thread: one.
+    """Track the tries of one partition's reader. Thread: one.
 
     Args:
-        topic_partition: what is read.
-        settings: times and tries.
-        clock: for the time without an answer.
-        pause: waits so many milliseconds.
+        topic_partition: the partition.
+        settings: times and number of tries.
+        clock: for the time without a response.
+        pause: waits for a number of milliseconds.
     """
 
     def __init__(
@@ -40,17 +40,17 @@ class Tries:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the last look at the cluster found no such partition."""
+        """Whether the last metadata lookup found no such partition."""
         return self._unknown_since_ms is not None
 
     def progressed(self) -> None:
-        """Something came: failures before this count no more."""
+        """Reset the count of failures after progress."""
         self._failures = 0
 
     def look(self) -> Callable[[], None]:
-        """The cluster is looked at; what this gives is called if it knows no such partition.
+        """Start a metadata lookup; return a callback for "no such partition".
 
-        Where no broker answers, nobody says that there is none.
+        If no broker responds, the partition is not known to be missing.
         """
         since_ms, self._unknown_since_ms = self._unknown_since_ms, None
 
@@ -60,15 +60,15 @@ class Tries:
         return unknown
 
     def rest(self) -> None:
-        """Pause for as long as pauses get."""
+        """Pause for the longest retry interval."""
         self._pause(LONGEST_PAUSE_MS)
 
     def failed(self, offset: int, reason: str, error: ZkConsumerError | None = None) -> None:
-        """A try failed: pause before the next one.
+        """Record a failed try, and pause before the next one.
 
         Args:
-            offset: where reading stands.
-            reason: why, for people.
+            offset: the position of the reader.
+            reason: the reason, as text.
             error: the same, if it was raised.
 
         Raises:
@@ -80,7 +80,7 @@ class Tries:
         self._failures += 1
         failing_ms = now_ms - self._failing_since_ms
         if self._unknown_since_ms is not None:
-            # Whatever went on before: a broker that has just started knows no topics for a moment.
+            # Whatever failed before: a broker that has just started knows no topics for a moment.
             is_over = now_ms - self._unknown_since_ms >= settings.timeout_ms
         else:
             is_over = failing_ms >= settings.poll_timeout_ms
